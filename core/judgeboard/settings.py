@@ -1,0 +1,114 @@
+"""What the environment sets; nothing else of Judgeboard reads it. Secrets show masked."""
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from judgeboard.errors import BadInput
+
+PREFIX = "JUDGEBOARD_"
+_PREFIXES = (PREFIX, "OPENAI_")
+# To the last @ of the word, since a password written down by hand may hold @ and /: rather too much than too little.
+_PASSWORD = re.compile(
+    r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
+)
+
+
+def _openai(name: str) -> Any:
+    return Field(default=None, validation_alias=AliasChoices(name))
+
+
+class Settings(BaseSettings):
+    """The environment's part of the settings: None is not set, and a command option wins over all of them.
+
+    ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_MODEL`` the judge's model,
+    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes,
+    ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` as everywhere. The primary judge and the thresholds of the flag rules
+    (``flags.rule.Thresholds``) win over the stored ones; ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by
+    commas.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+
+    db: str | None = None
+    openai_api_key: SecretStr | None = _openai("OPENAI_API_KEY")
+    openai_base_url: str | None = _openai("OPENAI_BASE_URL")
+    model: str | None = None
+    prices: Path | None = None
+    families: Path | None = None
+    primary_judge: str | None = None
+    low_groundedness: float | None = None
+    low_quality: float | None = None
+    feedback_gap: float | None = None
+    disagree_groundedness: float | None = None
+    disagree_quality: float | None = None
+    random_share: float | None = None
+    random_seed: str | None = None
+    always_review: Annotated[tuple[str, ...] | None, NoDecode] = None
+
+    @field_validator("always_review", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+
+class ConfigLine(NamedTuple):
+    """One line of `judgeboard config`: the variable, its value as it may be shown, whether the environment sets it."""
+
+    variable: str
+    value: str | None
+    is_set: bool
+
+
+def load_settings() -> Settings:
+    """Return what the environment sets now.
+
+    Raises:
+        BadInput: A variable holds no value of its kind; the text names it.
+    """
+    return _parse(tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES))))
+
+
+def variable_of(field: str) -> str:
+    """Return the name of the environment variable behind a field of `Settings`."""
+    return field.upper() if field.startswith("openai_") else f"{PREFIX}{field.upper()}"
+
+
+def config_lines(settings: Settings) -> list[ConfigLine]:
+    """Return every variable with its value, secrets and passwords masked."""
+    lines = []
+    for field in type(settings).model_fields:
+        value = getattr(settings, field)
+        lines.append(ConfigLine(variable_of(field), None if value is None else _shown(value), value is not None))
+    return lines
+
+
+def masked(address: str) -> str:
+    """Return an address or URL with the passwords in it masked."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[3]}***{found[2] or ''}", address)
+
+
+@lru_cache(maxsize=4)
+def _parse(_environment: tuple[tuple[str, str], ...]) -> Settings:
+    # Landing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0])
+        # Never the value: it may be a secret.
+        raise BadInput(f"{variable_of(field.lower())} is not usable: {first['msg']}") from None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        secret = value.get_secret_value()
+        return f"{'*' * 8}{secret[-4:]}" if len(secret) >= 16 else "*" * 8
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return masked(str(value))

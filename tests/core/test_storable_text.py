@@ -1,0 +1,24 @@
+"""Text that both engines can hold."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.storable_text import storable, unstorable
+
+ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY_TEXT)
+def test_what_was_made_storable_is_storable_and_as_long(text: str) -> None:
+    changed, replaced = storable(text)
+    assert unstorable(changed) is None
+    assert changed.encode().decode() == changed
+    assert len(changed) == len(text)
+    assert replaced == (unstorable(text) is not None)
+
+
+def test_the_character_is_named() -> None:
+    assert unstorable("ab\x00") == "NUL at character 3"
+    assert unstorable("\udc00") == "lone surrogate U+DC00 at character 1"
+    assert unstorable("plain 🧗 text") is None
