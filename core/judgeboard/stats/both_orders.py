@@ -1,0 +1,168 @@
+"""What a judge said of pairs in both orders: consistent verdicts, the pull of the first place, how often it is right.
+
+Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A verdict that differs between the orders
+is discarded as inconsistent and counted; a pair with an unusable order is unmeasured.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import BoolArray, IntArray, same_length
+from judgeboard.stats.bootstrap import bootstrapped, wilson_on_groups
+from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.proportions import share
+from judgeboard.stats.resampling import resampled_tables
+
+A, B, TIE = 0, 1, 2
+NONE = -1
+"""No usable verdict, no gold, no preference."""
+INCONSISTENT = -2
+
+UnusableAs = Literal["drop", "tie", "wrong"]
+"""What an unusable verdict counts as where verdicts are held against the truth."""
+
+UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
+
+ONE_ORDER = "not measured (one order)"
+
+_WRONG = -3
+
+
+@dataclass(frozen=True)
+class BothOrderCounts:
+    """How many pairs came to what; pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
+
+    ``flips`` name A in one order and B in the other, ``tie_win`` are a tie in one order only.
+    """
+
+    pairs: int
+    both_usable: int
+    unmeasured: int
+    wins_a: int
+    wins_b: int
+    ties: int
+    flips: int
+    tie_win: int
+
+
+class OrderVerdicts:
+    """The verdicts on pairs, one row a pair: A, B, TIE or NONE when the stored answer A, or B, was shown first.
+
+    Of a judge with ``one_order`` the verdict on a pair is that of the order in which it was asked.
+    """
+
+    def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
+        """Take the verdicts; raise ValueError where the arrays differ in length, or one order has verdicts of both."""
+        self.n = same_length(ab, ba)
+        self.ab, self.ba, self.one_order = ab, ba, one_order
+        if one_order and bool(((ab != NONE) & (ba != NONE)).any()):
+            raise ValueError("a judge that was asked in one order has no verdicts in both")
+
+    @cached_property
+    def both(self) -> BoolArray:
+        """Which pairs have a usable verdict in both orders."""
+        both: BoolArray = (self.ab != NONE) & (self.ba != NONE)
+        return both
+
+    @cached_property
+    def verdicts(self) -> IntArray:
+        """The verdict on each pair: A, B, TIE, INCONSISTENT, or NONE where it is unmeasured."""
+        if self.one_order:
+            return np.where(self.ab != NONE, self.ab, self.ba)
+        return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
+
+    def counts(self) -> BothOrderCounts:
+        """Return how many pairs came to what."""
+        verdicts, differ = self.verdicts, self.verdicts == INCONSISTENT
+        tie_win = int((differ & ((self.ab == TIE) | (self.ba == TIE))).sum())
+        return BothOrderCounts(
+            pairs=self.n,
+            both_usable=int(self.both.sum()),
+            unmeasured=int((verdicts == NONE).sum()),
+            wins_a=int((verdicts == A).sum()),
+            wins_b=int((verdicts == B).sum()),
+            ties=int((verdicts == TIE).sum()),
+            flips=int(differ.sum()) - tie_win,
+            tie_win=tie_win,
+        )
+
+    def self_consistency(self) -> Estimate:
+        """Return the share of equal verdicts among the pairs with both orders usable."""
+        if self.one_order:
+            return unmeasured(0, ONE_ORDER)
+        if not self.both.any():
+            return unmeasured(0, "no pair with both orders usable")
+        return share((self.ab == self.ba)[self.both])
+
+    def first_position(self) -> Estimate:
+        """Return the share of single verdicts, ties left out, that name the answer shown first; 0.5 is no pull.
+
+        Counted on the pairs with both orders usable; n is the number of verdicts, the interval goes by pair.
+        """
+        if self.one_order:
+            return unmeasured(0, ONE_ORDER)
+        pairs = np.flatnonzero(self.both)
+        first = np.concatenate((self.ab[pairs] == A, self.ba[pairs] == B))
+        decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
+        if not decided.any():
+            return unmeasured(0, "no verdict but ties on pairs with both orders usable")
+        return _share_by_pair(first[decided], np.tile(pairs, 2)[decided])
+
+    def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
+        """Return how often a verdict is right, as the mean of the two orders; the interval goes by pair.
+
+        Args:
+            truth: A, B or TIE of each pair, NONE where it is not known.
+            unusable: ``drop`` leaves out pairs with an unusable order, else that order counts as a tie or as wrong.
+            unknown: The reason where the truth of no pair is known.
+        """
+        if self.one_order:
+            return self.accuracy(truth, unusable, unknown=unknown)
+        known = truth != NONE
+        rows = np.flatnonzero(known & self.both if unusable == "drop" else known)
+        if not rows.size:
+            return _nothing(known, unknown)
+        said = np.concatenate((self.ab[rows], self.ba[rows]))
+        right = _counted_as(said, unusable) == np.tile(truth[rows], 2)
+        found = _share_by_pair(right, np.tile(rows, 2))
+        return measured(
+            float(right.mean()),
+            rows.size,
+            None if found.low is None or found.high is None else (found.low, found.high),
+            method=found.method,
+            unit="pair",
+            reason=found.reason,
+        )
+
+    def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
+        """Return how often the verdict on a pair is right; inconsistent pairs have none. Arguments as above."""
+        known = (truth != NONE) & (self.verdicts != INCONSISTENT)
+        rows = known & (self.verdicts != NONE) if unusable == "drop" else known
+        if not rows.any():
+            return _nothing(truth != NONE, unknown)
+        return share(_counted_as(self.verdicts[rows], unusable) == truth[rows])
+
+
+def _counted_as(said: IntArray, unusable: UnusableAs) -> IntArray:
+    return np.where(said == NONE, TIE if unusable == "tie" else _WRONG, said)
+
+
+def _nothing(known: BoolArray, unknown: str) -> Estimate:
+    return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
+
+
+def _share_by_pair(hits: BoolArray, pairs: IntArray) -> Estimate:
+    """Return the share of ``hits``, a row a verdict, with an interval that resamples the ``pairs`` they belong to."""
+    by_pair, n, k = grouping(pairs, hits.size), hits.size, int(hits.sum())
+    if k in {0, n}:
+        return wilson_on_groups(k / n, n, by_pair.count, "pair")
+    if by_pair.count == 1:
+        return measured(k / n, n, reason="no interval: one pair only")
+    drawn = resampled_tables(hits.astype(np.int64), 2, by_pair)
+    found = bootstrapped(k / n, n, drawn[:, 1] / drawn.sum(axis=1), by_pair, named="by pair; ")
+    return found if found.unit is None else replace(found, unit="pair")

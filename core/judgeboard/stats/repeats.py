@@ -1,0 +1,89 @@
+"""How far a judge agrees with itself: one definition of self-consistency, for all who speak of repeats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.influence import mean_estimate
+from judgeboard.stats.krippendorff import interval_alpha
+from judgeboard.stats.proportions import share
+
+RepeatedItem = Mapping[int, Mapping[str, float]]
+"""What each repeat (by its number) of one item gave, by measure; an unusable repeat gave nothing."""
+
+_FIRST = ("quality", "groundedness", "label")
+_DIGITS = 9  # values are the same that differ by float noise alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatedMeasure:
+    """One measure over the repeats of items.
+
+    ``rows`` are the positions of the items that have a value in every repeat, ``same`` says of each whether all its
+    values are equal; ``incomplete`` items have one in some repeats only, and are left out. ``spread`` is the mean
+    distance of an item's highest and lowest value.
+    """
+
+    measure: str
+    rows: IntArray
+    same: BoolArray
+    incomplete: int
+    self_consistency: Estimate
+    krippendorff_alpha: Estimate
+    spread: Estimate
+
+
+def self_consistency(same: BoolArray, groups: IntArray) -> Estimate:
+    """Return the share of complete items on which all repeats gave the same, with its interval by evidence group.
+
+    Args:
+        same: Of each item, whether its repeats gave equal values: none is near enough to count as the same.
+        groups: The evidence group of each item.
+    """
+    return share(same, groups)
+
+
+def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[RepeatedMeasure, ...]:
+    """Return each measure that any repeat gave; first the main one, which has the most complete items.
+
+    Args:
+        items: Items that were asked about at least twice.
+        groups: The evidence group of each item.
+    """
+    names = {name: None for item in items for given in item.values() for name in given}
+    found = [_measure(name, items, groups) for name in names]
+    first: dict[str, int] = {name: place for place, name in enumerate(_FIRST)}
+    found.sort(key=lambda each: (-len(each.rows), first.get(each.measure, len(first)), each.measure))
+    return tuple(found)
+
+
+def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> RepeatedMeasure:
+    complete = [all(name in given for given in item.values()) for item in items]
+    some = [any(name in given for given in item.values()) for item in items]
+    rows: IntArray = np.flatnonzero(complete)
+    incomplete = sum(some) - len(rows)
+    if not len(rows):
+        nothing = unmeasured(0, "no item has a value in every repeat")
+        return RepeatedMeasure(name, rows, np.empty(0, dtype=np.bool_), incomplete, nothing, nothing, nothing)
+    widest = max(len(items[row]) for row in rows.tolist())
+    table: FloatArray = np.full((len(rows), widest), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        given = [round(repeat[name], _DIGITS) for repeat in items[row].values()]
+        table[place, : len(given)] = given
+    apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
+    same: BoolArray = apart == 0
+    by_group = grouping(groups[rows], len(rows))
+    return RepeatedMeasure(
+        measure=name,
+        rows=rows,
+        same=same,
+        incomplete=incomplete,
+        self_consistency=self_consistency(same, groups[rows]),
+        krippendorff_alpha=interval_alpha(table, by_group),
+        spread=mean_estimate(apart, by_group),
+    )

@@ -1,0 +1,75 @@
+"""What holds of verdicts in both orders, whatever they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.stats.both_orders import NONE, TIE, OrderVerdicts
+from judgeboard.stats.estimates import as_json
+
+Rows = list[tuple[int, int, int]]
+SWAPPED = np.array([1, 0, TIE, NONE])  # A and B change places; the last stands for NONE, which is -1
+
+rows_of_pairs = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 2), st.integers(-1, 2)), min_size=1, max_size=30)
+
+
+def columns(rows: Rows) -> tuple[OrderVerdicts, np.ndarray]:
+    ab, ba, gold = np.array(rows, dtype=np.int64).T
+    return OrderVerdicts(ab, ba), gold
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
+    counts = columns(rows)[0].counts()
+    consistent = counts.wins_a + counts.wins_b + counts.ties
+    assert consistent + counts.flips + counts.tie_win == counts.both_usable
+    assert counts.both_usable + counts.unmeasured == counts.pairs == len(rows)
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
+    verdicts, gold = columns(rows)
+    mirrored = OrderVerdicts(SWAPPED[verdicts.ba], SWAPPED[verdicts.ab])  # B is called A, so its order is ab
+    for ours, theirs in (
+        (verdicts.self_consistency(), mirrored.self_consistency()),
+        (verdicts.first_position(), mirrored.first_position()),
+        (
+            verdicts.accuracy(gold, unknown="no gold"),
+            mirrored.accuracy(SWAPPED[gold], unknown="no gold"),
+        ),
+    ):
+        assert (ours.value, ours.n) == (theirs.value, theirs.n)
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_the_other_place_gets_the_rest(rows: Rows) -> None:
+    verdicts, _ = columns(rows)
+    first = verdicts.first_position()
+    turned = OrderVerdicts(SWAPPED[verdicts.ab], SWAPPED[verdicts.ba]).first_position()
+    if first.value is None or turned.value is None:
+        assert first == turned
+    else:
+        assert first.value + turned.value == pytest.approx(1)
+        assert first.low is None or first.low <= first.value <= (first.high or 1)
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
+def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None:
+    verdicts, gold = columns(rows)
+    tie, wrong = (verdicts.accuracy_of_orders(gold, how, unknown="no gold") for how in ("tie", "wrong"))
+    assert (tie.value is None) == (wrong.value is None)
+    assert wrong.value is None or tie.value is None or wrong.value <= tie.value
+    for estimate in (tie, wrong, verdicts.self_consistency(), verdicts.first_position()):
+        stated = as_json(estimate)
+        assert all(value is None or value == value for value in stated.values())  # noqa: PLR0124 - NaN alone differs
+        assert (stated["value"] is None) <= ("reason" in stated)
+
+
+def test_a_judge_of_one_order_cannot_have_verdicts_in_both() -> None:
+    with pytest.raises(ValueError, match="one order"):
+        OrderVerdicts(np.array([0]), np.array([1]), one_order=True)

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.grouping import grouping
+
+scores = st.floats(0, 1).map(lambda value: round(value, 2))
+
+
+def clustered(seed=0, n=500, groups=110, levels=10):
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, groups, n)
+    shift = rng.normal(0, 0.25, groups)[ids]
+    people = np.clip(np.round((0.6 + shift + rng.normal(0, 0.2, n)) * levels) / levels, 0, 1)
+    judge = np.clip(people * 0.7 + 0.2 + shift * 0.3 + rng.normal(0, 0.15, n), 0, 1)
+    return judge, people, ids
+
+
+@given(st.lists(st.tuples(scores, scores), min_size=2, max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_point_figures_equal_scipy(rows):
+    from scipy import stats
+
+    judge, people = np.array(rows).T
+    groups = grouping(None, len(judge))
+    got = pearson(judge, people, groups), spearman(judge, people, groups)
+    if np.ptp(judge) == 0 or np.ptp(people) == 0:
+        assert [estimate.value for estimate in got] == [None, None]
+        return
+    assert got[0].value == pytest.approx(stats.pearsonr(judge, people).statistic, abs=1e-9)
+    assert got[1].value == pytest.approx(stats.spearmanr(judge, people).statistic, abs=1e-9)
+    assert all(
+        -1 <= estimate.low <= estimate.value <= estimate.high <= 1 for estimate in got if estimate.low is not None
+    )
+
+
+def plain_pearson(judge, people):
+    return np.corrcoef(judge, people)[0, 1]
+
+
+def plain_spearman(judge, people):
+    from scipy.stats import rankdata
+
+    return np.corrcoef(rankdata(judge), rankdata(people))[0, 1]
+
+
+PLAIN = {
+    pearson: plain_pearson,
+    spearman: plain_spearman,
+    mean_absolute_difference: lambda judge, people: np.abs(judge - people).mean(),
+    bias: lambda judge, people: (judge - people).mean(),
+}
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["responses", "evidence groups"])
+@pytest.mark.parametrize("statistic", PLAIN, ids=lambda statistic: statistic.__name__)
+def test_influence_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap, statistic, alone):
+    judge, people, ids = clustered()
+    ids = np.arange(len(ids)) if alone else ids
+    got = statistic(judge, people, grouping(ids, len(ids)))
+    assert got.value == pytest.approx(PLAIN[statistic](judge, people), abs=1e-9)
+    assert got.method.startswith("influence function")
+    assert got.unit == ("response" if alone else "evidence group")
+    agrees_with_plain_bootstrap(got, PLAIN[statistic], (judge, people), ids)
+
+
+def test_few_groups_have_the_clustered_t_interval():
+    from scipy.stats import t
+
+    ids = np.repeat(np.arange(4), 5)
+    judge, people = np.tile([0.1, 0.5, 0.2, 0.9, 0.3], 4) + ids / 10, np.full(20, 0.5)
+    sums = np.array([(judge - judge.mean())[ids == group].sum() for group in range(4)])
+    reach = t.ppf(0.975, 3) * np.sqrt(4 / 3 * (sums**2).sum()) / 20
+    got = bias(judge, people, grouping(ids, 20))
+    assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), abs=1e-9)
+
+
+def test_few_tied_levels_are_ranked_by_their_average(agrees_with_plain_bootstrap):
+    judge, people, ids = clustered(seed=4, levels=3)
+    judge = np.round(judge * 3) / 3
+    got = spearman(judge, people, grouping(ids, len(ids)))
+    agrees_with_plain_bootstrap(got, plain_spearman, (judge, people), ids)
+
+
+def test_float_noise_makes_no_ranks():
+    people = np.array([0.1, 0.2, 0.3, 0.4] * 5)
+    judge = np.array([0.3, 0.1 + 0.2, 0.6 - 0.3, 0.5] * 5)
+    clean = np.array([0.3, 0.3, 0.3, 0.5] * 5)
+    groups = grouping(None, 20)
+    assert spearman(judge, people, groups) == spearman(clean, people, groups)
+
+
+@pytest.mark.parametrize("statistic", [pearson, spearman])
+def test_a_constant_side_is_undefined_and_named(statistic):
+    constant, other = np.full(20, 0.5), np.linspace(0, 1, 20)
+    groups = grouping(None, 20)
+    assert statistic(constant, other, groups).reason == "undefined: the judge gave the same score throughout"
+    assert statistic(other, constant, groups).reason == "undefined: people gave the same score throughout"
+
+
+def test_a_perfect_line_has_no_interval():
+    line = np.linspace(0, 1, 20)
+    got = pearson(line, line * 0.5, grouping(None, 20))
+    assert (got.value, got.low) == (1, None)
+    assert got.reason == "no interval: all points lie on one line"
+
+
+@pytest.mark.parametrize("statistic", PLAIN, ids=lambda statistic: statistic.__name__)
+def test_no_pairs_and_one_group_are_said(statistic):
+    nothing = np.empty(0)
+    assert statistic(nothing, nothing, grouping(None, 0)).reason == "no pairs"
+    judge, people, _ = clustered(n=40)
+    got = statistic(judge, people, grouping(np.zeros(40), 40))
+    assert got.value is not None
+    assert got.reason == "no interval: one evidence group only"
+
+
+def test_the_order_of_rows_cannot_be_seen():
+    judge, people, ids = clustered()
+    order = np.random.default_rng(9).permutation(len(ids))
+    for statistic in PLAIN:
+        assert statistic(judge, people, grouping(ids, len(ids))) == statistic(
+            judge[order], people[order], grouping(ids[order], len(ids))
+        )

@@ -1,0 +1,166 @@
+"""The statistics behind the checks of a judge's own faults."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.alarm import surely_above, surely_below
+from judgeboard.stats.differences import difference_of_means, mean_change
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.length import correlation_within, slope
+from judgeboard.stats.levels import level_use
+from judgeboard.stats.ratio import RatioSums, ratio_of_totals
+from judgeboard.stats.superiority import superiority
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def apart(n: int):
+    return grouping(None, n)
+
+
+def test_a_warning_needs_more_than_the_95_percent_interval() -> None:
+    just = Estimate(0.2, 0.001, 0.399, 100)
+    assert not surely_above(just, 0)
+    assert surely_above(Estimate(0.2, 0.06, 0.34, 100), 0)
+    assert surely_below(Estimate(-0.2, -0.34, -0.06, 100), 0)
+    assert not surely_below(Estimate(-0.2, -0.399, -0.001, 100), 0)
+    assert surely_above(Estimate(0.1, 0.1, 0.1, 9), 0)
+
+
+@pytest.mark.parametrize("unknown", [Estimate(None, reason="none"), Estimate(5.0, n=1, reason="no interval")])
+def test_what_has_no_interval_is_never_a_warning(unknown: Estimate) -> None:
+    assert not surely_above(unknown, 0)
+    assert not surely_below(unknown, 9)
+
+
+def test_ties_count_half_and_float_noise_is_a_tie() -> None:
+    before, after = np.array([0.6 - 0.2, 0.9, 0.1, 0.5]), np.array([0.4, 0.2, 0.3, 0.5])
+    found = superiority(before, after, apart(4))
+    assert (found.value, found.n) == (0.5, 4)
+    assert superiority(np.empty(0), np.empty(0), apart(0)).value is None
+
+
+def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_interval() -> None:
+    same = np.full(50, 4.0)
+    found = superiority(same, same, apart(50))
+    assert (found.value, round(found.low, 3), round(found.high, 3)) == (0.5, 0.366, 0.634)
+    assert superiority(same, same - 1, apart(50)).low == pytest.approx(50 / (50 + 1.959964**2))
+
+
+def test_pairs_on_one_evidence_do_not_count_as_many(rng) -> None:
+    before, after = rng.random(60), rng.random(60) * 0.5
+    alone, shared = (superiority(before, after, grouping(ids, 60)) for ids in (None, np.arange(60) // 6))
+    assert alone.value == shared.value
+    assert shared.high - shared.low > 2 * (alone.high - alone.low)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=20, max_size=60))
+@settings(max_examples=40)
+def test_its_interval_is_never_narrower_than_the_normal_one(wins: list[float]) -> None:
+    before = np.array(wins)
+    found = superiority(before, np.full(len(wins), 0.5), apart(len(wins)))
+    assert found.low <= found.value <= found.high
+    if 0.2 < found.value < 0.8:
+        error = before.std() / math.sqrt(len(wins))
+        assert found.high - found.low >= 2 * 1.96 * error * 0.85
+
+
+def test_the_use_of_levels() -> None:
+    use = level_use(np.array([5, 5, 30, 10]))
+    assert (use.most.value, use.level, use.most.n) == (0.6, 2, 50)
+    assert use.entropy == pytest.approx(
+        -(0.1 * math.log(0.1) * 2 + 0.6 * math.log(0.6) + 0.2 * math.log(0.2)) / math.log(4)
+    )
+    assert level_use(np.array([0, 0, 9, 0])).entropy == 0
+    assert level_use(np.array([4, 4])).entropy == pytest.approx(1)
+    for bad in ([3], [0, 0]):
+        with pytest.raises(ValueError, match="two levels"):
+            level_use(np.array(bad))
+
+
+def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
+    before = rng.random(30)
+    found = mean_change(before, before - 0.2, apart(30))
+    assert (found.value, found.low, found.high) == (pytest.approx(-0.2), found.value, found.value)
+    noisy = mean_change(before, before - 0.2 + rng.normal(0, 0.1, 30), apart(30))
+    assert noisy.low < -0.2 < noisy.high
+    assert mean_change(before[:1], before[:1], apart(1)).low is None
+    assert mean_change(before[:0], before[:0], apart(0)).value is None
+
+
+def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
+    inside, groups = rng.random(400) < 0.4, rng.integers(0, 150, 400)
+    values = rng.normal(0, 1, 400) + 0.5 * inside
+    found = difference_of_means(values, inside, grouping(groups, 400))
+
+    def plain(values, inside):
+        return values[inside > 0].mean() - values[inside == 0].mean()
+
+    assert found.value == pytest.approx(plain(values, inside))
+    agrees_with_plain_bootstrap(found, plain, [values, inside.astype(float)], groups, extra=0.01)
+    few = np.arange(400) < 3
+    wide = difference_of_means(values, few, apart(400))
+    assert wide.high - wide.low > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9, "t with 2 degrees of freedom"
+    assert difference_of_means(values, np.ones(400, dtype=bool), apart(400)).value is None
+    assert difference_of_means(values, np.arange(400) == 0, apart(400)).low is None
+    assert difference_of_means(np.ones(9), np.arange(9) < 4, apart(9)).low is None
+
+
+def test_the_slope_by_length(rng, agrees_with_plain_bootstrap) -> None:
+    length, groups = rng.gamma(3, 100, 500), rng.integers(0, 200, 500)
+    score = 0.0005 * length + rng.normal(0, 0.2, 500)
+    found = slope(score, length, grouping(groups, 500))
+    assert found.low < 0.0005 < found.high
+
+    def plain(score, length):
+        return np.polyfit(length, score, 1)[0]
+
+    assert found.value == pytest.approx(plain(score, length))
+    agrees_with_plain_bootstrap(found, plain, [score, length], groups, extra=2e-5)
+    line = slope(2 * length, length, apart(500))
+    assert (line.value, line.low, line.high) == pytest.approx((2, 2, 2))
+    assert slope(score, np.ones(500), apart(500)).value is None
+    assert slope(score[:0], score[:0], apart(0)).value is None
+
+
+def test_what_lies_between_the_grades_does_not_count(rng) -> None:
+    """People too find the longer answers better: that is no fault of the judge."""
+    grade = rng.integers(1, 5, 800)
+    length = grade * 200 + rng.normal(0, 60, 800)
+    fair = grade + rng.normal(0, 0.4, 800)
+    assert np.corrcoef(fair, length)[0, 1] > 0.8
+    within = correlation_within(fair, length, grade, None)
+    assert within.low < 0 < within.high
+    wordy = correlation_within(fair + length / 100, length, grade, None)
+    assert wordy.low > 0.5
+    assert within.n == 800
+
+
+def test_correlation_within_leaves_lone_grades_out_and_says_what_is_undefined(rng) -> None:
+    strata = np.array([1, 1, 1, 1, 2])
+    score, length = np.array([1.0, 2, 3, 4, 9]), np.array([1.0, 2, 3, 5, 9])
+    assert correlation_within(score, length, strata, None).n == 4
+    assert "no two" in (correlation_within(score, length, np.arange(5), None).reason or "")
+    assert "equal" in (correlation_within(np.ones(5), length, strata, None).reason or "")
+
+
+def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap) -> None:
+    lower = rng.gamma(2, 1, 400)
+    upper = 0.3 * lower + rng.gamma(1, 0.1, 400)
+    sums = RatioSums(400, upper.sum(), lower.sum(), (upper**2).sum(), (lower**2).sum(), (upper * lower).sum())
+    found = ratio_of_totals(sums)
+    assert found.value == pytest.approx(upper.sum() / lower.sum())
+    agrees_with_plain_bootstrap(found, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400))
+    always = ratio_of_totals(RatioSums(3, 1.5, 3, 0.75, 3, 1.5))
+    assert (always.value, always.low, always.high) == (0.5, 0.5, 0.5)
+    assert ratio_of_totals(RatioSums(0, 0, 0, 0, 0, 0)).value is None
+    assert ratio_of_totals(RatioSums(2, 1, 0, 1, 0, 0)).value is None
+    assert ratio_of_totals(RatioSums(1, 1, 2, 1, 4, 2)).low is None

@@ -1,0 +1,20 @@
+import numpy as np
+import pytest
+
+from judgeboard.stats.student import Z, t_quantile
+
+
+def test_quantiles_equal_scipy_from_one_degree_of_freedom_on():
+    from scipy.stats import t
+
+    df = np.concatenate((np.arange(1, 300), [1_000, 50_000, 10**7]))
+    assert t_quantile(df) == pytest.approx(t.ppf(0.975, df), abs=1e-7)
+
+
+def test_many_degrees_of_freedom_are_the_normal_distribution():
+    assert float(t_quantile(10**9)) == pytest.approx(Z, abs=1e-8)
+
+
+def test_no_degrees_of_freedom_are_refused():
+    with pytest.raises(ValueError, match="at least one"):
+        t_quantile([3, 0])
