@@ -1,0 +1,1 @@
+"""The one database: tables, engine, migrations, and one module of queries per noun."""

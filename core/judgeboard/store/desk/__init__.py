@@ -1,0 +1,1 @@
+"""What reviewers see of the whole: the queue and the overview."""

@@ -1,0 +1,233 @@
+"""Opens the database: one way for SQLite and PostgreSQL, short transactions, one write at a time on SQLite."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, ProgrammingError
+
+from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
+from judgeboard.settings import load_settings, masked
+from judgeboard.store.migrations import HEAD
+from judgeboard.store.sql.index_hints import allow_hints
+
+DEFAULT_DATABASE = "data/judgeboard.db"
+BUSY_SECONDS = 30.0
+_HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
+_CANNOT_WRITE = {"unable to open database file", "attempt to write a readonly database"}  # as SQLite says it
+_NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host/name)"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open database. No row object leaves a transaction; every function of the store takes a ``Connection``."""
+
+    engine: Engine
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the embedded engine is in use."""
+        return self.engine.dialect.name == "sqlite"
+
+    def lives_in(self, file: Path) -> bool:
+        """Whether a file is the one that holds this database."""
+        return self.is_sqlite and file.exists() and file.samefile(str(self.engine.url.database))
+
+    @property
+    def shown_url(self) -> str:
+        """The address with its password masked."""
+        return _shown(self.engine.url)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads; it never waits for a writer on SQLite (WAL)."""
+        with self.engine.connect() as connection:
+            yield connection
+            connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: taken at once on SQLite (BEGIN IMMEDIATE), committed at the end or not at all.
+
+        Raises:
+            BadInput: The file of the database can only be read.
+        """
+        try:
+            with self.engine.connect().execution_options(judgeboard_write=True) as connection, connection.begin():
+                yield connection
+        except OperationalError as error:
+            if str(error.orig) in _CANNOT_WRITE:
+                raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
+            raise
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.engine.dispose()
+
+
+def database_url(given: str | Path | None = None) -> URL:
+    """Return the address meant by ``--db``, else ``JUDGEBOARD_DB``, else the default file; a bare path is SQLite.
+
+    Raises:
+        BadInput: the text is no address that SQLAlchemy understands.
+    """
+    text_ = str(given or load_settings().db or DEFAULT_DATABASE)
+    if _HALF_A_URL.match(text_):
+        raise BadInput(_NO_ADDRESS)
+    if "://" not in text_:
+        return URL.create("sqlite", database=str(Path(text_).expanduser()))
+    try:
+        url = make_url(text_)
+    except (ArgumentError, ValueError) as error:  # never with the text itself: it may hold a password
+        raise BadInput(_NO_ADDRESS) from error
+    if url.drivername in {"postgres", "postgresql"}:
+        url = url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def open_store(given: str | Path | None = None, *, create: bool = False) -> Store:
+    """Open the database, migrating a fresh one when ``create`` is set.
+
+    Raises:
+        MissingDatabase: nothing is there and ``create`` is not set.
+        SchemaMismatch: it was made by another revision; ``judgeboard migrate`` brings an older one up.
+        BadInput: it cannot be reached or is not a database.
+    """
+    url = database_url(given)
+    store = Store(connect(url, create=create))
+    try:
+        revision = current_revision(store)
+        if revision is None:
+            if not create:
+                raise MissingDatabase(_missing(url))
+            upgrade(store)
+        elif revision != HEAD:
+            raise SchemaMismatch(_mismatch(url, revision))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def connect(url: URL, *, create: bool) -> Engine:
+    """Return an engine with the settings both engines need; a SQLite file is made only when ``create`` is set."""
+    if url.get_backend_name() != "sqlite":
+        return _served_engine(url)
+    if url.query:
+        raise BadInput(f"a SQLite address takes no options (?{next(iter(url.query))}=…): give the path alone")
+    path = Path(url.database or "")
+    if not url.database or str(path) == ":memory:":
+        raise BadInput("Judgeboard needs a file: an in-memory database is gone with its connection. Use --db PATH.")
+    if not path.exists():
+        if not create:
+            raise MissingDatabase(_missing(url))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot make the folder of {path}: {error.strerror}") from error
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    allow_hints(engine)
+    return engine
+
+
+def _served_engine(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
+
+
+def current_revision(store: Store) -> str | None:
+    """Return the revision of the schema, None where no schema is.
+
+    Raises:
+        BadInput: the database cannot be opened (no server, no rights, not a database, another program's file).
+    """
+    try:
+        with store.reading() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                # A file is one program's; a schema of a server may be shared.
+                if store.is_sqlite and inspect(connection).get_table_names():
+                    raise BadInput(f"{store.shown_url} holds the tables of another program: name another file")
+                return None
+            return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    except Exception as error:
+        if isinstance(error, JudgeboardError):
+            raise
+        raise BadInput(f"cannot open {store.shown_url}: {_reason(error)}") from error
+
+
+def upgrade(store: Store) -> str | None:
+    """Bring the schema to the newest revision in one transaction; return the revision it had before.
+
+    Raises:
+        SchemaMismatch: this program does not know the revision.
+        BadInput: the database refuses.
+    """
+    from alembic.util import CommandError
+
+    from judgeboard.store.migrations.run import run_upgrade
+
+    before = current_revision(store)
+    try:
+        with store.writing() as connection:
+            run_upgrade(connection)
+    except CommandError as error:
+        raise SchemaMismatch(
+            f"{store.shown_url} is at schema revision {before}, which this program does not know: "
+            "it was made by a newer Judgeboard or by another program"
+        ) from error
+    except (OperationalError, ProgrammingError) as error:
+        raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
+    return before
+
+
+def _reason(error: Exception) -> str:
+    """What the database says in its first line, without a password, and what to do where it cannot be written."""
+    said = str(getattr(error, "orig", error)).strip().splitlines()
+    words = masked(said[0]) if said else type(error).__name__
+    if words not in _CANNOT_WRITE:
+        return words
+    return f"{words} (this user must be able to write the file and its folder; give the rights, or --db a copy)"
+
+
+def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
+    dbapi_connection.isolation_level = None  # transactions are begun by _begin_sqlite, not guessed by the driver
+    cursor = dbapi_connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "recursive_triggers=ON",  # else INSERT OR REPLACE deletes without firing the guards
+        "temp_store=MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    write = connection.get_execution_options().get("judgeboard_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _shown(url: URL) -> str:
+    return masked(url.render_as_string(hide_password=True))
+
+
+def _missing(url: URL) -> str:
+    place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
+    return (
+        f"no database at {place}. Make one with `judgeboard import FILE --db {place}` "
+        "or try the sample: `judgeboard demo`"
+    )
+
+
+def _mismatch(url: URL, revision: str) -> str:
+    place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
+    return f"{place} is at schema revision {revision}, this program needs {HEAD}. Run `judgeboard migrate --db {place}`"

@@ -1,0 +1,1 @@
+"""What `judgeboard export` writes, row by row."""

@@ -1,0 +1,1 @@
+"""Sums and arrays that statistics rest on."""

@@ -1,0 +1,1 @@
+"""The shared filter as conditions of SQL."""

@@ -1,0 +1,1 @@
+"""Flags: raised, superseded, and what became of them."""

@@ -1,0 +1,157 @@
+"""Blanks the texts of a response, of what was made from it, and of what was said about it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, TableClause, exists, or_, select, update
+
+from judgeboard.domain import ResponseKind
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.health.controls import ANSWER_OF
+from judgeboard.store.responses.outside_ids import responses_named
+from judgeboard.store.schema.method_tables import GenerationRow, PairRow, RefinementRow
+from judgeboard.store.schema.tables import FORGETTABLE, JudgmentRow, ResponseRow, Table
+
+RESPONSE = ResponseRow.__table__
+JUDGMENT = JudgmentRow.__table__
+PAIR = PairRow.__table__
+REFINEMENT = RefinementRow.__table__
+GENERATION = GenerationRow.__table__
+
+_NAMES = {
+    "response": ("id",),
+    "pair": ("response_a_id", "response_b_id"),
+    "refinement": ("root_response_id", "response_id"),
+}
+
+
+def forget_response(connection: Connection, named: str, *, source: str | None = None, actor: str) -> list[int]:
+    """Blank every text of a response, of what was derived from it and of the pairs they stand in; return the ids.
+
+    The other answer of a pair goes with it where it was stored for the pair: it repeats the question. So do all
+    attempts at one prompt of a file: each repeats the prompt, and what the judge said of the attempt before.
+
+    Scores, labels, decisions and hashes stay, so no statistic moves. The guards allow it only because the event that
+    says who forgot what is written first, in the same transaction.
+
+    Args:
+        connection: A writing transaction.
+        named: The outside id.
+        source: Which log is meant, where several have the id.
+        actor: Who asks.
+
+    Raises:
+        NotFound: No response has this id.
+        BadInput: Several sources have it.
+    """
+    found = [one for one in responses_named(connection, [named]).get(named, ()) if source in {None, one.source}]
+    if not found:
+        raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
+    if len(found) > 1:
+        raise BadInput(f"{named!r} is in the sources {', '.join(one.source for one in found)}: say which with --source")
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")  # blanked pages are overwritten, not only given up
+    ids = _with_derived(connection, found[0].id)
+    now = datetime.now(UTC)
+    for response_id in ids:
+        record_event(connection, "forget", actor, response_id=response_id, now=now)
+    for name, columns in FORGETTABLE.items():
+        table = Table.metadata.tables[name]
+        blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
+        connection.execute(update(table).where(_says_something_of(table, ids)).values(blank))
+    return ids
+
+
+def drop_written_ahead(store: Store) -> bool:
+    """Empty SQLite's write-ahead log, which still holds what was forgotten; return False where a reader keeps it.
+
+    On PostgreSQL the server's own vacuum and backups decide when old row versions go: True.
+    """
+    if not store.is_sqlite:
+        return True
+    raw = store.engine.raw_connection()
+    try:
+        (busy, _pages, _moved) = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        raw.close()
+    return not busy
+
+
+def _says_something_of(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
+    """The rows that speak of one of these responses, by whichever column of theirs leads to it."""
+    columns = table.c
+    if "pair_id" in columns:
+        return columns.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+    if "judgment_id" in columns and "response_id" not in columns:
+        return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
+    named = or_(*(columns[name].in_(ids) for name in _NAMES.get(table.name, ("response_id",))))
+    if table.name != "generation":
+        return named
+    attempt = select(REFINEMENT.c.id).where(
+        REFINEMENT.c.run_id == columns.run_id,
+        REFINEMENT.c.subject == columns.subject,
+        REFINEMENT.c.root_response_id.in_(ids),
+    )
+    return named | exists(attempt) | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
+
+
+def _with_derived(connection: Connection, response_id: int) -> list[int]:
+    ids, new = [response_id], [response_id]
+    while new:
+        derived = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))).scalars()
+        new = [
+            each
+            for each in (
+                *derived,
+                *_beside(connection, new),
+                *_at_the_same_prompt(connection, new),
+                *_with_their_answer(connection, new),
+            )
+            if each not in ids
+        ]
+        ids += new
+    return ids
+
+
+def _beside(connection: Connection, ids: list[int]) -> list[int]:
+    """The answers that were stored to stand beside these in a pair."""
+    sides = ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id))
+    found: list[int] = []
+    for one, other in sides:
+        query = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
+        query = query.where(one.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
+        found += connection.execute(query).scalars()
+    return found
+
+
+def _with_their_answer(connection: Connection, ids: list[int]) -> list[int]:
+    """The controls of other questions that repeat the answer of one of these."""
+    query = select(RESPONSE.c.id).where(
+        RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def _at_the_same_prompt(connection: Connection, ids: list[int]) -> list[int]:
+    """The other attempts at the prompts that these answers are attempts at."""
+    attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
+    query = select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
+    return list(connection.execute(query).scalars())
+
+
+def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:
+    """Those of these answers that are attempts of this run at this subject, and began with no logged answer."""
+    made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
+    return (
+        select(made.c.id)
+        .join(answer, answer.c.id == made.c.response_id)
+        .where(
+            made.c.response_id.in_(ids),
+            made.c.run_id == run_id,
+            made.c.subject == subject,
+            answer.c.kind == ResponseKind.REGENERATED.value,
+            answer.c.derived_from.is_(None),
+        )
+    )

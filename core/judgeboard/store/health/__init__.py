@@ -1,0 +1,1 @@
+"""What shows a judge's own faults: controls, scores, accounts."""

@@ -1,0 +1,28 @@
+"""What tells that the record of a judge version may have changed: the highest ids of all that it is made of."""
+
+from sqlalchemy import Connection, func, select
+
+from judgeboard.store.schema.method_tables import ComparisonRow, JudgmentReviewRow, SampleRow
+from judgeboard.store.schema.tables import EventRow, JudgmentRow, ResponseRow, ReviewRow, SettingRow, UserFeedbackRow
+
+# All of them only ever grow; what is forgotten leaves an event.
+_MADE_OF = (
+    JudgmentRow,
+    ComparisonRow,
+    SampleRow,
+    JudgmentReviewRow,
+    ResponseRow,
+    UserFeedbackRow,
+    ReviewRow,
+    SettingRow,
+    EventRow,
+)
+
+RecordMark = tuple[int, ...]
+
+
+def record_mark(connection: Connection) -> RecordMark:
+    """Return the highest id of each table; where it is the same, so are the figures of every judge version."""
+    tables = (row.__table__ for row in _MADE_OF)
+    highest = (select(func.max(table.c.id)).scalar_subquery() for table in tables)
+    return tuple(each or 0 for each in connection.execute(select(*highest)).one())

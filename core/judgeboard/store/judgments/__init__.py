@@ -1,0 +1,1 @@
+"""Judge versions and their judgments."""

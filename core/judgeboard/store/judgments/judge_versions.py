@@ -1,0 +1,140 @@
+"""Judge versions in the store: found by their content address, numbered within their name."""
+
+import difflib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from judgeboard.domain import JudgeVersion
+from judgeboard.errors import NotFound
+from judgeboard.judges.version import fingerprint, prompt_hash
+from judgeboard.store.schema.tables import JudgeVersionRow
+from judgeboard.store.sql.insertion import insert_or_skip
+
+VERSION = JudgeVersionRow.__table__
+MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """A judge version as stored: immutable, ``number`` counts from 1 within its name."""
+
+    id: int
+    name: str
+    number: int
+    kind: str
+    model: str | None
+    params: dict[str, Any]
+    prompt: str | None
+    scale: str
+    fingerprint: str
+    created_at: datetime
+
+    @property
+    def title(self) -> str:
+        """What people call it: "rag v3"."""
+        return version_title(self.name, self.number)
+
+
+def version_title(name: str, number: int) -> str:
+    """Return what people call a judge version: "rag v3"."""
+    return f"{name} v{number}"
+
+
+def ensure_version(connection: Connection, version: JudgeVersion, now: datetime | None = None) -> StoredVersion:
+    """Return the stored version with this content, storing it under the next number of its name where it is new.
+
+    Two processes that bring the same version get the same row.
+
+    Raises:
+        ValueError: A parameter is NaN or infinite.
+    """
+    address = fingerprint(version)
+    while True:
+        known = _by_fingerprint(connection, address)
+        if known is not None:
+            return known
+        last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(VERSION.c.name == version.name)
+        # Skips where another process stored this version, or this number, meanwhile: then look again.
+        connection.execute(
+            insert_or_skip(connection, VERSION),
+            {
+                "name": version.name,
+                "kind": version.kind,
+                "number": connection.execute(last).scalar_one() + 1,
+                "model": version.model,
+                "params": version.params,
+                "prompt": version.prompt,
+                "prompt_hash": None if version.prompt is None else prompt_hash(version.prompt),
+                "scale": version.scale,
+                "fingerprint": address,
+                "created_at": now or datetime.now(UTC),
+            },
+        )
+
+
+def find_version(connection: Connection, address: str) -> StoredVersion | None:
+    """Return the version of a fingerprint, None where it is not stored."""
+    return _by_fingerprint(connection, address)
+
+
+def list_versions(connection: Connection) -> list[StoredVersion]:
+    """Return every judge version by name and number."""
+    rows = connection.execute(select(VERSION)).all()
+    return sorted((_stored(row) for row in rows), key=lambda version: (version.name, version.number))
+
+
+def get_version(connection: Connection, which: int | str) -> StoredVersion:
+    """Return a version by id, fingerprint (or its first 8 digits or more), title ("rag v3") or name (its newest).
+
+    Raises:
+        NotFound: No version answers to it, or the digits are those of several.
+    """
+    if isinstance(which, int):
+        row = connection.execute(select(VERSION).where(VERSION.c.id == which)).one_or_none()
+        if row is None:
+            raise NotFound(f"no judge version {which}")
+        return _stored(row)
+    versions = list_versions(connection)
+    named = [version for version in versions if which in {version.name, version.title}]
+    if named:
+        return named[-1]
+    addressed = [version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)]
+    if len(addressed) == 1:
+        return addressed[0]
+    raise NotFound(f"no judge version {which!r}; {_nearest(which, versions)}")
+
+
+def _nearest(which: str, versions: list[StoredVersion]) -> str:
+    """What there is instead: the likest, else the first; a recorded set can bring hundreds, then by name."""
+    names = list(dict.fromkeys(version.name for version in versions))
+    if not names:
+        return "none has judged yet"
+    like = [name for name in names if which.casefold() in name.casefold()] or difflib.get_close_matches(which, names)
+    found = [version.title for version in versions if version.name in (like or names)]
+    if len(found) > MOST_NAMED:
+        found = like or names
+    more = len(found) - MOST_NAMED
+    return f"there is: {', '.join(found[:MOST_NAMED])}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _by_fingerprint(connection: Connection, address: str) -> StoredVersion | None:
+    row = connection.execute(select(VERSION).where(VERSION.c.fingerprint == address)).one_or_none()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Row[Any]) -> StoredVersion:
+    return StoredVersion(
+        id=row.id,
+        name=row.name,
+        number=row.number,
+        kind=row.kind,
+        model=row.model,
+        params=row.params,
+        prompt=row.prompt,
+        scale=row.scale,
+        fingerprint=row.fingerprint,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,3 @@
+"""Alembic migrations; ``HEAD`` is the revision this program works with."""
+
+HEAD = "0003"

@@ -1,0 +1,13 @@
+"""Alembic's entry: the connection and its transaction are the caller's."""
+
+from alembic import context
+
+from judgeboard.store.schema.tables import Table
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Table.metadata,
+    render_as_batch=True,
+    transactional_ddl=False,
+)
+context.run_migrations()

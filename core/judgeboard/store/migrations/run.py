@@ -1,0 +1,30 @@
+"""Runs the migrations on an open connection."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection
+
+from judgeboard.store.schema.guards import install_guards
+from judgeboard.store.schema.search_index import install_search
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Return a configuration that needs no ini file."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def run_upgrade(connection: Connection, revision: str = "head") -> None:
+    """Upgrade to ``revision`` within the caller's transaction.
+
+    Triggers are not versioned: they are laid anew from their one source after every upgrade to the newest revision.
+    """
+    command.upgrade(alembic_config(connection), revision)
+    if revision == "head":
+        install_guards(connection)
+        install_search(connection)  # pg_trgm may have come with a newer server

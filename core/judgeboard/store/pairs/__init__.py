@@ -1,0 +1,1 @@
+"""Pairs, with what judges and people said of them."""

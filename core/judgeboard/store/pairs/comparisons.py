@@ -1,0 +1,245 @@
+"""Comparisons in the store: a judge's verdict on a pair in one order, loaded with both orders side by side."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.pair_records import OVERALL
+from judgeboard.storable_text import storable_or_none
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.runs.step_rows import step_columns
+from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, PairRow
+from judgeboard.store.sql.insertion import insert_or_skip
+
+COMPARISON = ComparisonRow.__table__
+SCORE = ComparisonScoreRow.__table__
+PAIR = PairRow.__table__
+BATCH = 1_000
+
+PLAIN, REFERENCE = "plain", "reference"
+_KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
+
+
+@dataclass(frozen=True, slots=True)
+class LandedComparison:
+    """What a judge said of a pair in one order, on its way into the store.
+
+    ``preferences`` are in terms of the stored answers, whatever the order ``shown``; empty where it is unusable.
+    ``condition`` is ``plain``, or ``reference`` where the judge was shown the answer ``reference`` as correct.
+    """
+
+    pair_id: int
+    shown: Shown
+    record: StepRecord
+    preferences: Mapping[str, Preference] = field(default_factory=dict)
+    condition: str = PLAIN
+    reference: str | None = None
+    reasoning: str | None = None
+    ask: int = 0
+
+    def __post_init__(self) -> None:
+        if bool(self.preferences) != (self.record.status is Status.OK):
+            raise ValueError(f"a comparison that is {self.record.status} has {len(self.preferences)} preferences")
+
+
+class ComparisonKey(NamedTuple):
+    """What a comparison of one judge version is stored once by."""
+
+    pair_id: int
+    condition: str
+    shown: str
+    ask: int
+
+
+class StoredComparison(NamedTuple):
+    """A comparison as it is stored."""
+
+    id: int
+    status: str
+    preferences: dict[str, str]
+    run_id: int | None = None
+
+
+class BothOrders(NamedTuple):
+    """What a judge version says of a pair on one aspect, in both orders.
+
+    ``ab`` and ``ba`` are the preferences in terms of the stored answers when A, or B, was shown first; None is
+    unmeasured: not asked (``asked_ab``, ``asked_ba`` False), or asked without a usable verdict.
+    """
+
+    version_id: int
+    condition: str
+    pair_id: int
+    query_type: str
+    aspect: str
+    ab: Preference | None
+    ba: Preference | None
+    asked_ab: bool
+    asked_ba: bool
+    gold: Preference | None
+
+
+def land_comparisons(
+    connection: Connection,
+    version: StoredVersion,
+    run_id: int | None,
+    items: Sequence[LandedComparison],
+    now: datetime | None = None,
+) -> set[ComparisonKey]:
+    """Store comparisons of one judge version; return which came in.
+
+    One that is stored already (same pair, version, condition, order and ask) counts as done and is left as it was.
+    """
+    now = now or datetime.now(UTC)
+    came_in: set[ComparisonKey] = set()
+    statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
+        COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
+    )
+    for start in range(0, len(items), BATCH):
+        batch = {key_of(item): item for item in reversed(items[start : start + BATCH])}
+        rows = [_row(version.id, run_id, item, now) for item in batch.values()]
+        ids = {ComparisonKey(*key): id_ for *key, id_ in connection.execute(statement, rows)}
+        add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
+        came_in |= ids.keys()
+    return came_in
+
+
+def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]) -> None:
+    """Store preferences on aspects that these comparisons, by id, say nothing of yet."""
+    rows = [
+        {"comparison_id": id_, "aspect": aspect, "preference": preference.value}
+        for id_, given in preferences.items()
+        for aspect, preference in given.items()
+    ]
+    if rows:
+        connection.execute(insert_or_skip(connection, SCORE, "comparison_id", "aspect"), rows)
+
+
+def key_of(item: LandedComparison) -> ComparisonKey:
+    """Return what a comparison is stored once by."""
+    return ComparisonKey(item.pair_id, item.condition, item.shown.value, item.ask)
+
+
+def stored_comparisons(
+    connection: Connection, version_id: int, pair_ids: Collection[int]
+) -> dict[ComparisonKey, StoredComparison]:
+    """Return what a judge version said of these pairs, by key."""
+    columns = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
+    found: dict[ComparisonKey, StoredComparison] = {}
+    for batch in _batches(pair_ids):
+        query = (
+            select(*columns, COMPARISON.c.id, COMPARISON.c.status, COMPARISON.c.run_id)
+            .add_columns(SCORE.c.aspect, SCORE.c.preference)
+            .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
+            .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id.in_(batch))
+        )
+        for pair_id, condition, shown, ask, id_, status, run_id, aspect, preference in connection.execute(query):
+            key = ComparisonKey(pair_id, condition, shown, ask)
+            one = found.setdefault(key, StoredComparison(id_, status, {}, run_id))
+            if aspect is not None:
+                one.preferences[aspect] = preference
+    return found
+
+
+def load_comparisons(
+    connection: Connection,
+    version_ids: Collection[int],
+    *,
+    condition: str | None = None,
+    run_id: int | None = None,
+) -> list[BothOrders]:
+    """Return what these versions say of every pair they were asked about, one row per aspect, in a fixed order.
+
+    Of several asks in one order the latest usable one counts. An order that was asked without a usable verdict is
+    unmeasured on every aspect that the version speaks of (``overall`` where it speaks of none).
+
+    Args:
+        connection: A transaction.
+        version_ids: Judge versions.
+        condition: Only ``plain`` or ``reference``; both where it is not given.
+        run_id: Only what this run asked.
+    """
+    asked = _asked(connection, version_ids, condition, run_id)
+    aspects: dict[tuple[int, str], set[str]] = {}
+    said: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
+    for (version_id, kept, pair_id, shown), preferences in asked.items():
+        said[version_id, kept, pair_id, shown] = preferences
+        aspects.setdefault((version_id, kept), set()).update(preferences)
+    pairs = _pairs(connection, {pair_id for _, _, pair_id, _ in said})
+    rows = []
+    for version_id, kept, pair_id in sorted({key[:3] for key in said}):
+        ab = said.get((version_id, kept, pair_id, Shown.AB.value))
+        ba = said.get((version_id, kept, pair_id, Shown.BA.value))
+        query_type, gold = pairs[pair_id]
+        for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
+            one, other = (None if given is None else given.get(aspect) for given in (ab, ba))
+            asked_both = (ab is not None, ba is not None)
+            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, one, other, *asked_both, gold))
+    return rows
+
+
+def _asked(
+    connection: Connection, version_ids: Collection[int], condition: str | None, run_id: int | None
+) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
+    """The preferences by (version, condition, pair, order shown); empty where no ask was usable."""
+    query = (
+        select(
+            COMPARISON.c.judge_version_id,
+            COMPARISON.c.condition,
+            COMPARISON.c.pair_id,
+            COMPARISON.c.shown,
+            COMPARISON.c.ask,
+            SCORE.c.aspect,
+            SCORE.c.preference,
+        )
+        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
+        .where(COMPARISON.c.judge_version_id.in_(version_ids))
+    )
+    if condition is not None:
+        query = query.where(COMPARISON.c.condition == condition)
+    if run_id is not None:
+        query = query.where(COMPARISON.c.run_id == run_id)
+    known = {preference.value: preference for preference in Preference}  # a look-up is cheaper than a call
+    asked: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
+    latest: dict[tuple[int, str, int, str], int] = {}
+    for version_id, kept, pair_id, shown, ask, aspect, preference in connection.execute(query):
+        key = (version_id, kept, pair_id, shown)
+        said = asked.setdefault(key, {})
+        if aspect is None or ask < latest.get(key, 0):
+            continue
+        if ask > latest.get(key, 0):
+            said.clear()
+        latest[key] = ask
+        said[aspect] = known[preference]
+    return asked
+
+
+def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str, Preference | None]]:
+    found: dict[int, tuple[str, Preference | None]] = {}
+    for batch in _batches(ids):
+        query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold).where(PAIR.c.id.in_(batch))
+        for id_, query_type, gold in connection.execute(query):
+            found[id_] = (query_type, None if gold is None else Preference(gold))
+    return found
+
+
+def _row(version_id: int, run_id: int | None, item: LandedComparison, now: datetime) -> dict[str, Any]:
+    return {
+        "pair_id": item.pair_id,
+        "judge_version_id": version_id,
+        "condition": item.condition,
+        "reference": storable_or_none(item.reference),
+        "shown": item.shown.value,
+        "ask": item.ask,
+        "reasoning": storable_or_none(item.reasoning),
+        **step_columns(item.record, run_id, now),
+    }
+
+
+def _batches(ids: Collection[int]) -> Iterator[list[int]]:
+    ordered = sorted(set(ids))
+    return (ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH))

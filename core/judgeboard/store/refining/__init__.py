@@ -1,0 +1,1 @@
+"""Answers made from others, attempt by attempt."""

@@ -1,0 +1,1 @@
+"""Responses: stored once, found, listed, shown with all that was said of them."""

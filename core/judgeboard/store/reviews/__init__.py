@@ -1,0 +1,1 @@
+"""Reviews and the people who gave them."""

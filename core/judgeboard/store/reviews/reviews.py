@@ -1,0 +1,213 @@
+"""Rows of reviews: read under lock, written once, and the state of a flag that follows from them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, exists, insert, select, update
+
+from judgeboard.domain import Decision, FlagState, Grade
+from judgeboard.errors import NotFound
+from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow, ReviewerRow, ReviewScoreRow
+
+FLAG = FlagRow.__table__
+RESPONSE = ResponseRow.__table__
+REVIEWER = ReviewerRow.__table__
+JUDGMENT = JudgmentRow.__table__
+SCORE = ReviewScoreRow.__table__
+
+STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
+
+
+@dataclass(frozen=True, slots=True)
+class LockedResponse:
+    """A response nobody else reviews or judges until the transaction ends; ``answer`` is None once forgotten."""
+
+    id: int
+    external_id: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFlag:
+    """A flag whose state nobody else changes until the transaction ends."""
+
+    id: int
+    response: LockedResponse
+    rule: str
+    state: FlagState
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReview:
+    """A review as stored, without its texts; ``by`` is the reviewer's name."""
+
+    id: int
+    response_id: int
+    flag_id: int | None
+    reviewer_id: int
+    by: str
+    decision: Decision | None
+    replaces: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewReview:
+    """A review to be written."""
+
+    response_id: int
+    reviewer_id: int
+    request_key: str
+    at: datetime
+    flag_id: int | None = None
+    decision: Decision | None = None
+    grade: Grade = field(default_factory=Grade)
+    judgment_seen_id: int | None = None
+    seconds: float | None = None
+    replaces: int | None = None
+
+
+def lock_response(connection: Connection, response_id: int) -> LockedResponse:
+    """Read a response and hold it.
+
+    SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments
+    land: two transactions that took them in turns would wait for each other for ever.
+
+    Raises:
+        NotFound: No such response.
+    """
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id == response_id)
+    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        raise NotFound(f"no answer {response_id}")
+    return LockedResponse(*row)
+
+
+def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
+    """Read a flag with its response and hold both.
+
+    Raises:
+        NotFound: No such flag.
+    """
+    response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
+    if response_id is None:
+        raise NotFound(f"no flag {flag_id}")
+    response = lock_response(connection, response_id)
+    query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.id == flag_id).with_for_update()
+    rule, state = connection.execute(query).one()
+    return LockedFlag(flag_id, response, rule, FlagState(state))
+
+
+def review_by_key(connection: Connection, request_key: str) -> StoredReview | None:
+    """Return the review that a request wrote, None where it wrote none."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
+
+
+def review_by_id(connection: Connection, review_id: int) -> StoredReview | None:
+    """Return a review, None where there is none of this id."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.id == review_id))
+
+
+def replacement_of(connection: Connection, review_id: int) -> StoredReview | None:
+    """Return the row that replaces a review, None while none does."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
+
+
+def standing_review(
+    connection: Connection,
+    response_id: int,
+    *,
+    flag_id: int | None,
+    decisions: Collection[Decision | None],
+    reviewer_id: int | None = None,
+) -> StoredReview | None:
+    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``."""
+    query = _REVIEWS.where(
+        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), standing()
+    )
+    if reviewer_id is not None:
+        query = query.where(REVIEW.c.reviewer_id == reviewer_id)
+    rows = connection.execute(query.order_by(REVIEW.c.id.desc()))
+    found = (_stored(row) for row in rows)
+    return next((review for review in found if review.decision in decisions), None)
+
+
+def insert_review(connection: Connection, review: NewReview) -> int:
+    """Write a review with its scores and return its id."""
+    grade = review.grade
+    inserted = connection.execute(
+        insert(REVIEW).returning(REVIEW.c.id),
+        {
+            "response_id": review.response_id,
+            "flag_id": review.flag_id,
+            "judgment_seen_id": review.judgment_seen_id,
+            "reviewer_id": review.reviewer_id,
+            "decision": review.decision,
+            "label": grade.label,
+            "groundedness": grade.groundedness,
+            "quality": grade.quality,
+            "spans": None if grade.spans is None else list(grade.spans),
+            "note": grade.note,
+            "corrected_answer": grade.corrected_answer,
+            "seconds": review.seconds,
+            "replaces": review.replaces,
+            "request_key": review.request_key,
+            "at": review.at,
+        },
+    )
+    review_id = int(inserted.scalar_one())
+    if grade.scores:
+        scores = [
+            {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
+            for score in grade.scores
+        ]
+        connection.execute(insert(SCORE), scores)
+    return review_id
+
+
+def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
+    """Store what a flag's reviews make of it."""
+    connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state.value))
+
+
+def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
+    """Whether the same rule has an open flag on the same response that came later."""
+    newer = select(FLAG.c.id).where(
+        FLAG.c.response_id == flag.response.id,
+        FLAG.c.rule == flag.rule,
+        FLAG.c.state == FlagState.OPEN.value,
+        FLAG.c.id > flag.id,
+    )
+    return bool(connection.execute(select(exists(newer))).scalar())
+
+
+def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -> bool:
+    """Whether a judgment is one of this response."""
+    found = select(JUDGMENT.c.id).where(JUDGMENT.c.id == judgment_id, JUDGMENT.c.response_id == response_id)
+    return connection.execute(found).first() is not None
+
+
+_REVIEWS: Select[Any] = select(
+    REVIEW.c.id,
+    REVIEW.c.response_id,
+    REVIEW.c.flag_id,
+    REVIEW.c.reviewer_id,
+    REVIEWER.c.name.label("by"),
+    REVIEW.c.decision,
+    REVIEW.c.replaces,
+    REVIEW.c.at,
+).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+
+
+def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Row[Any]) -> StoredReview:
+    id_, response_id, flag_id, reviewer_id, by, decision, replaces, at = tuple[Any, ...](row)
+    said = None if decision is None else Decision(decision)
+    return StoredReview(id_, response_id, flag_id, reviewer_id, by, said, replaces, at)

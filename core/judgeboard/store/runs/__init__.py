@@ -1,0 +1,1 @@
+"""Runs, what they still have to ask, and the jobs and workers behind them."""

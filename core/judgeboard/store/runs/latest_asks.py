@@ -1,0 +1,32 @@
+"""What became of the latest ask of a judge version on each response."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from judgeboard.domain import Status
+from judgeboard.store.schema.tables import JudgmentRow
+
+JUDGMENT = JudgmentRow.__table__
+
+
+class LatestAsk(NamedTuple):
+    """The latest judgment (repeat 0) of a version on a response, without what it says."""
+
+    response_id: int
+    ask: int
+    run_id: int | None
+    status: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it gave a usable verdict."""
+        return self.status == Status.OK
+
+
+def latest_asks(connection: Connection, version_id: int) -> dict[int, LatestAsk]:
+    """Return the latest ask of a version on each response that it was asked about, by response."""
+    columns = (JUDGMENT.c[name] for name in LatestAsk._fields)
+    of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
+    query = select(*columns).where(*of_version).order_by(JUDGMENT.c.id)
+    return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}

@@ -1,0 +1,1 @@
+"""What the tables are and what the database itself enforces."""

@@ -1,0 +1,93 @@
+"""Triggers that keep what a judge or a person said from being overwritten or deleted.
+
+One source for migrations and tests. The only sanctioned change is `judgeboard forget`: once an event of kind
+``forget`` names the response, the text columns listed in ``FORGETTABLE`` may go to NULL (or an empty JSON object).
+"""
+
+from sqlalchemy import Connection, text
+
+from judgeboard.store.schema.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, RESPONSES, Table
+
+_REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
+
+
+def guard_statements(dialect: str) -> list[str]:
+    """Return the statements that drop and lay every guard anew, in order."""
+    statements: list[str] = []
+    for table in (*APPEND_ONLY, *CHANGEABLE):
+        statements += _guard(table, dialect)
+    return statements
+
+
+def install_guards(connection: Connection) -> None:
+    """Lay the guards within the caller's transaction."""
+    for statement in guard_statements(connection.dialect.name):
+        connection.execute(text(statement))
+
+
+def _guard(table: str, dialect: str) -> list[str]:
+    refusal = _REFUSAL.format(table=table)
+    allowed = _allowed_update(table, dialect)
+    if dialect == "sqlite":
+        return [
+            f"DROP TRIGGER IF EXISTS guard_{table}_update",
+            f"DROP TRIGGER IF EXISTS guard_{table}_delete",
+            (
+                f'CREATE TRIGGER guard_{table}_update BEFORE UPDATE ON "{table}" WHEN NOT ({allowed}) '
+                f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
+            ),
+            (
+                f'CREATE TRIGGER guard_{table}_delete BEFORE DELETE ON "{table}" '
+                f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
+            ),
+        ]
+    return [
+        (
+            f"CREATE OR REPLACE FUNCTION guard_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"IF TG_OP = 'UPDATE' THEN IF {allowed} THEN RETURN NEW; END IF; END IF; "
+            f"RAISE EXCEPTION '{refusal}'; END $$"
+        ),
+        (
+            f"CREATE OR REPLACE FUNCTION guard_{table}_truncate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"RAISE EXCEPTION '{refusal}'; END $$"
+        ),
+        f'DROP TRIGGER IF EXISTS guard_{table} ON "{table}"',
+        f'DROP TRIGGER IF EXISTS guard_{table}_truncate ON "{table}"',
+        (
+            f'CREATE TRIGGER guard_{table} BEFORE UPDATE OR DELETE ON "{table}" '
+            f"FOR EACH ROW EXECUTE FUNCTION guard_{table}()"
+        ),
+        (
+            f'CREATE TRIGGER guard_{table}_truncate BEFORE TRUNCATE ON "{table}" '
+            f"FOR EACH STATEMENT EXECUTE FUNCTION guard_{table}_truncate()"
+        ),
+    ]
+
+
+def _allowed_update(table: str, dialect: str) -> str:
+    """The condition under which an UPDATE may pass."""
+    columns = [column.name for column in Table.metadata.tables[table].columns]
+    changeable = CHANGEABLE.get(table, ())
+    forgettable = FORGETTABLE.get(table, ())
+    kept = [name for name in columns if name not in changeable and name not in forgettable]
+    same = " AND ".join(_same(name, dialect) for name in kept)
+    if changeable:
+        return same
+    if not forgettable:
+        return "1 = 0"
+    blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
+    forgotten = (
+        f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table]}))"  # noqa: S608 - fixed names only
+    )
+    return f"{forgotten} AND {same} AND {blanked}"
+
+
+def _same(name: str, dialect: str) -> str:
+    if dialect == "sqlite":
+        return f'NEW."{name}" IS OLD."{name}"'
+    return f'NEW."{name}"::text IS NOT DISTINCT FROM OLD."{name}"::text'
+
+
+def _blank(name: str, dialect: str) -> str:
+    cast = "" if dialect == "sqlite" else "::text"
+    return f'(NEW."{name}" IS NULL OR NEW."{name}"{cast} = \'{{}}\')'

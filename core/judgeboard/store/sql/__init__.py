@@ -1,0 +1,1 @@
+"""SQL that both engines understand, spelled once."""

@@ -1,0 +1,246 @@
+"""Lists that are read by key: a page, the total and the place of the page in one statement, from an index's order."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, UnaryExpression, func, literal, select, true
+
+from judgeboard.errors import BadInput
+from judgeboard.store.sql.index_hints import by_id, by_index
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order of a list: by ``value`` (never NULL), equal ones by ``id``; ``index`` holds it, None where none does."""
+
+    name: str
+    words: str
+    value: ColumnElement[Any]
+    id: ColumnElement[int]
+    index: str | None
+    descending: bool = False
+    id_descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands in an order: the value it is sorted by, then its id."""
+
+    order: str
+    value: float
+    id: int
+
+    def key(self) -> str:
+        """Return the place as a text for an address."""
+        return f"{self.order}:{self.value!r}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive places of a list of ``total``, with how many come ``before`` the first of them."""
+
+    places: tuple[Place, ...]
+    total: int
+    before: int
+
+    @property
+    def next_key(self) -> str | None:
+        """What the page behind this one comes after, None at the end."""
+        return self.places[-1].key() if self.places and self.before + len(self.places) < self.total else None
+
+    @property
+    def previous_key(self) -> str | None:
+        """What the page ahead of this one comes before, None at the front."""
+        return self.places[0].key() if self.places and self.before else None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a place of a list of ``total``: how many ``before`` it, the ids beside it, itself or not."""
+
+    total: int
+    before: int
+    previous: int | None
+    next: int | None
+    listed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedList:
+    """Rows of a table in an order.
+
+    ``own`` conditions are read from the index again for every question, which costs a range of it; those decided
+    ``elsewhere`` (text, grades, ...) are worked out once a statement, in a table of its own. ``aside`` selects a few
+    ids that are left out. ``count_index`` is the narrowest index that holds the own conditions; ``gather_index`` the
+    one to walk where something is decided elsewhere, None to look up the few that are.
+    """
+
+    connection: Connection
+    table: FromClause
+    order: Order
+    own: Sequence[ColumnElement[bool]]
+    elsewhere: Sequence[ColumnElement[bool]] = ()
+    aside: Select[Any] | None = None
+    count_index: str | None = None
+    gather_index: str | None = None
+
+    def page(self, after: str | None, before: str | None, limit: int) -> Stretch:
+        """Return up to ``limit`` places behind a key, or those before one, or the first.
+
+        The list may have changed since a key was given: a page that would be cut short at the front is the first
+        page, one behind the end is the last. A key of another order means the first page.
+
+        Raises:
+            BadInput: A key is none that `Place.key` wrote.
+        """
+        start, end = self._place(after), self._place(before)
+        if end is not None:
+            stretch = self.before(end, limit)
+            return stretch if len(stretch.places) == limit else self.after(None, limit)
+        stretch = self.after(start, limit)
+        return self.before(None, limit) if start is not None and not stretch.places else stretch
+
+    def after(self, place: Place | None, limit: int) -> Stretch:
+        """Return up to ``limit`` places behind ``place``, or from the front."""
+        places, total, ahead = self._read(place, limit, backwards=False)
+        return Stretch(places, total, ahead)
+
+    def before(self, place: Place | None, limit: int) -> Stretch:
+        """Return up to ``limit`` places ahead of ``place``, or up to the end; in the order of the list."""
+        places, total, ahead = self._read(place, limit, backwards=True)
+        return Stretch(places, total, ahead - len(places))
+
+    def around(self, place: Place) -> Around:
+        """Return what stands around ``place``, in one statement."""
+        found = self._gathered()
+        ahead, behind = (self._beyond(found, place, backwards=backwards) for backwards in (True, False))
+        _, id_ = self._columns(found)
+        row = self.connection.execute(
+            select(
+                self._counted(found, []),
+                self._counted(found, [ahead]),
+                self._sorted(found, [id_], [ahead], backwards=True).limit(1).scalar_subquery(),
+                self._sorted(found, [id_], [behind], backwards=False).limit(1).scalar_subquery(),
+                self._select(found, [literal(1)], [id_ == place.id], None).exists(),
+            )
+        ).one()
+        return Around(*row)
+
+    def _place(self, key: str | None) -> Place | None:
+        if key is None:
+            return None
+        name, _, rest = key.partition(":")
+        value, _, id_ = rest.partition(":")
+        try:
+            # Days stay whole numbers: PostgreSQL seeks no fraction in an index of integers.
+            place = Place(name, int(value) if value.removeprefix("-").isdecimal() else float(value), int(id_))
+        except ValueError:
+            place = Place("", math.nan, 0)
+        if not abs(place.value) < 2**63 or not 0 <= place.id < 2**63:
+            raise BadInput("this address names no page of the list: go back to its first page")
+        return place if name == self.order.name else None
+
+    def _read(self, place: Place | None, limit: int, *, backwards: bool) -> tuple[tuple[Place, ...], int, int]:
+        """Places in one direction, the total, and how many are ahead of that direction's start, in one statement.
+
+        Counting what is ahead costs as much as the page is deep: little where people look.
+        """
+        found = self._gathered()
+        value, id_ = self._columns(found)
+        further = [] if place is None else [self._beyond(found, place, backwards=backwards)]
+        page = (
+            self._sorted(found, [value.label("value"), id_.label("id")], further, backwards=backwards)
+            .limit(limit)
+            .subquery("page")
+        )
+        counted = [self._counted(found, []).label("total")]
+        if place is not None:
+            ahead = self._beyond(found, place, backwards=True, inclusive=not backwards)
+            counted.append(self._counted(found, [ahead]).label("ahead"))
+        counts = select(*counted).subquery("counts")
+        rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
+        places = [Place(self.order.name, row.value, row.id) for row in rows if row.id is not None]
+        in_order = tuple(sorted(places, key=self._rank))
+        if place is None:
+            return in_order, rows[0].total, rows[0].total if backwards else 0
+        return in_order, rows[0].total, rows[0].ahead
+
+    def _rank(self, place: Place) -> tuple[float, int]:
+        value, id_ = place.value, place.id
+        return (-value if self.order.descending else value, -id_ if self.order.id_descending else id_)
+
+    def _gathered(self) -> CTE | None:
+        if not self.elsewhere:
+            return None
+        columns = (self.order.value.label("value"), self.order.id.label("id"))
+        found = select(*columns).select_from(self.table).where(*self.own, *self.elsewhere, *self._not_aside())
+        found = (
+            by_id(found, self.table) if self.gather_index is None else by_index(found, self.table, self.gather_index)
+        )
+        return found.cte("found").prefix_with("MATERIALIZED")
+
+    def _columns(self, found: CTE | None) -> tuple[ColumnElement[Any], ColumnElement[int]]:
+        return (self.order.value, self.order.id) if found is None else (found.c.value, found.c.id)
+
+    def _select(
+        self,
+        found: CTE | None,
+        columns: Sequence[Any],
+        conditions: Sequence[ColumnElement[bool]],
+        index: str | None,
+    ) -> Select[Any]:
+        if found is not None:
+            return select(*columns).select_from(found).where(*conditions)
+        query = select(*columns).select_from(self.table).where(*self.own, *self._not_aside(), *conditions)
+        return query if index is None else by_index(query, self.table, index)
+
+    def _sorted(
+        self,
+        found: CTE | None,
+        columns: Sequence[Any],
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        backwards: bool,
+    ) -> Select[Any]:
+        value, id_ = self._columns(found)
+        query = self._select(found, columns, conditions, self.order.index)
+        return query.order_by(
+            _by(value, descending=self.order.descending is not backwards),
+            _by(id_, descending=self.order.id_descending is not backwards),
+        )
+
+    def _counted(self, found: CTE | None, conditions: Sequence[ColumnElement[bool]]) -> ColumnElement[int]:
+        index = self.order.index if conditions else self.count_index
+        if found is not None or self.aside is None:
+            return self._select(found, [func.count()], conditions, index).scalar_subquery()
+        # Taking the few that are put aside from the rest is much faster than looking for every row among them.
+        every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
+        aside = every.where(self.order.id.in_(self.aside))
+        counted = every if index is None else by_index(every, self.table, index)
+        return counted.scalar_subquery() - aside.scalar_subquery()
+
+    def _not_aside(self) -> list[ColumnElement[bool]]:
+        return [] if self.aside is None else [self.order.id.not_in(self.aside)]
+
+    def _beyond(
+        self, found: CTE | None, place: Place, *, backwards: bool, inclusive: bool = False
+    ) -> ColumnElement[bool]:
+        """The condition of what comes after ``place``, or before it; with the place itself where ``inclusive``."""
+        value, id_ = self._columns(found)
+        id_descends = self.order.id_descending is not backwards
+        if inclusive:
+            further_id = id_ <= place.id if id_descends else id_ >= place.id
+        else:
+            further_id = id_ < place.id if id_descends else id_ > place.id
+        if self.order.value is self.order.id:
+            return further_id
+        # The first half is a range of the index, which an OR alone is not; the second drops what ties with the place.
+        if self.order.descending is not backwards:
+            return (value <= place.value) & ((value < place.value) | further_id)
+        return (value >= place.value) & ((value > place.value) | further_id)
+
+
+def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:
+    return value.desc() if descending else value.asc()

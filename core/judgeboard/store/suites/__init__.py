@@ -1,0 +1,1 @@
+"""Suites and what came of their cases."""

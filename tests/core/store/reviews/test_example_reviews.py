@@ -1,0 +1,90 @@
+"""Examples for a judge out of people's grades: which answers are taken, and that agreement leaves them out."""
+
+import pytest
+
+from judgeboard.agreement import PairSource
+from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.judges.examples import example_params
+from judgeboard.review import ensure_reviewer, grade
+from judgeboard.store.engine import Store
+from judgeboard.store.figures.graded_answers import load_graded
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.reviews.example_reviews import examples_from_reviews
+
+
+def land(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
+    answers = [Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind) for n in range(count)]
+    with store.writing() as connection:
+        return land_responses(connection, answers).new
+
+
+def say(store: Store, response_id: int, who: str, given: Grade) -> None:
+    reviewer = ensure_reviewer(store, "test", who)
+    grade(store, response_id=response_id, reviewer=reviewer, grade=given, request_key=f"{response_id} {who}")
+
+
+def quality(store: Store, response_id: int, who: str, value: int, note: str | None = None) -> None:
+    say(store, response_id, who, Grade(quality=value, note=note))
+
+
+def taken(store: Store, count: int, **more: object) -> list[int | None]:
+    with store.reading() as connection:
+        return [one.response_id for one in examples_from_reviews(connection, count, **more)]  # type: ignore[arg-type]  # a set
+
+
+def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) -> None:
+    ids = land(store, 6)
+    for response_id, value in zip(ids, (4, 4, 4, 1, 3, 2), strict=True):
+        quality(store, response_id, "mara", value)
+    quality(store, ids[5], "jo", 4)
+    assert taken(store, 3) == [ids[3], ids[4], ids[0]]
+    assert taken(store, 5) == [ids[3], ids[4], ids[0], ids[1], ids[2]]
+    assert taken(store, 5) == taken(store, 5)
+    with pytest.raises(BadInput, match="only 5 answers"):
+        taken(store, 6)
+
+
+def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store: Store) -> None:
+    (logged,), (made,) = land(sqlite_store, 1), land(sqlite_store, 1, ResponseKind.CANDIDATE)
+    say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note="Half of it is invented."))
+    quality(sqlite_store, made, "mara", 1)
+    with sqlite_store.reading() as connection:
+        (example,) = examples_from_reviews(connection, 1)
+    assert (example.query, example.answer, example.passages) == ("Question 0?", "Answer 0.", ("p",))
+    assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, "Half of it is invented.")
+
+
+def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:
+    first, second = land(sqlite_store, 2)
+    say(sqlite_store, first, "mara", Grade(scores=(DimensionScore("tone", 5, "1-5"),)))
+    say(sqlite_store, second, "mara", Grade(scores=(DimensionScore("tone", 1, "1-5"), DimensionScore("x", 1, "1-5"))))
+    assert taken(sqlite_store, 2, dimensions={"tone"}) == [second, first]
+    with sqlite_store.reading() as connection:
+        assert [one.scores for one in examples_from_reviews(connection, 2, dimensions={"tone"})] == [
+            {"tone": 1},
+            {"tone": 5},
+        ]
+
+
+def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store) -> None:
+    ids = land(store, 4)
+    for response_id in ids:
+        quality(store, response_id, "mara", 3)
+    with store.reading() as connection:
+        examples = examples_from_reviews(connection, 1)
+    said = [LandedVerdict(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
+    with store.writing() as connection:
+        shown = ensure_version(connection, JudgeVersion("shown", "rag", params=example_params(examples)))
+        plain = ensure_version(connection, JudgeVersion("plain", "rag", params={"examples": "none"}))
+        for version in (shown, plain):
+            land_judgments(connection, version, None, said)
+    with store.reading() as connection:
+        graded = load_graded(connection)
+        assert graded.response_ids.tolist() == ids
+        assert {key: given.quality.tolist() for key, given in graded.verdicts.items()} == {
+            shown.id: [0, 3, 3, 3],
+            plain.id: [3, 3, 3, 3],
+        }
+        assert PairSource.open(connection, None).graded.verdicts[shown.id].quality.tolist() == [0, 3, 3, 3]

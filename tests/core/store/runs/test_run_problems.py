@@ -1,0 +1,57 @@
+"""What went wrong in a run is grouped by its reason, the most frequent first."""
+
+from datetime import UTC, datetime
+
+from judgeboard.domain import JudgeVersion, Response, Shown, Status, StepRecord, Verdict
+from judgeboard.pair_records import Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.refining.made_answers import NewGeneration, land_generations
+from judgeboard.store.runs.method_runs import start_or_continue_method_run
+from judgeboard.store.runs.run_problems import RunProblem, run_problems
+from judgeboard.store.runs.runs import start_or_continue_run
+
+
+def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
+    verdicts = [
+        *[Verdict(Status.UNPARSABLE, error="groundedness 85 is above 1")] * 3,
+        Verdict(Status.ERROR, error="context too long" + "!" * 400),
+        Verdict(Status.ERROR, error="context too long" + "!" * 500),
+        Verdict(Status.REFUSED),
+        Verdict(Status.OK, groundedness=0.5),
+    ]
+    with store.writing() as connection:
+        answers = [Response("log", f"a{number}", "q", f"answer {number}") for number in range(len(verdicts))]
+        ids = land_responses(connection, answers).new
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        run = start_or_continue_run(connection, version, actor="test")
+        items = [LandedVerdict(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
+        land_judgments(connection, version, run.id, items)
+    with store.reading() as connection:
+        found = run_problems(connection, run.id)
+        assert run_problems(connection, run.id, limit=1) == found[:1]
+        assert run_problems(connection, run.id + 1) == []
+    assert found == [
+        RunProblem("unparsable", "groundedness 85 is above 1", 3, ids[0], None, "a0"),
+        RunProblem("error", "context too long" + "!" * 284, 2, ids[3], None, "a3"),
+        RunProblem("refused", None, 1, ids[5], None, "a5"),
+    ]
+
+
+def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
+    lost = StepRecord(Status.UNPARSABLE, error="winner is null")
+    with store.writing() as connection:
+        (pair,) = land_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new
+        version = ensure_version(connection, JudgeVersion("pairwise", "pairwise"))
+        run = start_or_continue_method_run(connection, "compare", version, {}, selected=3, actor="test")
+        orders = [LandedComparison(pair, shown, lost, {}) for shown in Shown]
+        land_comparisons(connection, version, run.id, orders)
+        failed = NewGeneration("q7", 1, "m", StepRecord(Status.ERROR, error="HTTP 500"), None)
+        land_generations(connection, run.id, [failed], datetime.now(UTC))
+        assert run_problems(connection, run.id) == [
+            RunProblem("unparsable", "winner is null", 2, None, pair, "p1"),
+            RunProblem("error", "HTTP 500", 1, None, None, "q7"),
+        ]

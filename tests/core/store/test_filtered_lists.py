@@ -1,0 +1,251 @@
+"""Queue and Responses hold, under every filter, exactly the rows that a plain loop over the tables picks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from desk_rows import START, DeskRows, made_desk
+from judgeboard.filters import RowFilter
+from judgeboard.store.desk.queue_pages import queue_page
+from judgeboard.store.engine import Store
+from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+
+Row = dict[str, Any]
+DAY = (START - START.replace(year=1970, month=1, day=1, hour=0)).days
+
+FILTERS = [
+    RowFilter(),
+    RowFilter(rules=("low_groundedness", "judge_failed")),
+    RowFilter(query_types=("QA",)),
+    RowFilter(query_types=("QA", "Summary"), sources=("app",)),
+    RowFilter(models=("small",)),
+    RowFilter(judge="rag"),
+    RowFilter(judge="nli"),
+    RowFilter(judge="nli", min_score=0.4),
+    RowFilter(min_score=0.2, max_score=0.49),
+    RowFilter(min_quality=2, max_quality=3),
+    RowFilter(judge_version=1, max_score=0.5),
+    RowFilter(judge_version=2, query_types=("QA",)),
+    RowFilter(day_from=DAY + 2, day_to=DAY + 4),
+    RowFilter(day_to=DAY + 4, query_types=("Summary",), judge="rag", min_score=0),
+    RowFilter(day_from=DAY + 6),
+    RowFilter(no_time=True),
+    RowFilter(ids=("answer-001", "answer-002", "answer-003", "answer-010", "nobody")),
+    RowFilter(response_ids=tuple(range(1, 40, 2))),
+    RowFilter(response_ids=()),
+    RowFilter(graded=True),
+    RowFilter(graded=False, query_types=("QA",)),
+    *(RowFilter(user=user) for user in ("down", "middle", "up", "none")),
+    *(RowFilter(judge_side=side) for side in ("low", "high", "none")),
+    RowFilter(judge_side="low", user="down"),
+    RowFilter(judge_side="high", user="none"),
+    RowFilter(judge_side="none", user="up"),
+    RowFilter(statuses=("error", "unparsable")),
+    RowFilter(statuses=("ok",), judge="nli"),
+    RowFilter(statuses=("refused",), judge_version=2),
+    RowFilter(states=("confirmed",)),
+    RowFilter(states=("open", "superseded"), rules=("low_quality",)),
+    RowFilter(text="anchor"),
+    RowFilter(text="answer-01"),
+    RowFilter(text="100 %"),
+    RowFilter(text="under_score"),
+    RowFilter(text="underXscore"),
+    RowFilter(text='"quoted"'),
+    RowFilter(text="\\slash"),
+    RowFilter(text="dyno", graded=False, judge_side="low"),
+    RowFilter(text="an"),  # under three characters: only ids that start so
+    RowFilter(text="is"),
+]
+
+
+@pytest.fixture(scope="module")
+def filled(sqlite_template, tmp_path_factory) -> DeskRows:
+    from judgeboard.store.engine import open_store
+
+    path = tmp_path_factory.mktemp("desk") / "desk.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    return made_desk(open_store(path), answers=60)
+
+
+def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
+    """The filter as a plain predicate on a row of response."""
+    current = desk.current(where.judge or "rag")
+    if where.judge_version is not None:
+        current = {id_: row for id_, row in _by_version(desk, where.judge_version).items() if row["status"] == "ok"}
+    feedback, low_line = desk.latest_feedback(), (0.5, 2)
+    graded = {
+        row["response_id"]
+        for row in desk.standing()
+        if any(row[name] is not None for name in ("label", "groundedness", "quality"))
+    }
+    flags = desk.all(FlagRow)
+    last = {(row["response_id"], row["judge_version_id"]): row for row in desk.all(JudgmentRow)}
+    versions = {row["id"]: row["name"] for row in desk.all(JudgeVersionRow)}
+
+    def wants(row: Row) -> bool:
+        verdict, said = current.get(row["id"]), feedback.get(row["id"])
+        checks = [
+            not where.query_types or row["query_type"] in where.query_types,
+            not where.sources or row["source"] in where.sources,
+            not where.models or row["generator_model"] in where.models,
+            not where.ids or row["external_id"] in where.ids,
+            where.response_ids is None or row["id"] in where.response_ids,
+            where.day_from is None or (row["asked_day"] is not None and row["asked_day"] >= where.day_from),
+            where.day_to is None or (row["asked_day"] is not None and row["asked_day"] <= where.day_to),
+            not where.no_time or row["asked_day"] is None,
+            where.graded is None or (row["id"] in graded) is where.graded,
+            where.user is None or _side(said) == where.user,
+            where.judge_side is None or _judge_side(verdict, low_line) == where.judge_side,
+            where.text is None or _contains(row, where.text),
+        ]
+        for low, high, name in (
+            (where.min_score, where.max_score, "groundedness"),
+            (where.min_quality, where.max_quality, "quality"),
+        ):
+            if low is not None or high is not None:
+                value = None if verdict is None else verdict[name]
+                checks.append(value is not None and (low or 0) <= value <= (9 if high is None else high))
+        if where.statuses:
+            wanted = {
+                version
+                for version, name in versions.items()
+                if (where.judge_version is None or version == where.judge_version)
+                and (where.judge is None or name == where.judge)
+            }
+            checks.append(
+                any(
+                    last[row["id"], version]["status"] in where.statuses
+                    for version in wanted
+                    if (row["id"], version) in last
+                )
+            )
+        elif where.judge is not None or where.judge_version is not None:
+            checks.append(verdict is not None)
+        if where.rules or where.states:
+            states = where.states or ("open", "confirmed", "dismissed")
+            checks.append(
+                any(
+                    flag["response_id"] == row["id"]
+                    and flag["state"] in states
+                    and (not where.rules or flag["rule"] in where.rules)
+                    for flag in flags
+                )
+            )
+        return all(checks)
+
+    return wants
+
+
+def _by_version(desk: DeskRows, version: int) -> dict[int, Row]:
+    return {
+        row["response_id"]: row
+        for row in desk.all(JudgmentRow)
+        if row["judge_version_id"] == version and row["status"] == "ok"
+    }
+
+
+def _side(said: float | None) -> str:
+    if said is None:
+        return "none"
+    return "down" if said < 2.5 else "up" if said > 2.5 else "middle"
+
+
+def _judge_side(verdict: Row | None, low_line: tuple[float, float]) -> str:
+    if verdict is None:
+        return "none"
+    groundedness, quality = verdict["groundedness"], verdict["quality"]
+    low = (
+        (groundedness is not None and groundedness < low_line[0])
+        or (quality is not None and quality <= low_line[1])
+        or (groundedness is None and verdict["label"] == "hallucinated")
+    )
+    return "low" if low else "high"
+
+
+def _contains(row: Row, text: str) -> bool:
+    if len(text) < 3:
+        return row["external_id"].startswith(text)
+    return any(text.lower() in row[name].lower() for name in ("query", "answer", "external_id"))
+
+
+def check_responses(desk: DeskRows, where: RowFilter) -> None:
+    wants = expected(desk, where)
+    found = [row for row in desk.responses() if wants(row)]
+    newest = sorted(found, key=lambda row: (-1 if row["asked_day"] is None else row["asked_day"], row["id"]))[::-1]
+    with desk.store.reading() as connection:
+        page = response_page(connection, where, limit=1000)
+        assert [line.response_id for line in page.lines] == [row["id"] for row in newest]
+        assert page.total == len(found)
+        if where.judge_side == "none":
+            return
+        judged = desk.current(where.judge or "rag")
+        if where.judge_version is not None:
+            judged = _by_version(desk, where.judge_version)
+        scored = [
+            (judged[row["id"]]["groundedness"], row["id"])
+            for row in found
+            if row["id"] in judged and judged[row["id"]]["groundedness"] is not None
+        ]
+        lowest = response_page(connection, where, "lowest", limit=1000)
+        assert [line.response_id for line in lowest.lines] == [id_ for _, id_ in sorted(scored)]
+        assert lowest.total == len(scored)
+
+
+def check_queue(desk: DeskRows, where: RowFilter) -> None:
+    """The queue reads judge and scores from the flag's own copies, everything else from the response."""
+    of_answer = RowFilter(
+        **{
+            name: value
+            for name, value in where.as_dict().items()
+            if name not in {"rules", "states", "judge", "min_score", "max_score", "min_quality", "max_quality"}
+        }
+    )
+    wants = expected(desk, of_answer)
+    answers = {row["id"]: row for row in desk.responses() if wants(row)}
+    found = [
+        flag
+        for flag in desk.open_flags()
+        if flag["response_id"] in answers
+        and (not where.rules or flag["rule"] in where.rules)
+        and (where.judge is None or flag["judge_name"] == where.judge)
+        and _within(flag["groundedness"], where.min_score, where.max_score)
+        and _within(flag["quality"], where.min_quality, where.max_quality)
+    ]
+    worst = sorted(found, key=lambda flag: (-flag["severity"], flag["id"]))
+    with desk.store.reading() as connection:
+        page = queue_page(connection, where, "worst", limit=1000)
+    assert [line.flag_id for line in page.lines] == [flag["id"] for flag in worst]
+    assert page.total == len(found)
+
+
+def _within(value: float | None, low: float | None, high: float | None) -> bool:
+    if low is None and high is None:
+        return True
+    return value is not None and (low or 0) <= value <= (9 if high is None else high)
+
+
+@pytest.mark.parametrize("where", FILTERS, ids=lambda where: where.describe())
+def test_lists_hold_what_the_filter_says(filled: DeskRows, where: RowFilter) -> None:
+    check_responses(filled, where)
+    check_queue(filled, where)
+
+
+@pytest.mark.postgres
+def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) -> None:
+    desk = made_desk(postgres_store, answers=60)
+    for where in FILTERS:
+        check_responses(desk, where)
+        check_queue(desk, where)
+
+
+def test_the_filters_of_this_test_find_something(filled: DeskRows) -> None:
+    empty = [where.describe() for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
+    assert sorted(empty) == ["0 chosen answers", "“is”", "“underXscore”"]
+
+
+def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: DeskRows) -> None:
+    with filled.store.reading() as connection:
+        found = [response_page(connection, RowFilter(text=text), limit=1000).total for text in ("Öse", "öse", "ÖSE")]
+    assert found[0] == found[1] == found[2] > 0

@@ -1,0 +1,287 @@
+"""What was forgotten is nowhere in the database any more, whichever way it got there; figures stay as they were."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, inspect, select, text
+
+from judgeboard.controls import make_controls
+from judgeboard.domain import (
+    Attempt,
+    Claim,
+    ClaimStatus,
+    DimensionScore,
+    Grade,
+    ImportedGrade,
+    Preference,
+    Response,
+    ResponseKind,
+    Shown,
+    Status,
+    StepRecord,
+    Verdict,
+)
+from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
+from judgeboard.store.forgetting import drop_written_ahead, forget_response
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.pairs.comparisons import REFERENCE, LandedComparison, land_comparisons, load_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
+from judgeboard.store.pairs.samples import LandedSample, land_samples, load_samples
+from judgeboard.store.refining.made_answers import NewGeneration, land_generations, made_ids
+from judgeboard.store.refining.refinement_rows import NewRefinement, insert_refinements
+from judgeboard.store.responses.response_rows import key_of
+from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
+from judgeboard.store.runs.runs import start_import_run
+from judgeboard.store.runs.step_rows import step_columns
+from judgeboard.store.schema.method_tables import GenerationRow, JudgmentReviewRow
+from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
+
+RESPONSE = ResponseRow.__table__
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SECRET = "Quokka-7741"
+TRIED = (Attempt("first", "ok", f"raw {SECRET}", detail=SECRET),)
+SAID = StepRecord(Status.OK, raw=f"raw {SECRET}", attempts=TRIED)
+LOST = StepRecord(Status.ERROR, raw=SECRET, attempts=TRIED, error=f"broke at {SECRET}")
+
+
+class Story:
+    """A logged answer that holds a secret, one that does not, and everything that every method makes of the first."""
+
+    def __init__(self, desk: Any) -> None:
+        self.desk = desk
+        self.version = desk.version()
+        self.response = desk.land(
+            Response(
+                *("log", "secret", f"who is {SECRET}?", f"it is {SECRET}"),
+                passages=(SECRET,),
+                messages=({"role": "user", "content": SECRET},),
+                reference=SECRET,
+                metadata={"user": SECRET},
+            )
+        ).new[0]
+        self.other = desk.land(Response("log", "other", "what?", "plainly this")).new[0]
+        with desk.store.writing() as connection:
+            self.run = start_import_run(connection, self.version, "me").id
+            self.control = made_worse(connection, self.response)
+            for response_id in (self.response, self.control):
+                self._judge(connection, response_id)
+            self._grade(connection)
+            self._pairs(connection)
+            self._attempts(connection)
+
+    def _judge(self, connection: Any, response_id: int) -> None:
+        verdict = Verdict.of(
+            SAID,
+            groundedness=0.3,
+            reasoning=f"since {SECRET}",
+            claims=(Claim(SECRET, ClaimStatus.SUPPORTED),),
+            scores=(DimensionScore("care", 2, "1-5", f"for {SECRET}"),),
+        )
+        land_judgments(connection, self.version, self.run, [LandedVerdict(response_id, 0, 0, verdict)])
+        judgment = select(JudgmentRow.__table__.c.id).where(JudgmentRow.__table__.c.response_id == response_id)
+        audit = {
+            "judgment_id": connection.execute(judgment).scalar_one(),
+            "judge_version_id": self.version.id,
+            "ask": 0,
+            "correct": True,
+            "reasoning": f"right about {SECRET}",
+            "inclusion_probability": 1.0,
+        }
+        connection.execute(insert(JudgmentReviewRow.__table__), audit | step_columns(SAID, self.run, NOW))
+
+    def _grade(self, connection: Any) -> None:
+        grade = Grade(quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}")
+        insert_grades(connection, [GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))], None, NOW)
+
+    def _pairs(self, connection: Any) -> None:
+        question, answer = f"who is {SECRET}?", f"it is {SECRET}"
+        bench = Pair(
+            *("bench", "p", question, answer, f"not {SECRET}"),
+            options=(SECRET,),
+            reference=SECRET,
+            response_a="secret",
+            metadata={"of": SECRET},
+        )
+        linked = Pair("compare", "p", question, answer, "plainly this", sides=(self.response, self.other))
+        self.pairs = land_pairs(connection, [bench, linked]).new
+        said = [
+            LandedComparison(
+                *(pair_id, Shown.AB, SAID, {"overall": Preference.B}),
+                condition=REFERENCE,
+                reference=SECRET,
+                reasoning=f"as {SECRET}",
+            )
+            for pair_id in self.pairs
+        ]
+        lost = [LandedComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
+        land_comparisons(connection, self.version, self.run, [*said, *lost])
+        tries = [LandedSample(self.pairs[0], 0, SECRET, SAID), LandedSample(self.pairs[0], 1, None, LOST)]
+        land_samples(connection, self.version, self.run, tries)
+        given = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
+        land_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
+
+    def _attempts(self, connection: Any) -> None:
+        made = Response(
+            *("log", "secret/again", f"who is {SECRET}?", f"surely {SECRET}"),
+            kind=ResponseKind.REGENERATED,
+            derived_from=self.response,
+        )
+        subject = str(self.response)
+        calls = [
+            NewGeneration(subject, 1, "m", SAID, made),
+            NewGeneration(subject, 2, "m", SAID, None),  # the same answer again: it was not stored a second time
+            NewGeneration(subject, 3, "m", LOST, None),
+        ]
+        land_generations(connection, self.run, calls, NOW)
+        ends = [
+            NewRefinement("refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}")
+            for number in (1, 2)
+        ]
+        insert_refinements(connection, self.run, ends, NOW)
+
+    def places_of(self, words: str) -> set[str]:
+        """The tables in which any cell of any row holds these words, those of the search among them."""
+        with self.desk.store.reading() as connection:
+            found = set()
+            for name in inspect(connection).get_table_names():
+                rows = connection.execute(text(f'SELECT * FROM "{name}"')).all()
+                if any(words in cell_text(cell) for row in rows for cell in row):
+                    found.add(name)
+            return found
+
+    def figures(self) -> list[Any]:
+        with self.desk.store.reading() as connection:
+            tried = load_samples(connection, [self.version.id])
+            return [
+                load_comparisons(connection, [self.version.id]),
+                [one.statuses for one in tried],
+                [(one.aspect, one.preference) for one in load_preferences(connection)],
+                [(row["groundedness"], row["quality"]) for row in self.desk.rows(JudgmentRow)],
+            ]
+
+
+def made_worse(connection: Any, response_id: int) -> int:
+    made = Response(
+        *("log", "secret/control", f"who is {SECRET}?", f"it was {SECRET}"),
+        kind=ResponseKind.CONTROL,
+        derived_from=response_id,
+    )
+    return land_responses(connection, [made]).new[0]
+
+
+def cell_text(cell: Any) -> str:
+    return bytes(cell).decode("utf-8", "replace") if isinstance(cell, bytes | memoryview) else str(cell)
+
+
+@pytest.fixture
+def story(desk) -> Story:
+    return Story(desk)
+
+
+def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
+    told = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison", "preference"}
+    assert story.places_of(SECRET) >= {*told, "sample", "generation", "refinement"}
+
+
+def test_nothing_of_it_is_left_in_any_table(story) -> None:
+    with story.desk.store.writing() as connection:
+        forget_response(connection, "secret", actor="me")
+    assert story.places_of(SECRET) == set()
+
+
+def test_figures_stay_as_they_were(story) -> None:
+    before = story.figures()
+    with story.desk.store.writing() as connection:
+        forget_response(connection, "secret", actor="me")
+    assert story.figures() == before
+
+
+def test_what_was_not_made_from_it_stays(story) -> None:
+    with story.desk.store.writing() as connection:
+        ids = forget_response(connection, "secret", actor="me")
+    assert story.other not in ids
+    assert story.places_of("plainly this") >= {"response"}
+
+
+def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
+    with story.desk.store.writing() as connection:
+        (alone,) = land_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
+        said = LandedComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
+        land_comparisons(connection, story.version, story.run, [said])
+    with story.desk.store.writing() as connection:
+        forget_response(connection, "pair:alone:b", actor="me")
+    assert story.places_of("Numbat") == set()
+    assert story.places_of(SECRET)
+
+
+def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None:
+    """Two rated attempts at a prompt of a file, the second asked with the feedback on the first, and a lost call."""
+    said, lost = StepRecord(Status.OK, raw=secret), StepRecord(Status.ERROR, raw=secret, error=secret)
+    made = [
+        Response(
+            *("prompts", f"{prompt}~{number}", f"who is {secret}?", f"try {number}"),
+            kind=ResponseKind.REGENERATED,
+            messages=({"role": "user", "content": f"who is {secret}? Say more of {secret}."},),
+        )
+        for number in (1, 2)
+    ]
+    calls = [NewGeneration(prompt, number, "m", said, one) for number, one in enumerate(made, start=1)]
+    land_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
+    ids = made_ids(connection, made)
+    ends = [
+        NewRefinement("refine", prompt, number, None, "failed", ids[key_of(one)], feedback=f"say more of {secret}")
+        for number, one in enumerate(made, start=1)
+    ]
+    insert_refinements(connection, story.run, ends, NOW)
+
+
+@pytest.mark.parametrize("named", ["p~1", "p~2"])
+def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(story, named: str) -> None:
+    with story.desk.store.writing() as connection:
+        attempts_at(connection, story, "p", "Numbat-12")
+        attempts_at(connection, story, "q", "Wombat-34")
+    assert story.places_of("Numbat-12") >= {"response", "generation", "refinement"}
+    kept = story.places_of("Wombat-34")
+    with story.desk.store.writing() as connection:
+        forget_response(connection, named, actor="me")
+    assert story.places_of("Numbat-12") == set()
+    assert story.places_of("Wombat-34") == kept
+    assert story.places_of(SECRET)
+
+
+def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
+    with story.desk.store.writing() as connection:
+        forget_response(connection, "secret", actor="me")
+    calls = story.desk.rows(GenerationRow)
+    assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
+        *((False, None, None), (True, None, None)),
+        (True, None, None),
+    ]
+
+
+def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(desk) -> None:
+    with desk.store.writing() as connection:
+        answers = [
+            Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
+        ]
+        land_responses(connection, answers)
+    assert make_controls(desk.store, kinds=("other_answer",))[0].made == 4
+    with desk.store.writing() as connection:
+        assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
+        kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))
+        assert kept.scalars().all() == []
+
+
+def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_desk) -> None:
+    store = sqlite_desk.store
+    path = Path(str(store.engine.url.database))
+    with store.writing() as connection:
+        land_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])
+    with store.writing() as connection:
+        forget_response(connection, "x", actor="test")
+    assert drop_written_ahead(store)
+    held = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
+    assert held == []

@@ -1,0 +1,69 @@
+"""Landing reads through indexes alone: what it costs does not grow with the log."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import event
+
+from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
+from judgeboard.store.landing import LandedVerdict, land_judgments, reapply_flags
+
+GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
+
+
+@contextmanager
+def plans_of(store) -> Iterator[list[tuple[str, str]]]:
+    """Every statement's steps while the block runs."""
+    steps: list[tuple[str, str]] = []
+
+    def explain(connection, cursor, statement, parameters, _context, many) -> None:
+        if statement.startswith(("SELECT", "UPDATE")):
+            given = parameters[0] if many else parameters
+            steps.extend((statement, row[3]) for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", given))
+
+    event.listen(store.engine, "before_cursor_execute", explain)
+    yield steps
+    event.remove(store.engine, "before_cursor_execute", explain)
+
+
+def test_no_statement_of_a_landing_reads_a_whole_table(sqlite_desk) -> None:
+    said = (Feedback(FeedbackKind.THUMBS, 0),)
+    answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
+    rag, nli = sqlite_desk.version(), sqlite_desk.version("nli")
+    with plans_of(sqlite_desk.store) as steps:
+        ids = sqlite_desk.land(*answers).new
+        for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
+            verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
+            ask = int(status is Status.OK)
+            with sqlite_desk.store.writing() as connection:
+                land_judgments(connection, version, None, [LandedVerdict(id_, ask, 0, verdict) for id_ in ids])
+        sqlite_desk.land(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
+        with sqlite_desk.store.writing() as connection:
+            reapply_flags(connection, ids)
+    assert steps
+    scans = [
+        (statement, step)
+        for statement, step in steps
+        # The first judgment of all is the first row of its table.
+        if step.startswith(tuple(f"SCAN {table}" for table in GROWING))
+        and "ORDER BY judgment.id\n LIMIT" not in statement
+    ]
+    assert scans == []
+
+
+def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_desk) -> None:
+    counts = []
+    for size in (2, 50):
+        ids = sqlite_desk.land(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
+        version, executed = sqlite_desk.version(), []
+
+        def count(_connection, _cursor, statement, *_rest, executed: list[str] = executed) -> None:
+            executed.append(statement)
+
+        event.listen(sqlite_desk.store.engine, "before_cursor_execute", count)
+        with sqlite_desk.store.writing() as connection:
+            items = [LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
+            land_judgments(connection, version, None, items)
+        event.remove(sqlite_desk.store.engine, "before_cursor_execute", count)
+        counts.append(len(executed))
+    assert counts[0] == counts[1] <= 12

@@ -1,0 +1,191 @@
+"""Whatever lands in whatever order, current judgments equal their definition and flags those of a fresh replay."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event, select
+
+from judgeboard.domain import Feedback, FeedbackKind, JudgeVersion, Label, Response, Status, Verdict
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses, reapply_flags, rebuild_current
+from judgeboard.store.schema.tables import (
+    CurrentJudgmentRow,
+    FlagRow,
+    JudgeVersionRow,
+    JudgmentRow,
+    ResponseRow,
+    UserFeedbackRow,
+)
+from judgeboard.store.settings_table import set_setting
+
+RESPONSES = 3
+VERSIONS = (JudgeVersion("rag", "rag"), JudgeVersion("rag", "rag", params={"t": 1}), JudgeVersion("nli", "nli"))
+
+
+@dataclass(frozen=True)
+class Said:
+    """One judge version says something of one response."""
+
+    version: int
+    response: int
+    repeat: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The user of one response says something."""
+
+    response: int
+    feedback: Feedback
+
+
+usable = st.builds(
+    Verdict,
+    st.just(Status.OK),
+    groundedness=st.none() | st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]),
+    quality=st.none() | st.integers(1, 4),
+    label=st.none() | st.sampled_from(Label),
+)
+verdicts = usable | usable | st.builds(Verdict, st.sampled_from([Status.ERROR, Status.REFUSED, Status.UNPARSABLE]))
+responses = st.integers(0, RESPONSES - 1)
+said = st.builds(Said, st.integers(0, len(VERSIONS) - 1), responses, st.sampled_from([0, 0, 0, 1]), verdicts)
+stars = st.builds(Feedback, st.just(FeedbackKind.STARS), st.integers(1, 5).map(float), user=st.uuids().map(str))
+rated = st.builds(Rated, responses, stars)
+# A batch lands in one transaction, as the runner sends them.
+histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10)
+
+
+@contextmanager
+def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "judgeboard.db"
+        shutil.copyfile(template, path)
+        store = open_store(path)
+        hurry(store)
+        with store.writing() as connection:
+            set_setting(connection, "random_share", 0.5, "test")
+            for version in VERSIONS:
+                ensure_version(connection, version)
+            set_setting(connection, "primary_judge", primary_judge, "test")
+            land_responses(connection, [logged(number) for number in range(RESPONSES)])
+        yield store
+        store.close()
+
+
+def hurry(store: Store) -> None:
+    """Nothing here outlives the process: no commit waits for the disk."""
+    store.close()
+    event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
+
+
+def logged(number: int, *feedback: Feedback) -> Response:
+    return Response("log", f"a{number}", "query", "answer", feedback=feedback)
+
+
+def play(store: Store, history: list[list[Said] | Rated]) -> int:
+    """Land a history batch by batch; return how many judgments came in."""
+    asks: dict[tuple[int, int, int], int] = {}
+    stored = 0
+    for step in history:
+        with store.writing() as connection:
+            if isinstance(step, Rated):
+                land_responses(connection, [logged(step.response, step.feedback)])
+                continue
+            for index, version in enumerate(VERSIONS):
+                items = []
+                for each in step:
+                    if each.version == index:
+                        ask = asks[key] = asks.get(key := (index, each.response, each.repeat), -1) + 1
+                        items.append(LandedVerdict(each.response + 1, ask, each.repeat, each.verdict))
+                if items:
+                    stored += land_judgments(connection, ensure_version(connection, version), None, items)
+    return stored
+
+
+def table(store: Store, row: Any) -> list[Any]:
+    with store.reading() as connection:
+        return list(connection.execute(select(row.__table__)))
+
+
+def defined_current(store: Store) -> set[tuple[Any, ...]]:
+    """The definition, by brute force: latest ok judgment (highest id, repeat 0) of a version, and of a judge."""
+    judgments = [row for row in table(store, JudgmentRow) if row.status == "ok" and row.repeat == 0]
+    versions = {row.id: row for row in table(store, JudgeVersionRow)}
+    feedback: dict[int, float] = {}
+    for row in sorted(table(store, UserFeedbackRow), key=lambda row: row.id):
+        feedback[row.response_id] = 1 + (row.value - 1) * 0.75
+    current = set()
+    for response in table(store, ResponseRow):
+        mine = [row for row in judgments if row.response_id == response.id]
+        for version in versions.values():
+            of_version = [row for row in mine if row.judge_version_id == version.id]
+            of_name = [row for row in mine if versions[row.judge_version_id].name == version.name]
+            if of_version:
+                latest = max(of_version, key=lambda row: row.id)
+                is_current = latest is max(of_name, key=lambda row: row.id)
+                values = (latest.groundedness, latest.quality, latest.label, feedback.get(response.id))
+                current.add((version.id, response.id, latest.id, version.name, is_current, *values))
+    return current
+
+
+def kept_current(store: Store) -> set[tuple[Any, ...]]:
+    return {
+        (
+            row.judge_version_id,
+            row.response_id,
+            row.judgment_id,
+            row.judge_name,
+            row.is_current,
+            row.groundedness,
+            row.quality,
+            row.label,
+            row.user_quality,
+        )
+        for row in table(store, CurrentJudgmentRow)
+    }
+
+
+def open_flags(store: Store) -> set[tuple[int, str]]:
+    return {(row.response_id, row.raise_key) for row in table(store, FlagRow) if row.state == "open"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(history=histories)
+def test_current_and_flags_follow_from_what_was_said(sqlite_template: Path, history: list[list[Said] | Rated]) -> None:
+    with fresh(sqlite_template) as store:
+        stored = play(store, history)
+        assert stored == sum(len(step) for step in history if isinstance(step, list))
+        assert kept_current(store) == defined_current(store)
+
+        # What landed bit by bit is what the rules say of the whole: applying them anew changes nothing.
+        flags, ids = open_flags(store), range(1, RESPONSES + 1)
+        with store.writing() as connection:
+            assert rebuild_current(connection, ids) == 0
+            changes = reapply_flags(connection, ids)
+        assert (changes.raised.total(), changes.superseded.total()) == (0, 0)
+
+        # And the same as where every user had spoken before any judge.
+        with fresh(sqlite_template, judged_first(store)) as replayed:
+            play(replayed, [step for step in history if isinstance(step, Rated)])
+            play(replayed, [step for step in history if not isinstance(step, Rated)])
+            assert open_flags(replayed) == flags
+
+        # A judgment that is stored already multiplies nothing.
+        before = (table(store, JudgmentRow), kept_current(store), table(store, FlagRow))
+        assert play(store, history) == 0
+        assert (table(store, JudgmentRow), kept_current(store), table(store, FlagRow)) == before
+
+
+def judged_first(store: Store) -> str | None:
+    versions = {row.id: row.name for row in table(store, JudgeVersionRow)}
+    judgments = sorted(table(store, JudgmentRow), key=lambda row: row.id)
+    return versions[judgments[0].judge_version_id] if judgments else None

@@ -1,0 +1,186 @@
+"""Migrations end at this program's tables, guards and search index, from nothing and from the revision before."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, insert, make_url, select, text
+
+from judgeboard.errors import MissingDatabase, SchemaMismatch
+from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
+from judgeboard.store.migrations import HEAD
+from judgeboard.store.migrations.run import alembic_config, run_upgrade
+from judgeboard.store.schema.guards import install_guards
+from judgeboard.store.schema.search_index import install_search
+from judgeboard.store.schema.tables import ResponseRow, Table
+
+RESPONSE = ResponseRow.__table__
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A database without any table."""
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path / 'empty.db'}"
+    else:
+        address = request.getfixturevalue("empty_postgres")
+    store = Store(connect(make_url(address), create=True))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def head(empty: Store) -> str:
+    with empty.reading() as connection:
+        return str(ScriptDirectory.from_config(alembic_config(connection)).get_current_head())
+
+
+@contextmanager
+def at(store: Store, revision: str) -> Iterator[Connection]:
+    """A transaction on a database brought to a revision."""
+    with store.writing() as connection:
+        run_upgrade(connection, revision)
+        yield connection
+
+
+def revision_before(store: Store, head: str) -> str:
+    with store.reading() as connection:
+        return str(ScriptDirectory.from_config(alembic_config(connection)).get_revision(head).down_revision)
+
+
+def test_the_program_works_with_the_newest_revision(head: str) -> None:
+    assert head == HEAD
+
+
+def test_an_empty_database_is_brought_up(empty: Store) -> None:
+    assert current_revision(empty) is None
+    assert upgrade(empty) is None
+    assert current_revision(empty) == HEAD
+    assert upgrade(empty) == HEAD
+
+
+def test_a_database_of_the_revision_before_keeps_its_rows(empty: Store, head: str) -> None:
+    before = revision_before(empty, head)
+    with at(empty, before) as connection:
+        connection.execute(insert(RESPONSE), a_response("a"))
+    assert current_revision(empty) == before
+    assert upgrade(empty) == before
+    with empty.writing() as connection:
+        connection.execute(insert(RESPONSE), a_response("b"))
+        assert list(connection.execute(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id)).scalars()) == ["a", "b"]
+        if empty.is_sqlite:  # rows that were there before the index are found by it
+            found = text("SELECT rowid FROM response_search WHERE response_search MATCH 'climb'")
+            assert list(connection.execute(found).scalars()) == [1, 2]
+
+
+def test_an_older_database_is_not_opened_but_said_how_to_bring_up(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    store = Store(connect(make_url(f"sqlite:///{path}"), create=True))
+    with at(store, revision_before(store, HEAD)):
+        pass
+    store.close()
+    with pytest.raises(SchemaMismatch, match=re.escape(f"judgeboard migrate --db {path}")):
+        open_store(path)
+
+
+def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(MissingDatabase, match="judgeboard import FILE --db"):
+        open_store(tmp_path / "none.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
+    upgrade(empty)
+    migrated = catalogue(empty)
+    with empty.writing() as connection:
+        drop_everything(connection)
+        Table.metadata.create_all(connection)
+        install_guards(connection)
+        install_search(connection)
+    assert catalogue(empty) == migrated
+    assert {name for kind, name in migrated if kind == "trigger"} >= {"guard_judgment_delete"} or not empty.is_sqlite
+
+
+def catalogue(store: Store) -> dict[tuple[str, str], Any]:
+    """Everything that the database knows of its own shape, by kind and name."""
+    with store.reading() as connection:
+        if store.is_sqlite:
+            return sqlite_catalogue(connection)
+        return postgres_catalogue(connection)
+
+
+def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
+    found: dict[tuple[str, str], Any] = {}
+    master = connection.execute(text("SELECT type, name, tbl_name, sql FROM sqlite_master")).all()
+    for kind, name, table, sql in master:
+        if "alembic_version" in table or name.startswith("sqlite_autoindex"):
+            continue
+        if kind == "table" and not name.startswith("response_search"):
+            found[kind, name] = (
+                sorted(tuple(row) for row in connection.execute(text(f'PRAGMA table_info("{name}")'))),
+                sorted(tuple(row[2:]) for row in connection.execute(text(f'PRAGMA foreign_key_list("{name}")'))),
+                constraints(sql),
+            )
+        else:
+            found[kind, name] = " ".join((sql or "").replace('"', "").split())
+    return found
+
+
+def constraints(sql: str) -> list[str]:
+    """The named constraints of a CREATE TABLE, whatever their order."""
+    flat = " ".join(sql.replace('"', "").split())
+    return sorted(part.strip(" ,)") for part in re.split(r"(?=CONSTRAINT )", flat)[1:])
+
+
+def postgres_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
+    queries = {
+        "column": """
+            SELECT table_name || '.' || column_name, data_type, is_nullable, column_default
+            FROM information_schema.columns WHERE table_schema = 'public'""",
+        "constraint": """
+            SELECT conname, conrelid::regclass::text, pg_get_constraintdef(oid)
+            FROM pg_constraint WHERE connamespace = 'public'::regnamespace""",
+        "index": "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+        "trigger": """
+            SELECT tgname || ' ' || tgrelid::regclass, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal""",
+        "function": "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prolang <> 13",
+    }
+    return {
+        (kind, name): tuple(rest)
+        for kind, query in queries.items()
+        for name, *rest in connection.execute(text(query))
+        if "alembic_version" not in f"{name} {rest}"
+    }
+
+
+def drop_everything(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+        return
+    connection.execute(text("PRAGMA defer_foreign_keys = ON"))
+    for kind in ("trigger", "table"):
+        names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = :kind"), {"kind": kind}).scalars()
+        for name in list(names):
+            if not name.startswith("response_search_"):  # these go with their virtual table
+                connection.execute(text(f'DROP {kind} "{name}"'))
+
+
+def a_response(external_id: str) -> dict[str, Any]:
+    return {
+        "kind": "log",
+        "source": "log",
+        "external_id": external_id,
+        "query_type": "QA",
+        "query": "how to climb",
+        "answer": "slowly",
+        "extra": {},
+        "content_hash": "h",
+        "evidence_group": 1,
+        "imported_at": datetime(2026, 3, 1, tzinfo=UTC),
+    }

@@ -1,0 +1,170 @@
+"""On 20,000 answers every page reads the index it is meant to read, and sorts nothing that an index holds in order."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from judgeboard.filters import RowFilter
+from judgeboard.store.desk.overview import overview
+from judgeboard.store.desk.queue_counts import open_counts, queue_facets
+from judgeboard.store.desk.queue_order import ORDERS
+from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.responses.items import load_item
+from judgeboard.store.responses.response_facets import response_facets
+from judgeboard.store.responses.response_pages import response_page
+from query_plans import plans_of
+
+ROWS = 20_000
+MAKER = Path(__file__).parents[3] / "benchmarks" / "million_data.py"
+LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
+
+# The first judgment of all, the failed ones and the judges there are: few rows, each a step of its own.
+NARROW = {"SCAN judge_version", "SCAN judgment", "SCAN judgment USING INDEX ix_judgment_not_ok"}
+
+OWN = [
+    RowFilter(),
+    RowFilter(rules=("judge_failed",)),
+    RowFilter(query_types=("legal",)),
+    RowFilter(judge="nli"),
+    RowFilter(min_score=0.1, max_score=0.3),
+    RowFilter(min_quality=3),
+    RowFilter(sources=("pilot",)),
+    RowFilter(day_from=20_700, day_to=20_706),
+    RowFilter(no_time=True),
+]
+ELSEWHERE = [
+    RowFilter(text="anchor"),
+    RowFilter(text="zyzzogeton"),
+    RowFilter(ids=("log-0000500",)),
+    RowFilter(graded=True),
+    RowFilter(user="down"),
+    RowFilter(judge_side="low"),
+    RowFilter(models=("mistral-7b",)),
+    RowFilter(statuses=("unparsable",)),
+    RowFilter(response_ids=(1, 2, 3)),
+]
+
+
+@pytest.fixture(scope="module")
+def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
+    spec = importlib.util.spec_from_file_location("million_data", MAKER)
+    assert spec is not None
+    assert spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    sys.modules["million_data"] = maker
+    spec.loader.exec_module(maker)
+    path = tmp_path_factory.mktemp("large") / "large.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    store = open_store(path)
+    maker.make(store, ROWS, lambda _line: None)
+    yield store
+    store.close()
+
+
+def scans(plan: str) -> list[str]:
+    """Steps that read a whole large table, or an index of it with its rows looked up."""
+    return [
+        step
+        for step in plan.splitlines()
+        if any(step == f"SCAN {table}" or step.startswith(f"SCAN {table} USING INDEX") for table in LARGE)
+        and step not in NARROW
+    ]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("where", OWN, ids=lambda where: where.describe())
+def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFilter, order: str) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        page = queue_page(connection, where, order, limit=5)
+        if page.next_key:
+            queue_page(connection, where, order, after=page.next_key, limit=5)
+        neighbours(connection, where, order, 3_000)
+    assert f"flag USING COVERING INDEX {ORDERS[order].index}" in plans[0]
+    for plan in plans:
+        assert scans(plan) == []
+        assert "SEARCH user_feedback" in plan or "TEMP B-TREE FOR ORDER BY" not in plan, "only what 50 users said"
+
+
+@pytest.mark.parametrize("where", ELSEWHERE, ids=lambda where: where.describe())
+def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFilter) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        queue_page(connection, where, reviewer_id=2)
+    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
+    assert listed.count("MATERIALIZE found") == 1
+    assert "SCAN flag USING COVERING INDEX ix_flag_open_severity" in listed
+    assert [step for step in scans(listed) if "response" in step or "judgment" in step] == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [where for where in OWN if not (where.judge or where.rules or where.min_score or where.min_quality)]
+    + [RowFilter(models=("mistral-7b",))],
+    ids=lambda where: where.describe(),
+)
+def test_answers_are_read_in_the_order_of_their_index(large: Store, where: RowFilter) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        page = response_page(connection, where, limit=5)
+        if page.next_key:
+            response_page(connection, where, after=page.next_key, limit=5)
+    assert "SEARCH response USING COVERING INDEX ix_response_asked" in plans[0]
+    for plan in plans:
+        assert scans(plan) == []
+    assert "TEMP B-TREE FOR ORDER BY" not in plans[0]
+
+
+def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        response_page(connection, RowFilter(), "lowest")
+    listed = next(plan for plan in plans if "ix_current_judgment_score" in plan)
+    assert "TEMP B-TREE" not in listed
+    assert "current_judgment USING COVERING INDEX ix_current_judgment_score" in listed
+
+
+@pytest.mark.parametrize(
+    "where",
+    [RowFilter(text="zyzzogeton"), RowFilter(ids=("log-0000500",)), RowFilter(response_ids=(5, 7))],
+    ids=lambda where: where.describe(),
+)
+def test_few_answers_are_looked_up_by_id(large: Store, where: RowFilter) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        response_page(connection, where)
+    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
+    assert "SEARCH response USING INTEGER PRIMARY KEY (rowid=?)" in listed
+
+
+def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
+    where = RowFilter(query_types=("simple",), judge="rag", min_score=0, day_from=20_700, day_to=20_706)
+    with large.reading() as connection, plans_of(large) as plans:
+        assert response_page(connection, where).total > 0
+    listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
+    assert "ix_response_asked (kind=? AND <expr>>? AND <expr><?)" in listed
+    assert "current_judgment USING COVERING INDEX ix_current_judgment_trend" in listed
+
+
+def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        load_item(connection, 15_067)
+    assert len(plans) <= 9
+    for plan in plans:
+        assert [step for step in plan.splitlines() if step.startswith("SCAN") and step not in NARROW] == []
+
+
+def test_choices_and_counts_touch_no_row(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        open_counts(connection)
+        queue_facets(connection)
+        response_facets(connection)
+    for plan in plans:
+        assert scans(plan) == []
+
+
+def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        overview(connection, 2, date(2026, 11, 2))
+    for plan in plans:
+        assert [step for step in scans(plan) if step != "SCAN user_feedback"] == []

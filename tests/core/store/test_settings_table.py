@@ -1,0 +1,101 @@
+"""Thresholds and the primary judge: defaults, over them what is stored, over that the environment."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.flags.rule import Thresholds
+from judgeboard.store.settings_table import primary_judge, set_setting, setting_origins, thresholds
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def read(store, function):
+    with store.reading() as connection:
+        return function(connection)
+
+
+def put(store, key: str, value) -> None:
+    with store.writing() as connection:
+        set_setting(connection, key, value, "Mara", NOW)
+
+
+def test_the_defaults_are_those_of_the_method(store) -> None:
+    assert read(store, thresholds) == Thresholds()
+    assert {line.origin for line in read(store, setting_origins)} == {"default"}
+
+
+def test_the_latest_stored_value_counts_and_says_who(store) -> None:
+    put(store, "low_groundedness", 0.6)
+    put(store, "low_groundedness", 0.7)
+    put(store, "always_review", ["sql", "complex"])
+    assert read(store, thresholds) == Thresholds(low_groundedness=0.7, always_review=("sql", "complex"))
+    [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
+    assert (line.value, line.origin, line.by, line.at) == (0.7, "stored", "Mara", NOW)
+
+
+def test_none_brings_the_default_back(store) -> None:
+    put(store, "low_quality", 1)
+    put(store, "low_quality", None)
+    assert read(store, thresholds) == Thresholds()
+
+
+def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, "random_share", 0.5)
+    monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "0.1")
+    monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "sql, complex")
+    assert read(store, thresholds) == Thresholds(random_share=0.1, always_review=("sql", "complex"))
+    assert {line.key for line in read(store, setting_origins) if line.origin == "env"} == {
+        "random_share",
+        "always_review",
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("low_groundedness", 1.5, "low_groundedness must lie from 0 to 1, not 1.5"),
+        ("low_groundedness", "0.5", "must be a number"),
+        ("random_share", float("nan"), "must be a number"),
+        ("random_seed", "x" * 201, "at most 200 characters, not 201"),
+        ("random_seed", "a\0b", "NUL at character 2"),
+        ("colour", "red", "no setting 'colour'; there is: low_groundedness"),
+        ("primary_judge", "rag", "no judge 'rag'; there is: none"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        put(store, key, value)
+    assert {line.origin for line in read(store, setting_origins)} == {"default"}
+
+
+def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "2")
+    with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE: random_share must lie from 0 to 1, not 2"):
+        read(store, thresholds)
+
+
+def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
+    desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(desk.store, primary_judge) is None
+    response = desk.answer()
+    desk.version("zen")
+    desk.say(desk.version("nli"), response, quality=3)
+    desk.say(desk.version("rag"), response, quality=3)
+    assert read(desk.store, primary_judge) == "nli"
+    desk.set("primary_judge", "rag")
+    assert read(desk.store, primary_judge) == "rag"
+    monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "zen")
+    assert read(desk.store, primary_judge) == "zen"
+    with pytest.raises(BadInput, match="no judge 'lex'; there is: nli, rag, zen"):
+        desk.set("primary_judge", "lex")
+
+
+def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(desk) -> None:
+    response = desk.answer()
+    desk.say(desk.version("rubric"), response)
+    assert read(desk.store, primary_judge) is None
+    desk.say(desk.version("rag"), response, quality=3)
+    assert read(desk.store, primary_judge) == "rag"
