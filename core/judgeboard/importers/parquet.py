@@ -1,0 +1,87 @@
+"""Reads Parquet in batches, so that memory holds a few hundred rows whatever the file's size."""
+
+import math
+from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+
+from judgeboard.domain import Rejected
+from judgeboard.errors import BadInput
+from judgeboard.importers.byte_source import ByteSource
+from judgeboard.importers.rows import Row, Unreadable
+
+BATCH_ROWS = 256
+BUFFER_BYTES = 1024 * 1024
+
+
+def read(source: ByteSource) -> Iterator[Row | Rejected]:
+    """Yield rows as JSON values: times as ISO text, bytes as UTF-8, NaN (how pandas writes a missing number) as null.
+
+    Values that JSON has no kind for (durations, UUIDs) come as their text.
+
+    Raises:
+        BadInput: Not a whole Parquet file, or two columns have one name.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.ParquetFile(source.seekable(), buffer_size=BUFFER_BYTES, pre_buffer=False)
+        names = table.schema_arrow.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column's name that is no UTF-8
+        raise BadInput(f"{source.name} is not a whole Parquet file: {_first_line(error)}") from error
+    if len(set(names)) < len(names):
+        raise BadInput(f"{source.name} has two columns with one name: rename one")
+    yield from _rows(table)
+
+
+def _rows(table: Any) -> Iterator[Row | Rejected]:
+    import pyarrow as pa
+
+    number = 0
+    try:
+        for batch in table.iter_batches(batch_size=BATCH_ROWS):
+            for values in _batch_rows(batch):
+                number += 1
+                yield Rejected(number, None, values, None) if isinstance(values, str) else Row(number, values)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"the Parquet data are damaged ({_first_line(error)})") from error
+
+
+def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
+    """Yield the rows of a batch, or for one that is no row of JSON values, why."""
+    try:
+        rows = batch.to_pylist()
+    except (ValueError, OverflowError):  # one wrong cell must not cost its neighbours
+        rows = [_single_row(batch.slice(index, 1)) for index in range(batch.num_rows)]
+    for row in rows:
+        yield row if isinstance(row, str) else {name: _json_value(value) for name, value in row.items()}
+
+
+def _single_row(batch: Any) -> dict[str, Any] | str:
+    try:
+        row: dict[str, Any] = batch.to_pylist()[0]
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except (ValueError, OverflowError) as error:
+        return f"holds a value that cannot be read: {_first_line(error)}"
+    return row
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _json_value(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(inner) for inner in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if value is None or isinstance(value, str | int | float):
+        return None if isinstance(value, float) and math.isnan(value) else value
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,86 @@
+"""CSV: cells over several lines, other separators, and records that are wrong one by one."""
+
+import pytest
+
+from judgeboard.domain import FeedbackKind, Rejected, Response
+
+
+def test_a_record_over_several_lines_is_counted_by_its_first(reading):
+    text = b'query,answer\r\n"two\r\nlines",a\r\n\r\n,b\r\n"x",c'
+    first, bad, last = reading(text, "log.csv")
+    assert first.query == "two\r\nlines"
+    assert (bad.line, bad.field, bad.reason) == (5, "query", "no query")
+    assert last.answer == "c"
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_separator_is_found_in_the_header(reading, mark):
+    text = mark.join(["Question", "Generated Answer", "createdAt"]) + "\n" + mark.join(['"a,b"', "x", "2026-03-01"])
+    (response,) = reading(b"\xef\xbb\xbf" + text.encode(), "log.csv")
+    assert (response.query, response.answer, response.asked_at.day) == ("a,b", "x", 1)
+
+
+def test_empty_cells_are_absent_and_texts_are_read_by_their_field(reading):
+    names = "id,query,answer,context,metadata,stars,cost,split"
+    text = names + '\n7,q,42,"[""p"", ""q""]","{""a"": 1}",4,0.5,test\n,q,b,,,,,\n'
+    full, bare = reading(text.encode(), "log.csv")
+    assert (full.external_id, full.answer, full.passages) == ("7", "42", ("p", "q"))
+    assert full.metadata == {"a": 1, "split": "test"}
+    assert (full.feedback[0].kind, full.feedback[0].value, full.generator_cost) == (FeedbackKind.STARS, 4, 0.5)
+    assert (bare.passages, bare.metadata, bare.feedback, bare.generator_cost) == (None, {}, (), None)
+    assert len(bare.external_id) == 64
+
+
+@pytest.mark.parametrize(
+    ("cell", "passages"),
+    [("[]", ()), ("plain", ("plain",)), ("[1] a citation", ("[1] a citation",)), ('"{""a"": 1}"', ('{"a": 1}',))],
+)
+def test_a_cell_of_context_is_a_list_only_where_it_is_json(reading, cell, passages):
+    (response,) = reading(f"query,answer,context\nq,a,{cell}\n".encode(), "log.csv")
+    assert response.passages == passages
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b"q,caf\xe9", "not UTF-8"),
+        (b"q", "1 cells where the header names 2"),
+        (b"q,a,b", "3 cells where the header names 2"),
+        (b'"q" x,a', "not CSV"),
+        (b"q,a\0", "NUL"),
+    ],
+)
+def test_a_bad_record_costs_itself(reading, record, reason):
+    before, bad, after = reading(b"query,answer\nq,a\n" + record + b"\nq,b\n", "log.csv")
+    assert isinstance(bad, Rejected)
+    assert bad.line == 3
+    assert reason in bad.reason
+    assert bad.row is not None
+    assert (before.answer, after.answer) == ("a", "b")
+
+
+def test_a_quote_that_is_never_closed_is_said_with_all_it_swallowed(reading):
+    good, bad = reading(b'query,answer\nq,a\n"open,a\nq,b\n', "log.csv")
+    assert isinstance(good, Response)
+    assert (bad.line, bad.row) == (3, '"open,a\nq,b')
+
+
+@pytest.mark.parametrize(
+    ("cells", "quality"), [("3", 3), ("3.0", None), ("three", None), ("9", None), ("true", None), ("", None)]
+)
+def test_a_quality_is_spelled_as_a_whole_number(reading, cells, quality):
+    text = f"response_id,annotator,quality\nr,ann,{cells}\n"
+    (item,) = reading(text.encode(), "grades.csv", kind="grades")
+    assert (item.field in {"quality", None}) if quality is None else (item.grade.quality == quality)
+
+
+@pytest.mark.parametrize("spelled", ["nan", "inf", "1.5", "-0.1", "1e999", "half"])
+def test_a_groundedness_outside_0_to_1_is_rejected(reading, spelled):
+    text = f"response_id,judge,groundedness\nr,j,{spelled}\n"
+    (item,) = reading(text.encode(), "verdicts.csv", kind="verdicts")
+    assert item.field == "groundedness"
+
+
+def test_a_column_without_a_name_is_kept(reading):
+    (response,) = reading(b",query,answer\n0,q,a\n", "log.csv")
+    assert response.metadata == {"column_1": "0"}

@@ -1,0 +1,147 @@
+"""The shared filter: what it refuses, how it is written down, how it is said."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard.errors import BadInput
+from judgeboard.filters import JUDGE_SIDES, USER_SIDES, WHERE_FIELDS, RowFilter, from_dict, parse_where
+
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5)
+NAMES = st.lists(TEXT, max_size=3).map(tuple)
+FILTERS = st.builds(
+    RowFilter,
+    rules=NAMES,
+    query_types=NAMES,
+    sources=NAMES,
+    ids=NAMES,
+    judge=st.none() | TEXT,
+    judge_version=st.none() | st.integers(1, 9),
+    min_score=st.none() | st.floats(0, 0.5),
+    max_score=st.none() | st.floats(0.5, 1),
+    day_from=st.none() | st.integers(0, 100),
+    day_to=st.none() | st.integers(100, 200),
+    text=st.none() | TEXT,
+    statuses=st.lists(st.sampled_from(["ok", "error"])).map(tuple),
+    states=st.lists(st.sampled_from(["open", "confirmed"])).map(tuple),
+    graded=st.none() | st.booleans(),
+    user=st.none() | st.sampled_from(USER_SIDES),
+    judge_side=st.none() | st.sampled_from(JUDGE_SIDES),
+    no_time=st.booleans(),
+    response_ids=st.none() | st.lists(st.integers(1, 9), max_size=3).map(tuple),
+    kinds=st.lists(st.sampled_from(["log", "control", "candidate"])).map(tuple),
+)
+
+
+@given(FILTERS)
+def test_a_filter_survives_being_written_down(where: RowFilter) -> None:
+    assert from_dict(json.loads(json.dumps(where.as_dict()))) == where
+
+
+@given(FILTERS)
+def test_every_filter_has_words(where: RowFilter) -> None:
+    assert where.describe()
+    assert (where.describe() == "all answers") == (where == RowFilter())
+
+
+def test_order_and_repetition_of_values_do_not_matter() -> None:
+    one, two = (
+        RowFilter(rules=("b", "a", "b"), response_ids=(3, 1)),
+        RowFilter(rules=("a", "b"), response_ids=(1, 3, 3)),
+    )
+    assert one == two
+    assert one.as_dict() == two.as_dict() == {"rules": ["a", "b"], "response_ids": [1, 3]}
+
+
+def test_no_ids_is_not_the_same_as_all() -> None:
+    assert RowFilter(response_ids=()) != RowFilter()
+    assert from_dict({"response_ids": []}) == RowFilter(response_ids=())
+    assert RowFilter(response_ids=()).describe() == "0 chosen answers"
+
+
+def test_where_reads_every_kind_of_field() -> None:
+    given = "query_type=QA|query_type=Summary|from=2026-03-01|to=2026-03-07|max_score=0.5|graded=no|text= rope "
+    given += "|status=error|time=none|id=a=b|min_quality=2|judge=rag|user=down"
+    where = parse_where(given.split("|"))
+    assert where == RowFilter(
+        query_types=("QA", "Summary"),
+        day_from=20513,
+        day_to=20519,
+        max_score=0.5,
+        graded=False,
+        text="rope",
+        statuses=("error",),
+        no_time=True,
+        ids=("a=b",),
+        min_quality=2,
+        judge="rag",
+        user="down",
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("query_type", "field=value"),
+        ("colour=red", "fields: query_type, source"),
+        ("query_type=", "needs a value"),
+        ("from=yesterday", "2026-03-01"),
+        ("max_score=high", "not a number"),
+        ("max_score=7", "from 0 to 1"),
+        ("min_quality=2.5", "not a number"),
+        ("max_score=nan", "from 0 to 1"),
+        ("status=good", "ok, unparsable, refused, error"),
+        ("state=closed", "open, confirmed"),
+        ("graded=maybe", "yes, no"),
+        ("user=happy", "down, middle, up, none"),
+        ("time=noon", "none"),
+    ],
+)
+def test_a_condition_that_cannot_be_used_says_why(condition: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        parse_where([condition])
+
+
+def test_a_single_value_cannot_be_given_twice() -> None:
+    with pytest.raises(BadInput, match="once"):
+        parse_where(["judge=rag", "judge=nli"])
+    assert parse_where(["judge=rag", "judge=rag"]) == RowFilter(judge="rag")
+
+
+@pytest.mark.parametrize(
+    "contradiction", [{"min_score": 0.8, "max_score": 0.2}, {"day_from": 9, "day_to": 8}, {"min_quality": 0}]
+)
+def test_a_filter_that_nothing_can_pass_is_refused(contradiction) -> None:
+    with pytest.raises(BadInput):
+        RowFilter(**contradiction)
+
+
+def test_a_kind_of_answers_that_there_is_not_is_refused() -> None:
+    with pytest.raises(BadInput, match="kind is one of log, control"):
+        RowFilter(kinds=("fake",))
+    with pytest.raises(BadInput, match="fields:"):
+        parse_where(["kind=control"])  # nothing on a page or in an export of the log is meant by it
+
+
+@pytest.mark.parametrize("given", [{"text": "a\x00b"}, {"sources": ("\ud800",)}, {"judge": "\x00"}])
+def test_characters_that_no_database_holds_are_refused(given) -> None:
+    with pytest.raises(BadInput, match=r"NUL|surrogate"):
+        RowFilter(**given)
+
+
+def test_a_field_of_a_newer_program_is_refused() -> None:
+    with pytest.raises(BadInput, match="colour"):
+        from_dict({"colour": "red"})
+
+
+def test_words_of_a_drill_down() -> None:
+    where = RowFilter(query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down")
+    assert where.describe() == "Data2txt, low groundedness, judge low, user thumbs down"
+    assert RowFilter(day_from=20513, day_to=20519).describe() == "1 March 2026 to 7 March 2026"
+    assert RowFilter(min_score=0.2, max_score=0.5, text="rope").describe() == "score 0.2 to 0.5, “rope”"
+
+
+def test_every_field_of_where_has_help() -> None:
+    assert all(WHERE_FIELDS.values())
