@@ -1,0 +1,244 @@
+"""Brings a file of any kind into the store, in whole batches."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Rejected
+from judgeboard.importers import ColumnUse, read_records
+from judgeboard.importers.rejected import RejectedFile, rejected_path
+from judgeboard.landings import LANDINGS, Landed, Landing
+from judgeboard.store.engine import Store
+from judgeboard.store.responses.import_batches import finish_batch, same_file_before, start_batch
+
+BATCH_ROWS = 1_000
+
+
+class OnProgress(Protocol):
+    """Told after every batch: rows read so far and the share of the file, None where that is not known."""
+
+    def __call__(self, rows: int, share: float | None) -> None:
+        """Show it."""
+
+
+@dataclass(slots=True)
+class ImportSummary:
+    """What became of the rows of one file: rows = new + unchanged + rejected (conflicts among them).
+
+    ``unreadable`` says why the file broke off; ``before`` is when the same bytes came in earlier.
+    """
+
+    file: str
+    kind: str
+    dry_run: bool
+    importer: str = ""
+    new: int = 0
+    unchanged: int = 0
+    feedback_added: int = 0
+    rejected: int = 0
+    conflicts: int = 0
+    columns: tuple[ColumnUse, ...] = ()
+    unreadable: str | None = None
+    rejected_file: Path | None = None
+    rejected_problem: str | None = None
+    before: datetime | None = None
+    first_rejected: list[Rejected] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """Rows read."""
+        return self.new + self.unchanged + self.rejected
+
+    @property
+    def usable(self) -> int:
+        """Rows that are in the store now (or could be, in a dry run)."""
+        return self.new + self.unchanged
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers that the batch keeps."""
+        return {
+            "rows": self.rows,
+            "new": self.new,
+            "unchanged": self.unchanged,
+            "feedback_added": self.feedback_added,
+            "rejected": self.rejected,
+            "conflicts": self.conflicts,
+        }
+
+
+def import_file(
+    store: Store,
+    file: str | Path | BinaryIO,
+    *,
+    kind: str = "responses",
+    format: str = "auto",  # noqa: A002 - the name of the command's option
+    mapping: Mapping[str, str] | None = None,
+    source: str | None = None,
+    dry_run: bool = False,
+    rejected: Path | None = None,
+    actor: str = "library",
+    name: str | None = None,
+    on_progress: OnProgress | None = None,
+    on_rejected: Callable[[Rejected], None] | None = None,
+) -> ImportSummary:
+    """Import one file; the same file again changes nothing.
+
+    Rows come in batches of 1,000, each in one transaction: a crash leaves whole batches, and the next import
+    completes them. Rows that cannot come in go to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field
+    and reason. A dry run stores and writes nothing.
+
+    Args:
+        store: Where to.
+        file: A path, ``-`` for standard input, or a stream of bytes; gzipped or not.
+        kind: What is in the file: one of `KINDS`.
+        format: ``auto``, ``jsonl``, ``json``, ``csv`` or ``parquet``.
+        mapping: ``{theirs: ours}`` for columns that are not recognised.
+        source: The log's name for rows without their own; for grades, verdicts and comparisons, where the responses
+            or pairs are looked for.
+        dry_run: Only say what would happen.
+        rejected: Where rejected rows go.
+        actor: Who imports.
+        name: How messages call a stream.
+        on_progress: Told after each batch.
+        on_rejected: Given each rejected row, in a dry run too; no file of them is then written.
+
+    Raises:
+        BadInput: The file, format, kind or mapping cannot be used; nothing is stored.
+    """
+    digest = _sha256(file)
+    with read_records(file, kind=kind, format=format, mapping=mapping, source=source, name=name) as reading:
+        summary = ImportSummary(file=reading.name, kind=kind, dry_run=dry_run, importer=reading.importer.title)
+        if digest is not None:
+            with store.reading() as connection:
+                summary.before = same_file_before(connection, digest, kind)
+        target = rejected or rejected_path(name or (file if isinstance(file, str | Path) else "upload"))
+        with RejectedFile(target) as rejects:
+            reject = on_rejected or (_drop if dry_run else rejects.add)
+            batch = _Batch(store, LANDINGS[kind](actor), summary, reject, actor, digest)
+            for item in reading:
+                batch.add(reading.line, item)
+                if batch.full:
+                    batch.land()
+                    if on_progress is not None:
+                        on_progress(summary.rows, reading.share_read)
+            batch.land()
+            batch.finish()
+        summary.columns = reading.columns()
+        summary.unreadable = reading.unreadable
+        summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
+        summary.rejected_problem = rejects.problem
+    return summary
+
+
+class _Batch:
+    """Rows on their way into the store, landed 1,000 at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        landing: Landing,
+        summary: ImportSummary,
+        reject: Callable[[Rejected], None],
+        actor: str,
+        digest: str | None,
+    ) -> None:
+        self._store = store
+        self._landing = landing
+        self._summary = summary
+        self._pass_on = reject
+        self._actor = actor
+        self._digest = digest
+        self._records: list[Any] = []
+        self._lines: list[int] = []
+        self._batch_id: int | None = None
+
+    @property
+    def full(self) -> bool:
+        return len(self._records) >= BATCH_ROWS
+
+    def add(self, line: int, item: Any) -> None:
+        if isinstance(item, Rejected):
+            self._reject(item)
+        else:
+            self._records.append(item)
+            self._lines.append(line)
+
+    def land(self) -> None:
+        if not self._records:
+            return
+        with self._store.writing() as connection:
+            attempt = connection.begin_nested()
+            batch_id = self._batch_id or self._start(connection)
+            landed = self._landing.land(connection, self._records, batch_id, datetime.now(UTC))
+            # A file that brings nothing new leaves nothing behind, not even a batch.
+            if self._summary.dry_run or not (landed.new or landed.feedback_added):
+                attempt.rollback()
+            else:
+                attempt.commit()
+                self._batch_id = batch_id
+        self._count(landed)
+        self._records, self._lines = [], []
+
+    def finish(self) -> None:
+        with self._store.writing() as connection:
+            attempt, now = connection.begin_nested(), datetime.now(UTC)
+            late = self._landing.finish(connection, now)
+            self._summary.new += late
+            self._summary.unchanged -= late
+            if self._summary.dry_run:
+                attempt.rollback()
+            elif self._batch_id is not None:
+                finish_batch(connection, self._batch_id, self._summary.counts(), now)
+
+    def _start(self, connection: Connection) -> int:
+        return start_batch(
+            connection,
+            file=Path(self._summary.file).name,
+            sha256=self._digest,
+            importer=self._summary.importer,
+            kind=self._summary.kind,
+            actor=self._actor,
+            now=datetime.now(UTC),
+        )
+
+    def _count(self, landed: Landed) -> None:
+        self._summary.new += landed.new
+        self._summary.unchanged += landed.unchanged
+        self._summary.feedback_added += landed.feedback_added
+        for problem in landed.problems:
+            shown = self._landing.shown(self._records[problem.index])
+            self._reject(
+                Rejected(self._lines[problem.index], problem.field, problem.reason, shown, conflict=problem.conflict)
+            )
+
+    def _reject(self, rejected: Rejected) -> None:
+        self._summary.rejected += 1
+        self._summary.conflicts += rejected.conflict
+        if len(self._summary.first_rejected) < 20:
+            self._summary.first_rejected.append(rejected)
+        self._pass_on(rejected)
+
+
+def _drop(_rejected: Rejected) -> None:
+    """Keep no rejected row: a dry run writes nothing."""
+
+
+def _sha256(file: str | Path | BinaryIO) -> str | None:
+    """Hash a file that can be read twice; standard input and other streams without a way back cannot."""
+    if not isinstance(file, str | Path):
+        if not file.seekable():
+            return None
+        start, digest = file.tell(), hashlib.sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+        file.seek(start)
+        return digest.hexdigest()
+    if str(file) == "-" or not Path(file).is_file():
+        return None
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
