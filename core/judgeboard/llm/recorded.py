@@ -1,0 +1,64 @@
+"""Raw replies recorded elsewhere, in the place of a model."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from judgeboard.domain import Attempt
+from judgeboard.errors import BadInput
+from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.storable_text import storable
+
+
+class RecordedChat:
+    """Answers from a mapping of response ids to raw replies; the second of an id answers the repair request."""
+
+    host: str | None = None
+
+    def __init__(self, replies: Mapping[str, Sequence[str]]) -> None:
+        self._replies = replies
+
+    async def complete(self, request: ChatRequest) -> Reply | NoReply:
+        """Answer with what was recorded for ``request.subject``."""
+        recorded = self._replies.get(request.subject, ())
+        turn = 1 if request.repair else 0
+        if turn >= len(recorded):
+            what = "to the repair request" if request.repair else f"for response {request.subject!r}"
+            return NoReply(f"no recorded reply {what}", attempts=())
+        text, replaced = storable(recorded[turn])
+        detail = "characters that cannot be stored became U+FFFD" if replaced else None
+        return Reply(text, (Attempt(why=request.why, status="ok", raw=text, detail=detail),))
+
+    async def aclose(self) -> None:
+        """Hold nothing, release nothing."""
+
+
+def read_replies(path: Path) -> dict[str, list[str]]:
+    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order.
+
+    Raises:
+        BadInput: The file cannot be read, or a line is no such object.
+    """
+    replies: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    response_id, raw = _read_line(line, f"{path}, line {number}")
+                    replies.setdefault(response_id, []).append(raw)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the replies in {path} cannot be read: {error}") from error
+    return replies
+
+
+def _read_line(line: str, where: str) -> tuple[str, str]:
+    try:
+        row: Any = json.loads(line)
+    except ValueError as error:
+        raise BadInput(f"{where}: not JSON ({error})") from error
+    response_id = row.get("response_id") if isinstance(row, dict) else None
+    raw = row.get("raw") if isinstance(row, dict) else None
+    if not isinstance(response_id, str | int) or isinstance(response_id, bool) or not isinstance(raw, str | dict):
+        raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')
+    return str(response_id), raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)

@@ -1,0 +1,167 @@
+"""A recording fake of an OpenAI-compatible endpoint: a real HTTP server on this machine's loopback interface."""
+
+import argparse
+import asyncio
+import json
+import threading
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Self
+
+from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """What a client sent: header names in lower case, the JSON body parsed."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class RecordingEndpoint:
+    """Serves chat completions from a script, in a thread of its own, and keeps every request.
+
+    Use as a context manager; ``base_url`` is where clients go, ``requests`` what they sent, in order of arrival,
+    ``most_at_once`` how many were in flight together.
+    """
+
+    def __init__(self, script: Script | None = None, *, port: int = 0) -> None:
+        self.script = script or always(verdict())
+        self.requests: list[RecordedRequest] = []
+        self.most_at_once = 0
+        self._in_flight = 0
+        self._port = port
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="recording-endpoint", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """The address for clients, with its ``/v1``."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        connections: set[asyncio.Task[None]] = set()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            if task is not None:
+                connections.add(task)
+                task.add_done_callback(connections.discard)
+            await self._converse(reader, writer)
+
+        server = await asyncio.start_server(connected, "127.0.0.1", self._port, limit=1 << 20, backlog=1024)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in tuple(connections):
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (request := await _read_request(reader)) is not None:
+                number = len(self.requests)
+                self.requests.append(request)
+                self._in_flight += 1
+                self.most_at_once = max(self.most_at_once, self._in_flight)
+                try:
+                    scripted = self.script(request.body, number)
+                    reply = scripted if isinstance(scripted, ScriptedReply) else await scripted
+                    await asyncio.sleep(reply.delay_s)
+                finally:
+                    self._in_flight -= 1
+                if reply.hang_up:
+                    break
+                writer.write(_written(reply))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+
+async def _read_request(reader: asyncio.StreamReader) -> RecordedRequest | None:
+    """Read one request; None when the client has closed."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+    }
+    raw = await reader.readexactly(int(headers.get("content-length", "0")))
+    return RecordedRequest(first.split(" ")[1], headers, json.loads(raw) if raw else {})
+
+
+def _written(reply: ScriptedReply) -> bytes:
+    is_text = isinstance(reply.body, str)
+    content = reply.body.encode() if is_text else json.dumps(reply.body).encode()
+    headers = {
+        "content-type": "text/plain; charset=utf-8" if is_text else "application/json",
+        "content-length": str(len(content)),
+        **reply.headers,
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {reply.status} Scripted\r\n{lines}\r\n".encode("latin-1") + content
+
+
+def forward_to(base_url: str, *, timeout_s: float = 120.0) -> Script:
+    """Pass every request on to the real server at ``base_url``: the endpoint then counts and records."""
+
+    def post(request: dict[str, Any]) -> ScriptedReply:
+        call = urllib.request.Request(  # noqa: S310  the address is the caller's own
+            f"{base_url}/chat/completions",
+            data=json.dumps(request).encode(),
+            headers={"content-type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(call, timeout=timeout_s) as answer:  # noqa: S310  the same
+                return ScriptedReply(json.loads(answer.read()), answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return ScriptedReply(error.read().decode(), error.code)
+        except OSError:  # nobody there, or nothing in time: what a client of a broken gateway sees
+            return ScriptedReply(hang_up=True)
+
+    return lambda request, _number: asyncio.to_thread(post, request)
+
+
+def main() -> None:
+    """Serve one and the same reply until the process is ended; prints the address. For benchmarks."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency-ms", type=float, default=200.0)
+    parser.add_argument("--content", help="what every reply says; a good verdict of the rag judge by default")
+    chosen = parser.parse_args()
+    reply = verdict() if chosen.content is None else completion(chosen.content)
+    slow = replace(reply, delay_s=chosen.latency_ms / 1000)
+    with RecordingEndpoint(always(slow), port=chosen.port) as endpoint:
+        print(endpoint.base_url, flush=True)  # noqa: T201  the starter reads the address
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+"""The client speaks HTTP to a recording endpoint and counts every call."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from judgeboard.errors import EndpointRefused
+from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.openai_chat import OpenAIChat
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.retry_policy import RetryPolicy
+from judgeboard.llm.scripted_replies import (
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    in_turn,
+    rate_limited,
+    rejects_format,
+    rejects_max_tokens,
+    rejects_temperature,
+    verdict,
+)
+
+REQUEST = ChatRequest(
+    messages=[{"role": "user", "content": "Judge this."}],
+    schema={"type": "object"},
+    schema_name="verdict",
+    max_output=512,
+    parameters={"temperature": 0},
+)
+KEY = "sk-secret-0123456789"
+
+
+class Waits:
+    """Takes the place of sleeping and remembers for how long."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def ask(
+    endpoint: RecordingEndpoint,
+    what: Callable[[OpenAIChat], Awaitable[Any]] | None = None,
+    waits: Waits | None = None,
+    **options: Any,
+) -> Any:
+    async def run() -> Any:
+        settings = {"base_url": endpoint.base_url, "api_key": KEY, "sleep": waits or Waits(), "chance": lambda: 0.0}
+        chat = OpenAIChat("judge-model", **{**settings, **options})
+        try:
+            return await (what(chat) if what else chat.complete(REQUEST))
+        finally:
+            await chat.aclose()
+
+    return asyncio.run(run())
+
+
+def asked_with(script: Script, **options: Any) -> tuple[Any, RecordingEndpoint]:
+    with RecordingEndpoint(script) as endpoint:
+        return ask(endpoint, **options), endpoint
+
+
+def test_one_request_carries_all_that_was_asked_for() -> None:
+    reply, endpoint = asked_with(always(completion("hello", usage=(11, 7), model="judge-model-2026")))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.model, reply.finish_reason, reply.reply_format) == (
+        "hello",
+        "judge-model-2026",
+        "stop",
+        "json_schema",
+    )
+    (attempt,) = reply.attempts
+    assert (attempt.why, attempt.status, attempt.raw) == ("first", "ok", "hello")
+    assert (attempt.prompt_tokens, attempt.completion_tokens) == (11, 7)
+    assert attempt.latency_ms is not None
+    (sent,) = endpoint.requests
+    assert sent.path == "/v1/chat/completions"
+    assert sent.headers["authorization"] == f"Bearer {KEY}"
+    assert sent.body["max_tokens"] == 512
+    assert sent.body["temperature"] == 0
+    assert sent.body["response_format"]["json_schema"] == {
+        "name": "verdict",
+        "strict": True,
+        "schema": {"type": "object"},
+    }
+
+
+def test_a_local_server_needs_no_key() -> None:
+    reply, endpoint = asked_with(always(verdict()), api_key=None)
+    assert isinstance(reply, Reply)
+    assert endpoint.requests[0].headers["authorization"] == "Bearer none"
+
+
+@pytest.mark.parametrize(
+    ("rejected", "expected", "requests"),
+    [((), "json_schema", 1), (("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
+)
+def test_the_reply_format_falls_back_and_is_remembered(rejected: tuple[str, ...], expected: str, requests: int) -> None:
+    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
+
+    (first, second), endpoint = asked_with(rejects_format(always(verdict()), *rejected), what=twice)
+    assert isinstance(first, Reply)
+    assert isinstance(second, Reply)
+    assert first.reply_format == second.reply_format == expected
+    assert [attempt.why for attempt in first.attempts] == ["first", "format", "format"][:requests]
+    assert len(first.attempts) == requests
+    assert len(second.attempts) == 1
+    assert len(endpoint.requests) == requests + 1
+
+
+def test_many_first_requests_at_once_all_find_the_format() -> None:
+    async def together(chat: OpenAIChat) -> list[Reply | NoReply]:
+        return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(20)))
+
+    script = rejects_temperature(rejects_max_tokens(rejects_format(always(verdict()), "json_schema", "json_object")))
+    replies, endpoint = asked_with(script, what=together, concurrency=20)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert sum(len(reply.attempts) for reply in replies) == len(endpoint.requests)
+
+
+def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
+    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
+
+    replies, endpoint = asked_with(rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice)
+    for reply in replies:
+        assert reply.dropped_parameters == ("temperature", "max_tokens -> max_completion_tokens")
+        assert reply.reply_format == "json_schema"
+    assert [attempt.why for attempt in replies[0].attempts] == ["first", "parameter", "parameter"]
+    last = endpoint.requests[-1].body
+    assert "temperature" not in last
+    assert "max_tokens" not in last
+    assert last["max_completion_tokens"] == 512
+    assert len(endpoint.requests) == 4
+
+
+def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None:
+    too_long = failure(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded")
+    rejected = failure(400, "response_format is not supported", param="response_format")
+
+    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+        return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
+
+    (first, second), _ = asked_with(in_turn([rejected, too_long, verdict()]), what=twice)
+    assert isinstance(first, NoReply)
+    assert isinstance(second, Reply)
+    assert second.reply_format == "json_schema"
+
+
+def test_retry_after_is_honoured() -> None:
+    waits = Waits()
+    reply, endpoint = asked_with(rate_limited(always(verdict()), 2, {"retry-after": "7"}), waits=waits)
+    assert isinstance(reply, Reply)
+    assert waits.seconds == [7.0, 7.0]
+    assert [(a.why, a.status) for a in reply.attempts] == [
+        ("first", "http_429"),
+        ("retry", "http_429"),
+        ("retry", "ok"),
+    ]
+    assert "Rate limit reached" in (reply.attempts[0].raw or "")
+    assert len(endpoint.requests) == 3
+
+
+def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
+    waits = Waits()
+    script = rate_limited(always(verdict()), 9, {"retry-after": "3600"})
+    with RecordingEndpoint(script) as endpoint, pytest.raises(EndpointRefused, match=r"asks to wait 3,600 s .* go on"):
+        ask(endpoint, waits=waits)
+    assert (len(endpoint.requests), waits.seconds) == (1, [])
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
+    waits = Waits()
+    reply, endpoint = asked_with(
+        always(ScriptedReply("down for maintenance", status)), waits=waits, retries=RetryPolicy(tries=3)
+    )
+    assert isinstance(reply, NoReply)
+    assert reply.reason == f"HTTP {status}: down for maintenance (3 tries)"
+    assert len(endpoint.requests) == len(reply.attempts) == 3
+    assert waits.seconds == [0.25, 0.5]
+
+
+def test_a_lost_connection_is_tried_again() -> None:
+    reply, endpoint = asked_with(in_turn([ScriptedReply(hang_up=True), verdict()]))
+    assert isinstance(reply, Reply)
+    assert [attempt.status for attempt in reply.attempts] == ["connection", "ok"]
+    assert len(endpoint.requests) == 2
+
+
+def test_a_slow_reply_is_a_timeout_and_tried_again() -> None:
+    reply, _ = asked_with(in_turn([replace(verdict(), delay_s=30), verdict()]), timeout_s=0.3)
+    assert isinstance(reply, Reply)
+    assert [attempt.status for attempt in reply.attempts] == ["timeout", "ok"]
+
+
+def test_an_address_where_nothing_listens_stops_the_run() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+    with RecordingEndpoint() as endpoint, pytest.raises(EndpointRefused, match=r"nothing answers at 127\.0\.0\.1"):
+        ask(endpoint, base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("reply", "fix"),
+    [
+        (failure(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
+        (failure(403, "This key may not use judge-model"), "--model"),
+        (failure(404, "The model `judge-model` does not exist", code="model_not_found"), "--model"),
+        (ScriptedReply("<html>no such page</html>", 404), "--base-url"),
+        (failure(429, "You exceeded your current quota", code="insufficient_quota"), "credit"),
+    ],
+)
+def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(reply: ScriptedReply, fix: str) -> None:
+    with RecordingEndpoint(always(reply)) as endpoint, pytest.raises(EndpointRefused, match=fix) as refused:
+        ask(endpoint)
+    assert KEY not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [(KEY, r"^127\S+ refused the key \(HTTP 401\): set OPENAI_API_KEY"), (None, r"^127\S+ wants a key \(HTTP 401\)")],
+)
+def test_a_refused_key_is_not_put_down_to_the_model(key: str | None, says: str) -> None:
+    with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint, pytest.raises(EndpointRefused, match=says):
+        ask(endpoint, api_key=key)
+
+
+def test_a_key_that_an_error_repeats_is_not_kept() -> None:
+    reply, _ = asked_with(always(failure(400, f"your key {KEY} is fine but the prompt is not")))
+    assert isinstance(reply, NoReply)
+    assert KEY not in repr(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        failure(400, "maximum context length is 4096 tokens, reduce the length", code="context_length_exceeded"),
+        failure(400, "something nobody has heard of"),
+        failure(501, "not implemented"),
+        ScriptedReply("<html>sign in first</html>"),
+        ScriptedReply({"choices": []}),
+    ],
+)
+def test_other_errors_are_this_rows_and_not_tried_again(reply: ScriptedReply) -> None:
+    answer, endpoint = asked_with(always(reply))
+    assert isinstance(answer, NoReply)
+    assert not answer.refused
+    assert len(endpoint.requests) == len(answer.attempts) == 1
+
+
+def test_content_that_the_endpoint_will_not_take_is_a_refusal() -> None:
+    answer, _ = asked_with(always(failure(400, "The prompt was filtered", code="content_filter")))
+    assert isinstance(answer, NoReply)
+    assert answer.refused
+
+
+def test_text_that_cannot_be_stored_is_replaced_and_marked() -> None:
+    reply, _ = asked_with(always(completion("a\x00b\ud800c")))
+    assert isinstance(reply, Reply)
+    assert reply.text == reply.attempts[0].raw == "a\ufffdb\ufffdc"
+    assert reply.attempts[0].detail is not None
+    assert "U+FFFD" in reply.attempts[0].detail
+
+
+def test_the_text_parts_of_a_list_are_read() -> None:
+    body = completion(None).body
+    body["choices"][0]["message"]["content"] = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    reply, _ = asked_with(always(ScriptedReply(body)))
+    assert reply.text == "one two"
+
+
+def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
+    async def together(chat: OpenAIChat) -> list[Reply | NoReply]:
+        return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(128)))
+
+    with RecordingEndpoint(always(replace(verdict(), delay_s=0.3))) as endpoint:
+        replies = ask(endpoint, what=together, concurrency=128)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert endpoint.most_at_once == 128
+
+
+def test_the_host_is_shown_without_credentials() -> None:
+    chat = OpenAIChat("m", base_url="http://user:password@example.test:8000/v1")
+    assert chat.host == "example.test:8000"
+    asyncio.run(chat.aclose())
+
+
+@pytest.mark.parametrize("usage", [[1], "many", {"prompt_tokens": "7"}])
+def test_an_odd_account_of_tokens_leaves_the_reply_usable(usage: Any) -> None:
+    body = verdict().body | {"usage": usage}
+    reply, _ = asked_with(always(ScriptedReply(body)))
+    assert isinstance(reply, Reply)
+    assert reply.attempts[-1].prompt_tokens is None

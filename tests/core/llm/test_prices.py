@@ -1,0 +1,57 @@
+"""Costs come from a file; unknown is not free."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.llm.prices import Price, price_of
+
+
+def test_a_known_model_has_a_price_and_a_dated_name_the_same() -> None:
+    price = price_of("gpt-4o-mini")
+    assert price == Price(Decimal("0.15"), Decimal("0.60"))
+    assert price_of("gpt-4o-mini-2024-07-18") == price
+
+
+def test_an_unknown_model_has_none() -> None:
+    assert price_of("llama-3.1-8b-instruct") is None
+    assert price_of("gpt-4o-realtime-preview") is None
+
+
+def test_a_cost_is_in_whole_micro_dollars() -> None:
+    # 1,000,000 input tokens at 0.15 USD and 500,000 output tokens at 0.60 USD: 0.45 USD.
+    assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(1_000_000, 500_000) == 450_000
+    assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(3, 0) == 0
+    assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(10, 0) == 2
+
+
+def test_the_users_file_wins_and_may_price_a_model_at_nothing(tmp_path: Path) -> None:
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        '[models]\n"local-*" = { input = 0, output = 0 }\n"local-big" = { input = 1, output = 2.5 }\n'
+        '"gpt-4o-mini" = { input = 1, output = 1 }\n',
+        encoding="utf-8",
+    )
+    assert price_of("local-small", own) == Price(Decimal(0), Decimal(0))
+    assert price_of("local-big", own) == Price(Decimal(1), Decimal("2.5"))
+    assert price_of("gpt-4o-mini", own) == Price(Decimal(1), Decimal(1))
+    assert price_of("gpt-4o", own) == price_of("gpt-4o")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["not toml", "", "models = 3", '[models]\n"m" = 3', '[models]\n"m" = { input = -1, output = 0 }']
+    + [f'[models]\n"m" = {{ input = {bad}, output = 0 }}' for bad in ("true", '"1"', "nan", "inf")],
+)
+def test_a_file_that_is_no_price_file_is_said_so(tmp_path: Path, text: str) -> None:
+    own = tmp_path / "prices.toml"
+    own.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=r"prices\.toml"):
+        price_of("m", own)
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be read"):
+        price_of("m", tmp_path / "none.toml")
