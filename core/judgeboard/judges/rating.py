@@ -1,0 +1,150 @@
+"""The rating judge: how good an answer is, and what would make it better, by a chat model."""
+
+from dataclasses import dataclass
+
+from judgeboard.domain import JudgeInput, JudgeVersion, Status, StepRecord, Verdict
+from judgeboard.judges.fences import fence_token, fenced
+from judgeboard.judges.options import DEFAULT_MAX_OUTPUT, JudgeOptions
+from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.judges.rating_reply import EXAMPLE, FIELDS, SCHEMA, Rating, read_rating
+from judgeboard.llm.asking import ask
+from judgeboard.llm.chat import ChatModel, ChatRequest, Message
+from judgeboard.llm.prices import Price
+
+KIND = "rating"
+_TEMPERATURE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What one request to the rating judge gave: ``rating`` where the record's status is ok, else None."""
+
+    rating: Rating | None
+    record: StepRecord
+
+    @property
+    def status(self) -> Status:
+        """What became of the request."""
+        return self.record.status
+
+    @property
+    def verdict(self) -> Verdict:
+        """The same as a verdict: quality is the rating, reasoning the evaluation; the feedback has no place in one."""
+        if self.rating is None:
+            return Verdict.of(self.record)
+        return Verdict.of(self.record, quality=self.rating.rating, reasoning=self.rating.evaluation)
+
+
+class RatingJudge:
+    """Asks a chat model to rate an answer from 1 to 4 and to say what to change.
+
+    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the Hugging Face cookbook.
+    """
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        model: str | None,
+        name: str = "refine",
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        price: Price | None = None,
+    ) -> None:
+        """Make a judge of a chat model.
+
+        Args:
+            chat: Where the questions go; closed with the judge.
+            model: Name of the model, for the version.
+            name: What people call the judge.
+            max_output: Tokens a reply may have.
+            price: What the model costs; None is unknown.
+        """
+        self._chat = chat
+        self._price = price
+        self._max_output = max_output
+        self.version = JudgeVersion(
+            name=name,
+            kind=KIND,
+            model=model,
+            params={"temperature": _TEMPERATURE, "max_output": max_output},
+            prompt=load_prompt("refine").text,
+            scale="quality 1-4",
+        )
+
+    @property
+    def endpoint_host(self) -> str | None:
+        """Host and port that the texts are sent to; None for recorded replies and callables."""
+        return self._chat.host
+
+    @property
+    def priced(self) -> bool:
+        """Whether a call's cost is known."""
+        return self._price is not None
+
+    async def aclose(self) -> None:
+        """Close the chat model."""
+        await self._chat.aclose()
+
+    async def rate(self, item: JudgeInput) -> Rated:
+        """Ask for the rating of ``item``, with one repair where the reply cannot be used.
+
+        Raises:
+            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
+        """
+        request = ChatRequest(
+            messages=rating_messages(item),
+            schema=SCHEMA,
+            schema_name="rating",
+            max_output=self._max_output,
+            parameters={"temperature": _TEMPERATURE},
+            subject=item.external_id,
+        )
+        asked = await ask(self._chat, request, read_rating, repair=_repair)
+        return Rated(asked.value, asked.record(self._price))
+
+    async def judge(self, item: JudgeInput) -> Verdict:
+        """Return the rating of ``item`` as a verdict, its quality.
+
+        Raises:
+            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
+        """
+        return (await self.rate(item)).verdict
+
+
+def rating_messages(item: JudgeInput) -> list[Message]:
+    """Return the system and the user message that ask for a rating of ``item``, its texts fenced."""
+    token = fence_token((item.query, item.answer, *(item.passages or ())))
+    passages = [
+        fenced(f"PASSAGE {number}", passage, token) for number, passage in enumerate(item.passages or (), start=1)
+    ]
+    material = "\n\n".join([fenced("REQUEST", item.query, token), *passages, fenced("ANSWER", item.answer, token)])
+    sections = load_prompt("refine").sections
+    instructions = (
+        sections["Role"],
+        sections["Rating"],
+        fill(sections["Reply"], fields=", ".join(FIELDS), example=EXAMPLE),
+    )
+    return [
+        {"role": "system", "content": "\n\n".join(instructions)},
+        {"role": "user", "content": fill(sections["Task"], fence=token, material=material)},
+    ]
+
+
+def _repair(error: str) -> str:
+    return fill(load_prompt("refine").sections["Repair"], error=error)
+
+
+def make_rating_judge(options: JudgeOptions) -> RatingJudge:
+    """Make the judge of ``options``: over its endpoint, or from its recorded replies.
+
+    Raises:
+        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+    """
+    endpoint = options.endpoint("the rating judge")
+    return RatingJudge(
+        endpoint.chat,
+        model=endpoint.model,
+        name=options.name or "refine",
+        max_output=options.max_output,
+        price=endpoint.price,
+    )

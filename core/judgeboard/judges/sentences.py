@@ -1,0 +1,18 @@
+"""Cuts an answer into sentences."""
+
+import re
+
+_LIST_MARKER = re.compile(r"(?m)^[ \t]*(?:\(?\d{1,3}[.)]|[-*\u2022\u2013])[ \t]+")
+_END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]*\s+|(?<=[\u3002\uff01\uff1f\u0964\u0965])|\n+")
+_NUMBERS = r"\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*"
+_CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{_NUMBERS}\b", re.IGNORECASE)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines of ``text`` in order, none of them blank.
+
+    List markers (``2.`` at the start of a line) and citations (``[3]``, "passage 3") are left out: they are layout,
+    and as numbers they would be looked for in the passages.
+    """
+    bare = _CITATION.sub(" ", _LIST_MARKER.sub("", text))
+    return [sentence for part in _END.split(bare) if (sentence := part.strip())]

@@ -1,0 +1,172 @@
+"""The expected score by token probabilities: only on request, only where the endpoint gives them."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.judges import JUDGES, JudgeOptions, fingerprint
+from judgeboard.judges.expected_score import expected_scores
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import (
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    in_turn,
+    rejects_parameter,
+    verdict,
+    with_chances,
+)
+from judgeboard.llm.token_chances import TokenChance, read_token_chances
+from judgeboard.store.engine import Store
+from judging_log import address, judgments, land_answers
+
+ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
+TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'
+
+
+def judged(script: Script, kind: str = "rag", **options: Any) -> tuple[Verdict, RecordingEndpoint]:
+    async def ask(base_url: str) -> Verdict:
+        judge = JUDGES[kind](JudgeOptions(**{"model": "m", "base_url": base_url, "logprobs": True, **options}))
+        try:
+            return await judge.judge(ITEM)
+        finally:
+            await judge.aclose()
+
+    with RecordingEndpoint(script) as endpoint:
+        return asyncio.run(ask(endpoint.base_url)), endpoint
+
+
+def reply(digit: dict[str, float], token: str = "3") -> ScriptedReply:
+    before, _, after = TEXT.rpartition(token)
+    return with_chances(completion(TEXT), [(before, {before: 1.0}), (token, digit), (after, {after: 1.0})])
+
+
+@pytest.mark.parametrize(
+    ("token", "chances", "expected"),
+    [
+        ("3", {"3": 0.5, "4": 0.25, "2": 0.25}, 3.0),
+        ("3", {"3": 0.6, "4": 0.4}, 3.4),
+        ("3", {"3": 0.6, "4": 0.2, " I": 0.2}, 3.25),  # what is no level is left out
+        ("3", {"3": 0.5, "5": 0.3, "34": 0.1, "3.5": 0.1}, 3.0),
+        (" 3", {" 3": 0.5, "1": 0.5}, 2.0),
+        ("3}", {"3}": 0.5, "4}": 0.5}, 3.5),
+        ("3", {"3": 1.0}, 3.0),
+    ],
+)
+def test_it_is_the_mean_of_the_levels_by_their_probability(
+    token: str, chances: dict[str, float], expected: float
+) -> None:
+    verdict_, endpoint = judged(always(reply(chances, token)))
+    (score,) = verdict_.scores
+    assert (score.dimension, score.scale) == ("expected quality", "1-4")
+    assert score.value == pytest.approx(expected)
+    assert verdict_.quality == 3  # beside the integer, not in its place
+    body = endpoint.requests[0].body
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 10)
+
+
+def test_without_probabilities_nothing_is_kept() -> None:
+    for given in (completion(TEXT), with_chances(completion(TEXT), [])):
+        verdict_, _ = judged(always(given))
+        assert (verdict_.status, verdict_.quality, verdict_.scores) == (Status.OK, 3, ())
+
+
+def test_an_endpoint_that_refuses_the_parameter_is_asked_without_it() -> None:
+    script = rejects_parameter(always(verdict()), "logprobs", "Unsupported parameter: logprobs")
+    verdict_, endpoint = judged(script)
+    assert (verdict_.status, verdict_.scores, verdict_.dropped_parameters) == (Status.OK, (), ("logprobs",))
+    assert [("logprobs" in each.body, "top_logprobs" in each.body) for each in endpoint.requests] == [
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_a_repaired_reply_is_judged_by_its_own_tokens() -> None:
+    verdict_, endpoint = judged(in_turn([with_chances(completion("hm"), [("hm", {"hm": 1.0})]), reply({"3": 1.0})]))
+    assert len(endpoint.requests) == 2
+    assert [score.value for score in verdict_.scores] == [3.0]
+
+
+def test_an_unusable_verdict_has_no_expected_score() -> None:
+    text = '{"reasoning": "r", "groundedness": 9, "quality": 3}'
+    verdict_, _ = judged(always(with_chances(completion(text), [(text, {text: 1.0})])))
+    assert (verdict_.status, verdict_.scores) == (Status.UNPARSABLE, ())
+
+
+def test_it_is_off_by_default_and_then_the_version_is_the_same_as_ever() -> None:
+    verdict_, endpoint = judged(always(reply({"3": 0.5, "4": 0.5})), logprobs=False)
+    assert verdict_.scores == ()
+    assert "logprobs" not in endpoint.requests[0].body
+    for kind in ("rag", "rubric"):
+        plain = JUDGES[kind](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
+        asked = JUDGES[kind](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1", logprobs=True)).version
+        assert "logprobs" not in plain.params
+        assert fingerprint(plain) != fingerprint(asked)
+
+
+def test_a_rubric_has_one_for_each_dimension() -> None:
+    levels = {"accuracy": 2, "helpfulness": 4, "safety": 5, "coherence": 4}
+    text = json.dumps({name: {"reasoning": 'a "score": 1', "score": level} for name, level in levels.items()})
+    tokens = [
+        (letter, {letter: 0.5, str(int(letter) - 1): 0.5} if letter.isdigit() and letter != "1" else {letter: 1.0})
+        for letter in text
+    ]
+    verdict_, _ = judged(always(with_chances(completion(text), tokens)), "rubric")
+    expected = {score.dimension: score.value for score in verdict_.scores if score.dimension.startswith("expected")}
+    assert expected == {f"expected {name}": level - 0.5 for name, level in levels.items()}
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"logprobs": None},
+        {"logprobs": {"content": None}},
+        {"logprobs": {"content": [{"token": 3}]}},
+        {"logprobs": {"tokens": ["3"], "token_logprobs": [-0.1]}},
+        {"logprobs": {"content": [{"token": "3", "logprob": "high", "top_logprobs": [{}]}]}},
+        {"logprobs": []},
+    ],
+)
+def test_probabilities_in_another_shape_are_none(choice: Any) -> None:
+    assert read_token_chances(choice) is None
+
+
+def test_a_certain_level_that_a_server_writes_oddly_stays_within_the_scale() -> None:
+    tokens = [TokenChance('"quality": ', ()), TokenChance("3", (("3", 1e-7), ("4", -9999.0)))]
+    (score,) = expected_scores(tokens, [("quality", 3, r'"quality"\s*:\s*')], low=1, high=4)
+    assert score.value == 3.0
+    assert expected_scores(tokens, [("quality", 2, r'"quality"\s*:\s*')], low=1, high=4) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (reply({"3": 0.5, "4": 0.5}), "expected score: kept with all 2 usable verdicts"),
+        (completion(TEXT), "expected score: kept with 0 of 2 usable verdicts; the endpoint gives no token"),
+    ],
+)
+def test_the_run_says_whether_there_were_any(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: ScriptedReply, says: str
+) -> None:
+    land_answers(sqlite_store, 2)
+    with RecordingEndpoint(always(given)) as endpoint:
+        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
+        assert run(["judge", *model, "--logprobs", "--db", address(sqlite_store)]) == 0
+    assert says in capsys.readouterr().out
+    assert len(judgments(sqlite_store)) == 2
+
+
+def test_a_judge_that_writes_no_digit_takes_none(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for kind in ("lexical", "grade"):
+        model = [] if kind == "lexical" else ["--model", "m", "--base-url", "http://127.0.0.1:1/v1"]
+        assert run(["judge", "--judge", kind, *model, "--logprobs", "--db", address(sqlite_store)]) == 2
+        assert "--logprobs" in capsys.readouterr().err

@@ -1,0 +1,169 @@
+"""The word-overlap baseline."""
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.judges import JUDGES, JudgeOptions
+from judgeboard.judges.lexical import lexical_verdict
+from judgeboard.sample import sample_folder
+from judgeboard.stats.auroc import auroc
+from judgeboard.stats.correlation import spearman
+from judgeboard.stats.grouping import grouping
+
+PASSAGES = (
+    "El Capitan is a granite monolith in Yosemite, about 914 metres high.",
+    "The Nose was first climbed in 1958 by Warren Harding.",
+)
+QUERY = "Who first climbed the Nose on El Capitan, and when?"
+GOOD = "The Nose on El Capitan was first climbed in 1958 by Warren Harding."
+INVENTED = "Lynn Hill soloed Half Dome during a thunderstorm in 1993, breaking every known record."
+
+
+def score(answer: str, query: str = QUERY, passages: tuple[str, ...] | None = PASSAGES) -> Verdict:
+    return lexical_verdict(query, answer, passages)
+
+
+def grounded(answer: str, passages: tuple[str, ...] | None = PASSAGES) -> float:
+    value = score(answer, passages=passages).groundedness
+    assert value is not None
+    return value
+
+
+def test_what_stands_in_the_passages_is_grounded_and_what_does_not_is_not() -> None:
+    assert grounded(GOOD) == 1.0
+    assert grounded(INVENTED) < 0.2
+    assert grounded(INVENTED) < grounded(f"{GOOD} {INVENTED}") < grounded(GOOD)
+
+
+def test_a_wrong_number_and_a_wrong_name_count() -> None:
+    assert grounded(GOOD.replace("1958", "1985")) < 1
+    assert grounded(GOOD.replace("Harding", "Hardings")) < 1
+
+
+def test_the_reasoning_names_what_was_not_found_and_says_what_it_is() -> None:
+    reasoning = score("The Nose was first climbed in 1962 by Royal Robbins.").reasoning or ""
+    assert "Word-overlap baseline" in reasoning
+    assert "not found: 1962, Royal, Robbins" in reasoning
+
+
+def test_an_answer_without_any_content_word_claims_nothing() -> None:
+    for answer in ("", "Yes, it is.", "…", "?!"):
+        assert (grounded(answer), grounded(answer, ()), score(answer).quality) == (1.0, 1.0, 1)
+
+
+def test_absent_passages_leave_groundedness_unmeasured() -> None:
+    verdict = score(GOOD, passages=None)
+    assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, None, 4)
+    assert "unmeasured" in (verdict.reasoning or "")
+
+
+def test_nothing_retrieved_supports_nothing() -> None:
+    assert grounded(GOOD, ()) == 0.0
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "I could not find that in the documents.",
+        "I'm unable to answer the question based on the given passages.",
+        "The provided passages do not mention who climbed it.",
+        "There is no information about the first ascent in the context.",
+        "I don\u2019t know.",
+        "Dazu gibt es keine Informationen.",
+        "No se puede responder con los documentos.",
+        "該当する情報は見つかりませんでした。見つかりません。",
+    ],
+)
+def test_a_refusal_serves_nobody_but_invents_nothing(refusal: str) -> None:
+    verdict = score(refusal)
+    assert verdict.quality == 1
+    assert verdict.groundedness is not None
+    assert verdict.groundedness >= 0.5
+
+
+def test_quality_falls_with_what_is_missing() -> None:
+    partly = f"{GOOD} The passages do not mention how long it took."
+    cut_off = "The Nose on El Capitan was first climbed in 1958 by Warren Harding and the"
+    beside = "Granite holds gear well and rewards careful footwork on long pitches."
+    assert score(GOOD).quality == 4
+    assert score(partly).quality == 3
+    assert score(cut_off).quality == 3
+    assert score(beside).quality == 2
+    assert score("I don't know.").quality == 1
+
+
+def test_other_scripts_are_judged_alike() -> None:
+    passages = ("富士山は日本で最も高い山で、高さは3776メートルです。",)
+    good = lexical_verdict("富士山の高さは?", "富士山の高さは3776メートルです。", passages)
+    bad = lexical_verdict("富士山の高さは?", "東京駅には毎日多くの電車が到着します。", passages)
+    assert good.groundedness is not None
+    assert bad.groundedness is not None
+    assert good.groundedness > 0.8
+    assert bad.groundedness < 0.4
+    assert (good.quality or 0) > (bad.quality or 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=120), st.none() | st.lists(st.text(max_size=60), max_size=3))
+def test_any_text_gets_a_verdict_and_always_the_same(query: str, answer: str, passages: list[str] | None) -> None:
+    given_passages = None if passages is None else tuple(passages)
+    verdict = lexical_verdict(query, answer, given_passages)
+    assert verdict.status is Status.OK
+    assert (verdict.groundedness is None) == (passages is None)
+    assert verdict.quality in {1, 2, 3, 4}
+    assert lexical_verdict(query, answer, given_passages) == verdict
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=120))
+def test_an_answer_copied_from_the_passages_is_grounded(answer: str) -> None:
+    assert lexical_verdict("q", answer, (answer,)).groundedness == 1.0
+
+
+def test_the_judge_gives_what_the_formula_gives() -> None:
+    judge = JUDGES["lexical"](JudgeOptions())
+    assert judge.endpoint_host is None
+    assert judge.priced
+    assert judge.version.kind == "lexical"
+    item = JudgeInput(1, QUERY, GOOD, PASSAGES)
+    assert asyncio.run(judge.judge(item)) == lexical_verdict(QUERY, GOOD, PASSAGES)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_its_quality_goes_with_peoples_on_the_sample() -> None:
+    given: dict[str, list[int]] = {}
+    for grade in lines(sample_folder() / "grades.jsonl.gz"):
+        if grade.get("quality") is not None:
+            given.setdefault(grade["response_id"], []).append(grade["quality"])
+    rows = [row for row in lines(sample_folder() / "responses.jsonl.gz") if row["id"] in given]
+    judge = [lexical_verdict(r["query"], r["answer"], r.get("context") and tuple(r["context"])).quality for r in rows]
+    people = [sum(given[row["id"]]) / len(given[row["id"]]) for row in rows]
+    estimate = spearman(np.array(judge, dtype=float), np.array(people), grouping(None, len(rows)))
+    assert len(set(judge)) >= 3
+    assert estimate.low is not None
+    assert estimate.low > 0
+
+
+@pytest.mark.shared
+def test_it_tells_hallucinated_answers_from_grounded_ones(shared: Path) -> None:
+    labels = {row["response_id"]: row["label"] for row in lines(shared / "data" / "ragtruth.human.jsonl.gz")}
+    rows = lines(shared / "data" / "ragtruth.responses.jsonl.gz")
+    scores = [lexical_verdict(row["query"], row["answer"], tuple(row["context"])).groundedness for row in rows]
+    bad = np.array([labels[row["id"]] == "hallucinated" for row in rows])
+    estimate = auroc(np.array(scores, dtype=float), bad, grouping(None, len(rows)))
+    assert (estimate.n, int(bad.sum())) == (2912, 1179)
+    assert estimate.value is not None
+    assert estimate.value >= 0.75

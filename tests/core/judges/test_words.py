@@ -1,0 +1,74 @@
+"""Content words in any script."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.judges.sentences import sentences
+from judgeboard.judges.words import content_words, word_keys
+
+
+def keys(text: str) -> list[str]:
+    return [word.key for word in content_words(text)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("costs 1,200 euro", "costs 1200.0 euro"),
+        ("costs 1.234,50 euro", "costs 1,234.5 euro"),
+        ("grade 7", "grade 007"),
+        ("the climbers' ropes", "climber rope"),
+        ("doesn\u2019t matter", "matter"),
+        ("Cafe\u0301", "caf\u00e9"),
+        ("\uff11\uff12 m\u00b2 rock", "12 m2 rock"),
+        ("STRASSE", "stra\u00dfe"),
+    ],
+)
+def test_the_same_said_otherwise_has_the_same_keys(one: str, other: str) -> None:
+    assert keys(one) == keys(other)
+
+
+def test_numbers_are_compared_by_value() -> None:
+    assert keys("30 m and 31 m") == ["30", "31"]
+    assert keys("3.5") != keys("35")
+
+
+def test_names_are_compared_whole() -> None:
+    known = word_keys("Alex Honnold climbed here, said James.")
+    found = {word.written: word.key in known for word in content_words("Then Alex Honnolds met James")}
+    assert found == {"Alex": True, "Honnolds": False, "met": False, "James": True}
+
+
+def test_scripts_without_spaces_give_pairs_of_characters() -> None:
+    assert keys("富士山は高い") == ["富士", "士山", "山は", "は高", "高い"]
+    assert set(keys("ภูเขา")) <= word_keys("ภูเขาสูง")
+
+
+def test_words_with_combining_marks_stay_whole() -> None:
+    assert keys("हिमालय पर्वत") == ["हिमालय", "पर्वत"]
+
+
+def test_stop_words_say_nothing() -> None:
+    assert keys("It was not there, and so are the others; the passages do not have it.") == []
+    assert keys("und das ist nicht so") == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80))
+def test_every_content_word_of_a_text_is_found_in_that_text(text: str) -> None:
+    known = word_keys(text)
+    assert all(word.key in known for word in content_words(text))
+
+
+def test_sentences_leave_layout_out() -> None:
+    text = "Do this [1]:\n1. Tie in (see passage 2).\n2) Check!\n- Climb. Enjoy…\n\n富士山は高い。海は青い。"
+    assert sentences(text) == [
+        "Do this  :",
+        "Tie in (see  ).",
+        "Check!",
+        "Climb.",
+        "Enjoy…",
+        "富士山は高い。",
+        "海は青い。",
+    ]
