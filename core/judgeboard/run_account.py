@@ -1,0 +1,79 @@
+"""What a run of any method has come to, in the counts that every ``--json`` gives."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from judgeboard.domain import RunState
+from judgeboard.step_run import INTERRUPTED, Ended
+from judgeboard.store.engine import Store
+from judgeboard.store.runs.runs import get_run, run_counts
+
+DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
+
+
+@dataclass(frozen=True, slots=True)
+class RunAccount:
+    """The steps of a run: asked = ok + unparsable + refused + error; not_reached is what it did not get to.
+
+    ``run_id`` is None where nothing was to ask or a recording was read; ``cost_micro`` None is unknown.
+    """
+
+    run_id: int | None = None
+    ok: int = 0
+    unparsable: int = 0
+    refused: int = 0
+    error: int = 0
+    not_reached: int = 0
+    cost_micro: int | None = 0
+    state: RunState = RunState.DONE
+    why_stopped: str | None = None
+
+    @property
+    def asked(self) -> int:
+        """All steps of the run."""
+        return self.ok + self.unparsable + self.refused + self.error
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 some are errors, 2 stopped, 130 Ctrl-C: as every command that asks."""
+        if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
+            return CTRL_C
+        if self.state is RunState.STOPPED:
+            return STOPPED
+        return SOME_FAILED if self.error else DONE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""
+        names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+        return {
+            "run": self.run_id,
+            **{name: getattr(self, name) for name in names},
+            "cost": None if self.cost_micro is None else self.cost_micro / 1_000_000,
+            "state": self.state.value,
+            "why_stopped": self.why_stopped,
+        }
+
+
+def account_of(store: Store, run_id: int, ended: Ended | None = None, *, not_reached: int | None = None) -> RunAccount:
+    """Return what a run has come to, its earlier parts included.
+
+    Args:
+        store: Where it is.
+        run_id: Which run.
+        ended: How it ended just now; the stored state by default.
+        not_reached: Items that it did not get to; by default selected less asked, for methods that know their steps.
+    """
+    with store.reading() as connection:
+        run = get_run(connection, run_id)
+        counts = run_counts(connection, [run_id])[run_id]
+    return RunAccount(
+        run_id=run_id,
+        ok=counts.ok,
+        unparsable=counts.unparsable,
+        refused=counts.refused,
+        error=counts.error,
+        not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
+        cost_micro=None if counts.unpriced else counts.cost_micro or 0,
+        state=ended.state if ended else run.state,
+        why_stopped=ended.why_stopped if ended else run.why_stopped,
+    )

@@ -1,0 +1,341 @@
+"""Judging what is stored: who is asked, what is stored of it, and where the same call goes on."""
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import RunState
+from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.filters import RowFilter
+from judgeboard.judge_choice import make_judge
+from judgeboard.judging import judge_pending, judge_pending_async
+from judgeboard.judging_summary import JudgingSummary
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import (
+    Script,
+    always,
+    completion,
+    failure,
+    in_turn,
+    rate_limited,
+    rejects_format,
+    rejects_temperature,
+    verdict,
+)
+from judgeboard.store.engine import Store
+from judging_log import asked, by_number, judgments, land_answers, rag, runs
+
+
+def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
+    prices = options.pop("prices", None)
+    tries = options.pop("tries", 1)
+    with RecordingEndpoint(script) as endpoint:
+        summary = judge_pending(store, rag(endpoint, prices=prices, tries=tries), **{"concurrency": 4} | options)
+    return summary, endpoint
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    """A price at which every scripted verdict (100 and 20 tokens) costs 120 micro-dollars."""
+    file = tmp_path / "prices.toml"
+    file.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
+    return file
+
+
+def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store) -> None:
+    land_answers(store, 30)
+    summary, endpoint = judge(store, always(verdict()))
+    assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (30, 30, 0, RunState.DONE)
+    assert sorted(asked(endpoint).elements()) == list(range(30))
+    assert {(row["id"], row["ask"]) for row in judgments(store)} == {(str(number), 0) for number in range(30)}
+    again, endpoint = judge(store, always(verdict()))
+    assert (again.selected, again.asked, endpoint.requests) == (0, 0, [])
+
+
+def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 5)
+    judge(sqlite_store, always(verdict()))
+    land_answers(sqlite_store, 3, first=5)
+    summary, endpoint = judge(sqlite_store, always(verdict()))
+    assert (summary.selected, sorted(asked(endpoint))) == (3, [5, 6, 7])
+
+
+def test_what_a_model_said_is_kept_whole(store: Store) -> None:
+    land_answers(store, 1)
+    said = verdict(reasoning="It is not said.", groundedness=0.25, quality=2)
+    judge(store, always(said))
+    (row,) = judgments(store)
+    assert (row["status"], row["groundedness"], row["quality"]) == ("ok", 0.25, 2)
+    assert row["reasoning"] == "It is not said."
+    assert row["raw"] == said.body["choices"][0]["message"]["content"]
+    assert (row["model_reported"], row["prompt_tokens"], row["completion_tokens"]) == ("scripted-model", 100, 20)
+    assert row["latency_ms"] >= 0
+    assert row["reply_format"] == "json_schema"
+    assert row["label"] is None
+
+
+def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Store) -> None:
+    land_answers(store, 12)
+    replies = {
+        1: completion("Fine, I would say."),
+        2: verdict(groundedness=85),
+        3: completion('{"reasoning": "and so o', finish_reason="length"),
+        4: completion(None, refusal="I cannot judge this."),
+        5: failure(400, "maximum context length is 4096 tokens", code="context_length_exceeded"),
+        6: failure(500, "out of order"),
+    }
+    summary, endpoint = judge(store, by_number(replies))
+    assert (summary.ok, summary.unparsable, summary.refused, summary.error) == (6, 3, 1, 2)
+    assert summary.asked == summary.selected == 12
+    assert summary.state is RunState.DONE
+    stored = {int(row["id"]): row for row in judgments(store)}
+    assert stored[1]["raw"] == "Fine, I would say."
+    assert "above 1" in stored[2]["error"]
+    assert [len(stored[number]["attempts"]) for number in (1, 2, 3)] == [2, 2, 1], "a cut-off reply is not repaired"
+    assert "context length" in stored[5]["error"]
+    assert stored[5]["groundedness"] is None
+    assert sum(len(row["attempts"]) for row in stored.values()) == len(endpoint.requests)
+
+
+def test_one_repair_may_save_a_verdict_and_both_calls_are_kept(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 1)
+    summary, _ = judge(sqlite_store, in_turn([verdict(quality=9), verdict(quality=2)]))
+    assert summary.ok == 1
+    (row,) = judgments(sqlite_store)
+    assert [(attempt["why"], attempt["status"]) for attempt in row["attempts"]] == [
+        ("first", "unparsable"),
+        ("repair", "ok"),
+    ]
+    assert row["prompt_tokens"] == 200
+
+
+@pytest.mark.parametrize(
+    "script",
+    [rejects_format(always(verdict()), "json_schema"), rejects_temperature(always(verdict()))],
+    ids=["format", "temperature"],
+)
+def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
+    sqlite_store: Store, script: Script
+) -> None:
+    land_answers(sqlite_store, 20)
+    summary, endpoint = judge(sqlite_store, script)
+    assert summary.ok == 20
+    assert sum(len(row["attempts"]) for row in judgments(sqlite_store)) == len(endpoint.requests)
+    assert 20 < len(endpoint.requests) <= 24, "remembered for the run: only calls in flight find out for themselves"
+
+
+def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 3)
+    summary, endpoint = judge(
+        sqlite_store, rate_limited(always(verdict()), 2, {"retry-after-ms": "1"}), tries=5, concurrency=1
+    )
+    assert (summary.ok, len(endpoint.requests)) == (3, 5)
+    assert [len(row["attempts"]) for row in judgments(sqlite_store)] == [3, 1, 1]
+
+
+def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store: Store) -> None:
+    land_answers(store, 40)
+    summary, _ = judge(store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key"))
+    assert summary.state is RunState.STOPPED
+    assert "OPENAI_API_KEY" in (summary.why_stopped or "")
+    assert (summary.error, summary.ok, summary.not_reached) == (0, len(judgments(store)), 40 - summary.ok)
+    assert summary.ok <= 10
+    mended, endpoint = judge(store, always(verdict()))
+    assert (mended.run_id, mended.ok, mended.state) == (summary.run_id, 40, RunState.DONE)
+    assert len(endpoint.requests) == 40 - summary.ok
+
+
+def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 3)
+    with RecordingEndpoint() as gone:
+        pass
+    summary = judge_pending(sqlite_store, rag(gone))
+    assert summary.state is RunState.STOPPED
+    assert "--base-url" in (summary.why_stopped or "")
+    assert judgments(sqlite_store) == []
+
+
+def test_an_answer_too_long_for_the_model_does_not_stop_the_others(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 6)
+    summary, _ = judge(sqlite_store, by_number({2: failure(400, "This model's maximum context length is 8 tokens")}))
+    assert (summary.ok, summary.error, summary.state) == (5, 1, RunState.DONE)
+
+
+def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
+    land_answers(store, 6)
+    judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
+    plain, _ = judge(store, always(verdict()))
+    assert plain.selected == 0, "a failed one has a judgment: a plain run leaves it"
+    again, endpoint = judge(store, always(verdict()), mode="failed")
+    assert (again.selected, again.ok, sorted(asked(endpoint))) == (2, 2, [1, 4])
+    asks = [(row["id"], row["ask"], row["status"]) for row in judgments(store) if row["id"] in {"1", "4"}]
+    assert sorted(asks) == [("1", 0, "unparsable"), ("1", 1, "ok"), ("4", 0, "error"), ("4", 1, "ok")]
+    nothing, _ = judge(store, always(verdict()), mode="failed")
+    assert nothing.selected == 0
+
+
+def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(store: Store) -> None:
+    land_answers(store, 20)
+    judge(store, always(verdict(quality=1)))
+    stopped, _ = judge(
+        store, lambda _request, number: verdict(quality=2) if number < 8 else failure(401, "no"), mode="all"
+    )
+    assert (stopped.state, 0 < stopped.ok <= 8) == (RunState.STOPPED, True)
+    continued, endpoint = judge(store, always(verdict(quality=3)), mode="all")
+    assert (continued.run_id, continued.ok, continued.not_reached) == (stopped.run_id, 20, 0)
+    assert len(endpoint.requests) == 20 - stopped.ok
+    assert {row["ask"] for row in judgments(store)} == {0, 1}
+    anew, endpoint = judge(store, always(verdict(quality=4)), mode="all")
+    assert (anew.run_id != stopped.run_id, anew.ok, len(endpoint.requests)) == (True, 20, 20)
+    assert sorted((int(row["id"]), row["ask"]) for row in judgments(store)) == [
+        (number, ask) for number in range(20) for ask in range(3)
+    ]
+
+
+def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
+    land_answers(store, 4, query_type="simple")
+    land_answers(store, 4, first=4, query_type="complex")
+    judge(store, always(verdict()))
+    judge(store, always(failure(401, "no")), mode="all")
+    narrowed = RowFilter(query_types=("complex",))
+    summary, endpoint = judge(store, always(verdict()), mode="all", where=narrowed)
+    assert (summary.selected, summary.ok, sorted(asked(endpoint))) == (4, 4, [4, 5, 6, 7])
+    assert len(runs(store)) == 3
+
+
+def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store) -> None:
+    land_answers(store, 10)
+    first, endpoint = judge(store, always(verdict()), limit=4)
+    assert (first.selected, first.ok, sorted(asked(endpoint))) == (4, 4, [0, 1, 2, 3])
+    _, endpoint = judge(store, always(verdict()), limit=4)
+    assert sorted(asked(endpoint)) == [4, 5, 6, 7]
+    last, endpoint = judge(store, always(verdict()), limit=4)
+    assert (last.selected, sorted(asked(endpoint))) == (2, [8, 9])
+
+
+def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> None:
+    land_answers(store, 20)
+    stopped, _ = judge(store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10)
+    continued, _ = judge(store, always(verdict()), limit=10)
+    assert (continued.run_id, continued.ok) == (stopped.run_id, 10)
+    assert len(judgments(store)) == 10
+
+
+def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgments(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 3)
+    with RecordingEndpoint() as endpoint:
+        judge_pending(sqlite_store, rag(endpoint))
+        other = judge_pending(sqlite_store, rag(endpoint, domain="climbing knowledge"))
+    assert (other.judge, other.ok) == ("rag v2", 3)
+    assert len(judgments(sqlite_store)) == 6
+
+
+def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store, prices: Path) -> None:
+    land_answers(sqlite_store, 100)
+    summary, endpoint = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012)
+    assert summary.state is RunState.STOPPED
+    assert "cost limit" in (summary.why_stopped or "")
+    assert 10 <= summary.ok <= 13
+    assert summary.cost_micro == summary.ok * 120
+    assert len(endpoint.requests) == summary.ok
+
+
+def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store: Store, prices: Path) -> None:
+    land_answers(sqlite_store, 10)
+    summary, _ = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1)
+    assert (summary.state, summary.why_stopped, summary.ok) == (RunState.DONE, None, 10)
+
+
+def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 2)
+    with RecordingEndpoint() as endpoint:
+        with pytest.raises(UnknownPrice, match="--prices"):
+            judge_pending(sqlite_store, rag(endpoint), max_cost=1)
+        assert endpoint.requests == []
+    assert runs(sqlite_store) == []
+
+
+def test_an_unknown_cost_is_unknown_and_never_0(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 2)
+    summary, _ = judge(sqlite_store, always(verdict()))
+    assert summary.cost_micro is None
+    assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}
+
+
+def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store: Store, prices: Path) -> None:
+    land_answers(sqlite_store, 2)
+    good = verdict().body["choices"][0]["message"]["content"]
+    summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), prices=prices)
+    assert summary.cost_micro is None
+    assert {row["id"]: row["cost_micro"] for row in judgments(sqlite_store)} == {"0": 120, "1": None}
+
+
+def test_recorded_replies_go_through_the_same_parser(sqlite_store: Store, tmp_path: Path) -> None:
+    land_answers(sqlite_store, 4)
+    replies = tmp_path / "replies.jsonl"
+    recorded = [("0", {"reasoning": "r", "groundedness": 1, "quality": 4}), ("1", "Fine."), ("1", "Still fine.")]
+    replies.write_text(
+        "\n".join(json.dumps({"response_id": id_, "raw": raw}) for id_, raw in [*recorded, ("2", "Sorry.")])
+    )
+    summary = judge_pending(sqlite_store, make_judge("rag", replies=replies))
+    assert (summary.ok, summary.unparsable, summary.error) == (1, 2, 1)
+    stored = {row["id"]: row for row in judgments(sqlite_store)}
+    assert stored["0"]["groundedness"] == 1
+    assert stored["1"]["raw"] == "Still fine."
+    assert "no recorded reply" in stored["3"]["error"]
+
+
+def test_no_more_calls_are_in_flight_than_asked_for(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 40)
+    _, endpoint = judge(sqlite_store, always(verdict()), concurrency=3)
+    assert endpoint.most_at_once <= 3
+
+
+def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
+    land_answers(store, 2)
+    judge(store, by_number({1: verdict(groundedness=0.1)}))
+    with store.reading() as connection:
+        raised = connection.exec_driver_sql("SELECT auto_score FROM flag WHERE rule = 'low_groundedness'").all()
+    assert [tuple(row) for row in raised] == [(0.1,)]
+
+
+def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 5)
+    told: list[tuple[int, int]] = []
+
+    async def pipeline() -> JudgingSummary:
+        lexical = make_judge("lexical")
+        return await judge_pending_async(
+            sqlite_store, lexical, on_progress=lambda tally, of: told.append((tally.asked, of))
+        )
+
+    assert asyncio.run(pipeline()).ok == 5
+    assert told[-1] == (5, 5)
+
+
+def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 3)
+    seen = []
+
+    async def pipeline() -> None:
+        before = signal.getsignal(signal.SIGINT)
+        await judge_pending_async(
+            sqlite_store,
+            make_judge("lexical"),
+            on_progress=lambda *_: seen.append(signal.getsignal(signal.SIGINT) == before),
+        )
+
+    asyncio.run(pipeline())
+    assert set(seen) == {True}
+    before = signal.getsignal(signal.SIGINT)
+    judge_pending(sqlite_store, make_judge("lexical"), mode="all")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
+    with pytest.raises(BadInput, match="plain, failed or all"):
+        judge_pending(sqlite_store, make_judge("lexical"), mode="everything")

@@ -1,0 +1,163 @@
+"""The runner stores what came back, whatever happens."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
+from judgeboard.errors import EndpointRefused
+from judgeboard.judge_work import Answered, Ask, asking
+from judgeboard.runner import Keep, Runner
+
+
+class ScriptedJudge:
+    """Answers each row by a function of its id; counts calls in flight."""
+
+    version = JudgeVersion(name="scripted", kind="scripted")
+    endpoint_host = None
+    priced = True
+
+    def __init__(self, answer: Callable[[int], Verdict], *, delay: float = 0.0) -> None:
+        self.answer = answer
+        self.delay = delay
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.asked: list[int] = []
+
+    async def judge(self, item: JudgeInput) -> Verdict:
+        self.asked.append(item.response_id)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.delay)
+            return self.answer(item.response_id)
+        finally:
+            self.in_flight -= 1
+
+    async def aclose(self) -> None: ...
+
+
+class Rows:
+    """A store of asks in memory."""
+
+    def __init__(self, count: int) -> None:
+        self.left = [Ask(JudgeInput(number, "q", "a", ("p",)), 0) for number in range(count)]
+        self.stored: list[Answered] = []
+        self.batches = 0
+
+    def read(self, limit: int) -> list[Ask]:
+        batch, self.left = self.left[:limit], self.left[limit:]
+        return batch
+
+    def write(self, batch: list[Answered]) -> None:
+        self.batches += 1
+        self.stored += batch
+
+
+def good(_row: int) -> Verdict:
+    return Verdict(Status.OK, groundedness=1.0, quality=4, cost_micro=10)
+
+
+def test_every_row_is_asked_once_and_stored() -> None:
+    rows, judge = Rows(1000), ScriptedJudge(good)
+    runner = Runner(asking(judge), rows.read, rows.write, concurrency=16)
+    tally = asyncio.run(runner.run())
+    assert sorted(answered.ask.item.response_id for answered in rows.stored) == list(range(1000))
+    assert sorted(judge.asked) == list(range(1000))
+    assert (tally.asked, tally.ok, tally.cost_micro) == (1000, 1000, 10_000)
+
+
+def test_no_more_calls_are_in_flight_than_asked_for() -> None:
+    rows, judge = Rows(200), ScriptedJudge(good, delay=0.001)
+    asyncio.run(Runner(asking(judge), rows.read, rows.write, concurrency=7).run())
+    assert judge.most_in_flight == 7
+
+
+def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment() -> None:
+    def refuse_from_row_20(row: int) -> Verdict:
+        if row >= 20:
+            raise EndpointRefused("401: the key is refused")
+        return good(row)
+
+    rows = Rows(500)
+    runner = Runner(asking(ScriptedJudge(refuse_from_row_20)), rows.read, rows.write, concurrency=4)
+    asyncio.run(runner.run())
+    assert runner.stopped_because == "401: the key is refused"
+    assert sorted(answered.ask.item.response_id for answered in rows.stored) == list(range(20))
+
+
+def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight() -> None:
+    rows, judge = Rows(500), ScriptedJudge(good, delay=0.001)
+    runner = Runner(asking(judge), rows.read, rows.write, concurrency=5, max_cost_micro=200)
+    asyncio.run(runner.run())
+    assert runner.stopped_because == "the cost limit is reached"
+    assert 20 <= len(rows.stored) <= 25
+    assert len(rows.stored) == len(judge.asked)
+
+
+def test_an_unknown_cost_is_unknown_never_zero() -> None:
+    rows = Rows(3)
+    runner = Runner(
+        asking(ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))), rows.read, rows.write, concurrency=1
+    )
+    assert asyncio.run(runner.run()).cost_micro is None
+
+
+def test_stopping_finishes_the_calls_in_flight() -> None:
+    rows = Rows(500)
+    judge = ScriptedJudge(good, delay=0.001)
+
+    def stop_soon(row: int) -> Verdict:
+        if row == 50:
+            runner.stop("Ctrl-C")
+        return good(row)
+
+    judge.answer = stop_soon
+    runner = Runner(asking(judge), rows.read, rows.write, concurrency=8)
+    asyncio.run(runner.run())
+    assert sorted(judge.asked) == sorted(answered.ask.item.response_id for answered in rows.stored)
+    assert len(rows.stored) < 500
+
+
+def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
+    def broken_at_30(row: int) -> Verdict:
+        if row == 30:
+            raise ZeroDivisionError
+        return good(row)
+
+    rows = Rows(100)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run())
+    assert [answered.ask.item.response_id for answered in rows.stored] == list(range(30))
+
+
+def test_a_store_that_cannot_write_ends_the_run() -> None:
+    def full(_batch: list[Answered]) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        asyncio.run(Runner(asking(ScriptedJudge(good)), Rows(100).read, full, concurrency=2).run())
+
+
+def test_verdicts_are_stored_while_others_are_still_asked() -> None:
+    rows = Rows(300)
+    runner = Runner(asking(ScriptedJudge(good, delay=0.005)), rows.read, rows.write, concurrency=10)
+    asyncio.run(runner.run())
+    assert rows.batches > 3
+
+
+def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped() -> None:
+    async def three_steps(ask: Ask, keep: Keep[Answered]) -> None:
+        for repeat in range(3):
+            if not await keep(Answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))):
+                return
+
+    rows = Rows(100)
+    runner = Runner(three_steps, rows.read, rows.write, concurrency=4, max_cost_micro=600)
+    tally = asyncio.run(runner.run())
+    assert 60 <= len(rows.stored) <= 63
+    assert tally.asked == len(rows.stored)
+    for row in range(100):
+        repeats = [one.ask.repeat for one in rows.stored if one.ask.item.response_id == row]
+        assert repeats == list(range(len(repeats)))
