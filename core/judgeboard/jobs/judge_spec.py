@@ -1,0 +1,33 @@
+"""How a judge version is asked for again: the fields of a job's judge that make the same version."""
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.judge_choice import make_judge
+from judgeboard.judges import JUDGES, fingerprint
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.runs.job_rows import last_job_of_version
+
+_PARAMS = ("max_output", "domain", "claims")
+
+
+def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
+    """Return what a job carries to ask this version again, None for one that cannot be asked.
+
+    That is one recorded elsewhere, or one whose prompt or formula this release no longer has. The address is that of
+    the version's last job; without one the environment's counts.
+    """
+    if version.kind not in JUDGES:
+        return None
+    spec: dict[str, Any] = {"kind": version.kind, "name": version.name}
+    if version.model is not None:
+        spec |= {"model": version.model, **{name: version.params.get(name) for name in _PARAMS}}
+        if version.params.get("logprobs"):
+            spec["logprobs"] = True
+    if fingerprint(make_judge(**{"api_key": "none", **spec}).version) != version.fingerprint:
+        return None
+    last = last_job_of_version(connection, version.id)
+    if last is not None and last.judge.get("base_url"):
+        spec["base_url"] = last.judge["base_url"]
+    return spec

@@ -1,0 +1,142 @@
+"""Does one rejudge job: starts or continues its run, and stops when it is cancelled."""
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+from judgeboard.domain import RunState
+from judgeboard.errors import JudgeboardError
+from judgeboard.filters import from_dict
+from judgeboard.judge_choice import make_judge
+from judgeboard.judges import Judge
+from judgeboard.judging import judge_run
+from judgeboard.judging_summary import JudgingSummary
+from judgeboard.llm.address import OPENAI_BASE_URL
+from judgeboard.runner import Runner
+from judgeboard.settings import load_settings
+from judgeboard.step_run import INTERRUPTED, RunOptions
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.runs.job_rows import StoredJob, get_job, set_failed, set_run
+from judgeboard.store.runs.runs import (
+    StoredRun,
+    finish_run,
+    get_run,
+    resume_run,
+    run_counts,
+    run_kind,
+    start_or_continue_run,
+)
+
+CANCELLED = "cancelled"
+LOOK_SECONDS = 0.2
+
+
+def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, Any]:
+    """Do a job to its end and return what came of it; done again after a crash, it asks only what is left.
+
+    Everything that can go wrong is a state of the job or of its run, so that no durable step fails for ever. When
+    ``closing`` is set the calls in flight are finished and the run is left as interrupted, to be continued.
+    """
+    with store.reading() as connection:
+        job = get_job(connection, job_id)
+    if job.cancelled_at is not None:
+        return _cancelled(store, job)
+    try:
+        judge = make_judge(**_with_key_for(job.judge), concurrency=job.filter["concurrency"])
+        run = _run(store, job, judge)
+    except JudgeboardError as error:
+        with store.writing() as connection:
+            set_failed(connection, job_id, str(error))
+        return {"state": "failed", "why": str(error)}
+    if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
+        return {"state": run.state.value}
+    summary = asyncio.run(_judge(store, judge, run, job, closing))
+    return {"state": summary.state.value, "asked": summary.asked, "selected": summary.selected}
+
+
+def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
+    """The judge as asked for, without our key where it is another address that was asked for.
+
+    Whoever opens a page may name an address; the key is for the one that the environment names.
+    """
+    ours = load_settings().openai_base_url or OPENAI_BASE_URL
+    address = judge.get("base_url") or ours
+    return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
+
+
+def _cancelled(store: Store, job: StoredJob) -> dict[str, Any]:
+    """What is left to do for a job that was cancelled before this process took it up."""
+    with store.writing() as connection:
+        if job.run_id is not None and get_run(connection, job.run_id).state in {RunState.RUNNING, RunState.INTERRUPTED}:
+            finish_run(connection, job.run_id, RunState.STOPPED, why_stopped=CANCELLED)
+    return {"state": CANCELLED}
+
+
+def _run(store: Store, job: StoredJob, judge: Judge) -> StoredRun:
+    """The run of a job: made once, in the transaction that notes it."""
+    with store.writing() as connection:
+        if job.run_id is not None:
+            run = get_run(connection, job.run_id)
+            return resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
+        run = start_or_continue_run(
+            connection,
+            ensure_version(connection, judge.version),
+            mode=job.filter["mode"],
+            where=from_dict(job.filter["where"]),
+            kind=run_kind(job.filter["mode"]),
+            actor=job.actor,
+            endpoint_host=judge.endpoint_host,
+        )
+        set_run(connection, job.id, run.id)
+        return run
+
+
+async def _judge(
+    store: Store, judge: Judge, run: StoredRun, job: StoredJob, closing: threading.Event
+) -> JudgingSummary:
+    with store.reading() as connection:
+        spent = run_counts(connection, [run.id])[run.id].cost_micro or 0
+    limit = job.filter["max_cost"]
+    try:
+        return await judge_run(
+            store,
+            judge,
+            run,
+            RunOptions(
+                concurrency=job.filter["concurrency"],
+                max_cost=None if limit is None else max(limit - spent / 1_000_000, 0),
+            ),
+            on_start=lambda runner: _Watch(store, job.id, runner, closing).begin(),
+        )
+    finally:
+        await judge.aclose()
+
+
+class _Watch:
+    """Looks whether somebody cancelled the job, from whichever process, or whether this process ends."""
+
+    def __init__(self, store: Store, job_id: str, runner: Runner[Any, Any], closing: threading.Event) -> None:
+        self._closing = closing
+        self._store = store
+        self._job_id = job_id
+        self._runner = runner
+
+    def begin(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        while True:
+            started = time.monotonic()
+            if self._closing.is_set():
+                self._runner.stop(INTERRUPTED)
+                return
+            if await asyncio.to_thread(self._is_cancelled):
+                self._runner.stop(CANCELLED)
+                return
+            await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
+
+    def _is_cancelled(self) -> bool:
+        with self._store.reading() as connection:
+            return get_job(connection, self._job_id).cancelled_at is not None

@@ -1,0 +1,208 @@
+"""Asks for a job, watches it, cancels it; a worker that polls the rows does the work."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.ask_counts import AskCounts
+from judgeboard.domain import RunState
+from judgeboard.errors import BadInput
+from judgeboard.filters import RowFilter, from_dict
+from judgeboard.judges import JUDGES
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.runs.job_rows import (
+    StoredJob,
+    get_job,
+    insert_job,
+    is_continued,
+    list_jobs,
+    set_cancelled,
+    unfinished_jobs,
+)
+from judgeboard.store.runs.runs import StoredRun, get_run, run_counts
+from judgeboard.store.runs.worker_rows import alive
+
+REJUDGE = "rejudge"
+# Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
+_ASKABLE = {"kind", "name", "model", "base_url", "max_output", "domain", "claims", "logprobs"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress(AskCounts):
+    """How far a job is: ``asked`` came back, ``waiting`` is what is still to ask.
+
+    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. The numbers are
+    those of its run, earlier parts of a run that it went on with included. ``worker_alive`` says whether any process
+    takes jobs.
+    """
+
+    id: str
+    state: str
+    why: str | None
+    actor: str
+    where: RowFilter
+    mode: str
+    judge: dict[str, Any]
+    judge_title: str | None
+    version_id: int | None
+    run_id: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    estimate: dict[str, Any]
+    selected: int
+    cost_micro: int | None
+    worker_alive: bool
+
+    @property
+    def waiting(self) -> int:
+        """Rows that are still to be asked."""
+        return max(0, self.selected - self.asked)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing further happens by itself."""
+        return self.state in {"cancelled", "done", "stopped", "failed"}
+
+
+def request_rejudge(
+    store: Store,
+    *,
+    judge: dict[str, Any],
+    where: RowFilter | None = None,
+    mode: str = "all",
+    max_cost: float | None = None,
+    concurrency: int = 16,
+    estimate: dict[str, Any] | None = None,
+    actor: str,
+) -> str:
+    """Ask for responses to be judged again (or, with mode ``plain``, for the first time); return the job's id.
+
+    Args:
+        store: The database; its workers take the job up.
+        judge: ``kind`` and further fields of `JudgeOptions` (name, model, base_url, max_output, domain, claims).
+        where: Which responses; all by default.
+        mode: ``all``, ``failed`` or ``plain``, as `judge_pending`.
+        max_cost: Stop once the calls have cost this much.
+        concurrency: Calls in flight at most.
+        estimate: What was shown to the person who asked.
+        actor: Who asks.
+
+    Raises:
+        BadInput: No such kind of judge, an option that no job may carry, or the same is being done already.
+    """
+    if judge.get("kind") not in JUDGES:
+        raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
+    if strange := sorted(set(judge) - _ASKABLE):
+        raise BadInput(f"a job cannot carry {', '.join(strange)}")
+    now = datetime.now(UTC)
+    job = StoredJob(
+        id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
+        kind=REJUDGE,
+        filter={
+            "where": (where or RowFilter()).as_dict(),
+            "mode": mode,
+            "max_cost": max_cost,
+            "concurrency": concurrency,
+        },
+        judge=judge,
+        run_id=None,
+        actor=actor,
+        estimate=estimate or {},
+        created_at=now,
+        cancelled_at=None,
+        failed=None,
+    )
+    with store.writing() as connection:
+        _refuse_twice(connection, job)
+        insert_job(connection, job)
+        record_event(connection, "job_requested", actor, details={"job": job.id}, now=now)
+    return job.id
+
+
+def cancel_job(store: Store, job_id: str, actor: str) -> None:
+    """Ask a job to stop; its calls in flight are finished and stored.
+
+    Raises:
+        NotFound: There is no such job.
+    """
+    now = datetime.now(UTC)
+    with store.writing() as connection:
+        get_job(connection, job_id)
+        if set_cancelled(connection, job_id, now):
+            record_event(connection, "job_cancelled", actor, details={"job": job_id}, now=now)
+
+
+def job_progress(store: Store, job_id: str) -> JobProgress:
+    """Return how far a job is, from the store alone.
+
+    Raises:
+        NotFound: There is no such job.
+    """
+    with store.reading() as connection:
+        job = get_job(connection, job_id)
+        run = None if job.run_id is None else get_run(connection, job.run_id)
+        counts = None if run is None else run_counts(connection, [run.id])[run.id]
+        continued = run is not None and is_continued(connection, job)
+        served = bool(alive(connection, datetime.now(UTC)))
+        state = _ended(job) if continued else _state(job, run, served=served)
+    known = counts is not None and not counts.unpriced
+    return JobProgress(
+        id=job.id,
+        state=state,
+        why="a later job went on with it" if continued else job.failed or (run.why_stopped if run else None),
+        actor=job.actor,
+        where=from_dict(job.filter["where"]),
+        mode=job.filter["mode"],
+        judge=job.judge,
+        judge_title=run.version_title if run else None,
+        version_id=run.version_id if run else None,
+        run_id=job.run_id,
+        created_at=job.created_at,
+        started_at=run.started_at if run else None,
+        finished_at=run.finished_at if run else None,
+        estimate=job.estimate,
+        selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
+        cost_micro=(counts.cost_micro or 0) if counts and known else None,
+        worker_alive=served,
+        **(counts or AskCounts()).by_status,
+    )
+
+
+def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
+    """Return the latest jobs, newest first."""
+    with store.reading() as connection:
+        ids = [job.id for job in list_jobs(connection, limit)]
+    return [job_progress(store, job_id) for job_id in ids]
+
+
+def _refuse_twice(connection: Connection, job: StoredJob) -> None:
+    """Refuse what another job is at: both would go on with one run, and ask the judge everything twice."""
+    for other in unfinished_jobs(connection):
+        if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
+            asked = f"{other.actor} asked for the same at {other.created_at:%H:%M} UTC"
+            if other.cancelled_at is not None:
+                raise BadInput(f"{asked}, cancelled it, and it has not stopped yet: try again in a moment")
+            raise BadInput(f"{asked}, and that job has not ended: wait for it, or cancel it")
+
+
+def _ended(job: StoredJob) -> str:
+    return "stopped" if job.cancelled_at is None else "cancelled"
+
+
+def _state(job: StoredJob, run: StoredRun | None, *, served: bool) -> str:
+    if job.failed is not None:
+        return "failed"
+    if run is None:
+        return "waiting" if job.cancelled_at is None else "cancelled"
+    if run.state is RunState.DONE:
+        return "done"
+    if run.state is RunState.STOPPED:
+        return _ended(job)
+    if not served:
+        return "waiting"
+    return "running" if job.cancelled_at is None else "stopping"

@@ -1,0 +1,48 @@
+"""A log, an endpoint that can be held, workers in other processes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from held_endpoint import HeldEndpoint, held_endpoint
+from job_steps import WorkerProcess, fill
+from judgeboard.store.engine import Store
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HeldEndpoint]:
+    with held_endpoint() as held:
+        yield held
+
+
+@pytest.fixture
+def log(store: Store) -> Store:
+    """A database with some answers."""
+    fill(store)
+    return store
+
+
+@pytest.fixture
+def sqlite_log(sqlite_store: Store) -> Store:
+    fill(sqlite_store)
+    return sqlite_store
+
+
+@pytest.fixture
+def postgres_log(postgres_store: Store) -> Store:
+    fill(postgres_store)
+    return postgres_store
+
+
+@pytest.fixture
+def worker_process(tmp_path: Path) -> Iterator[Callable[[Store], WorkerProcess]]:
+    started: list[WorkerProcess] = []
+
+    def start(store: Store) -> WorkerProcess:
+        started.append(WorkerProcess(store, tmp_path / f"worker-{len(started)}.txt"))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
