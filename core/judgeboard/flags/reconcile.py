@@ -1,0 +1,70 @@
+"""Compares the reasons that hold now with the flags that stand: which to raise, which to supersede."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from judgeboard.domain import FlagState
+from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class StandingFlag:
+    """A flag of the response that is open or decided; superseded ones do not count."""
+
+    id: int
+    rule: str
+    raise_key: str
+    state: FlagState
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """A flag to raise; ``decided_before_id`` is the latest decided flag of the same rule, on another judge version."""
+
+    reason: Reason
+    decided_before_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What brings the flags of one response in line: flags to raise, ids of open flags to supersede."""
+
+    to_raise: tuple[Raise, ...] = ()
+    to_supersede: tuple[int, ...] = ()
+
+
+def reasons_for(signals: Signals, thresholds: Thresholds, rules: Iterable[Rule]) -> list[Reason]:
+    """Return the reasons that the rules have, at most one of each rule and judge version."""
+    found: list[Reason] = []
+    for rule in rules:
+        given = rule.reason(signals, thresholds)
+        if isinstance(given, Reason):
+            found.append(given)
+        elif given is not None:
+            found += given
+    return found
+
+
+def reconcile(reasons: Sequence[Reason], standing: Sequence[StandingFlag], rules: Iterable[Rule]) -> Reconciled:
+    """Return what to raise and what to supersede, given the reasons of ``rules`` and the flags that stand.
+
+    A flag is raised once per rule and judge version: an open or decided one with the same key stays
+    as it is. An open flag of one of the rules whose key has no reason now is superseded: its reason is gone, or a new
+    version has a reason of its own. A decided flag is never touched. Flags of rules that were not asked stay.
+    """
+    keys = {reason.raise_key for reason in reasons}
+    known = {flag.raise_key for flag in standing}
+    asked = {rule.name for rule in rules}
+    decided = {flag.rule: flag.id for flag in sorted(standing, key=_id) if flag.state is not FlagState.OPEN}
+    return Reconciled(
+        tuple(Raise(reason, decided.get(reason.rule)) for reason in reasons if reason.raise_key not in known),
+        tuple(
+            flag.id
+            for flag in standing
+            if flag.state is FlagState.OPEN and flag.rule in asked and flag.raise_key not in keys
+        ),
+    )
+
+
+def _id(flag: StandingFlag) -> int:
+    return flag.id

@@ -1,0 +1,152 @@
+"""What a flag rule reads, decides by, answers with; a rule itself is one file beside this one."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from judgeboard.domain import Feedback, Label, Status
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSignal:
+    """The current judgment of one judge on a response: groundedness 0 to 1, quality 1 to 4, each may be missing."""
+
+    judgment_id: int
+    kind: str
+    name: str
+    title: str  # "rag v3"
+    fingerprint: str
+    groundedness: float | None = None
+    quality: int | None = None
+    label: Label | None = None
+    in_jury: bool = False  # a member of a jury that judged this response: the jury speaks for it
+
+
+@dataclass(frozen=True, slots=True)
+class SupremeMark:
+    """The current judgment of one judge that supreme judges call wrong; they are named by their titles."""
+
+    audited: JudgeSignal
+    supremes: tuple[str, ...]
+    probability: float = 1.0  # at which the judgment was drawn for the audit
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSignal:
+    """The primary judge's latest judgment of a response on which it has no usable one.
+
+    ``cause`` is what became of the last call (``Attempt.status``), ``tokens`` how many it had produced.
+    """
+
+    judgment_id: int
+    name: str
+    title: str
+    fingerprint: str
+    status: Status
+    cause: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """All that the rules read of one response; ``failed`` only where ``primary`` is None, ``others`` without it."""
+
+    source: str
+    external_id: str
+    query_type: str
+    feedback: Feedback | None = None
+    primary: JudgeSignal | None = None
+    failed: FailedSignal | None = None
+    others: tuple[JudgeSignal, ...] = ()
+    marks: tuple[SupremeMark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What the rules decide by (methods.md §1); a setting has the name of its field.
+
+    Raises:
+        ValueError: A value is outside its range; the text is a sentence for a person.
+    """
+
+    low_groundedness: float = 0.5
+    low_quality: float = 2
+    feedback_gap: float = 2
+    disagree_groundedness: float = 0.4
+    disagree_quality: float = 2
+    random_share: float = 0.02
+    random_seed: str = "judgeboard"
+    always_review: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check("low_groundedness", self.low_groundedness, 0, 1)
+        _check("low_quality", self.low_quality, 0, 4)
+        _check("feedback_gap", self.feedback_gap, 0.25, 3)
+        _check("disagree_groundedness", self.disagree_groundedness, 0.01, 1)
+        _check("disagree_quality", self.disagree_quality, 1, 3)
+        _check("random_share", self.random_share, 0, 1)
+        if not isinstance(self.random_seed, str):
+            raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
+        if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):
+            raise ValueError(f"always_review must be a list of query types, not {self.always_review!r}")
+        object.__setattr__(self, "always_review", tuple(self.always_review))
+
+
+THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a rule wants a response to be looked at.
+
+    ``fingerprint`` is that of the judge version the reason rests on (of the primary judge, or the audited one), None
+    where it rests on none.
+    ``severity`` orders the queue, 0 to 1. ``details`` holds numbers and judges' titles, never texts of the answer,
+    ``params`` what was decided by. ``inclusion_probability`` is below 1 only where chance decided.
+    """
+
+    rule: str
+    severity: float
+    details: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
+    fingerprint: str | None = None
+    judgment_id: int | None = None
+    auto_score: float | None = None
+    inclusion_probability: float = 1.0
+
+    @property
+    def raise_key(self) -> str:
+        """What a response is flagged for once: the rule and the judge version it rests on."""
+        return f"{self.rule}:{self.fingerprint or '-'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
+
+    A rule that looks at several judge versions may have a reason on each.
+    ``drawn`` rules depend on the response alone: they are applied when it lands and by `judgeboard flag`, never
+    when a judgment or feedback lands.
+    """
+
+    name: str
+    reason: Callable[[Signals, Thresholds], Reason | tuple[Reason, ...] | None]
+    why: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+    drawn: bool = False
+
+
+HALF_STEP = 5e-10
+"""For arrays and SQL, which compare without rounding first: below ``threshold - HALF_STEP`` is below it `rounded`."""
+
+
+def rounded(value: float) -> float:
+    """Return a value as it is compared with a threshold: 0.6 - 0.2 must not be below 0.4."""
+    return round(value, 9)
+
+
+def _check(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie from {low:g} to {high:g}, not {value:g}")

@@ -1,0 +1,67 @@
+"""A verdict that a supreme judge calls wrong: one flag for each audited judge, and who is no second opinion."""
+
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import FlagState, Label
+from judgeboard.flags import RULES, judges_disagree, supreme_disagrees
+from judgeboard.flags.reconcile import StandingFlag, reasons_for, reconcile
+from judgeboard.flags.rule import JudgeSignal, Signals, SupremeMark, Thresholds
+from judgeboard.flags.why import why
+
+
+def judge(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:
+    fields = {"kind": name, "groundedness": groundedness, "quality": quality} | given
+    return JudgeSignal(7, name=name, title=f"{name} v1", fingerprint=f"address of {name}", **fields)
+
+
+def reasons(*marks: SupremeMark) -> list[Any]:
+    return reasons_for(Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES)
+
+
+def test_each_audited_judge_has_a_flag_of_its_own() -> None:
+    found = reasons(SupremeMark(judge("rag"), ("supreme v1",), 0.1), SupremeMark(judge("nli"), ("supreme v1",)))
+    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in found] == [
+        ("supreme_disagrees", "address of rag", 0.1),
+        ("supreme_disagrees", "address of nli", 1.0),
+    ]
+    assert len({each.raise_key for each in found}) == 2
+    assert reasons() == []
+
+
+def test_the_sentence_names_both_and_what_was_said() -> None:
+    (found,) = reasons(SupremeMark(judge(), ("supreme v1",)))
+    assert why(found.rule, found.details, found.params) == (
+        "supreme v1 calls the verdict of rag v1 wrong (groundedness 0.92, quality 4)."
+    )
+    labelled = judge("nli", None, None, label=Label.GROUNDED)
+    (found,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
+    assert why(found.rule, found.details, found.params) == (
+        "big v2 and supreme v1 call the verdict of nli v1 wrong (label grounded)."
+    )
+
+
+def test_one_audited_judges_flag_outlives_anothers() -> None:
+    rules = (supreme_disagrees.RULE,)
+    stands = [
+        StandingFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
+        StandingFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
+    ]
+    result = reconcile(reasons(SupremeMark(judge("nli"), ("supreme v1",))), stands, rules)
+    assert (result.to_raise, result.to_supersede) == ((), (1,))
+
+
+@pytest.mark.parametrize("kind", ["audit", "jury", "repeats"])
+def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
+    signals = Signals("log", "a", "QA", primary=judge("rag", 0.1), others=(judge("other", 0.9, kind=kind),))
+    assert judges_disagree.reason(signals, Thresholds()) is None
+
+
+def test_members_of_a_jury_do_not_disagree_but_others_do() -> None:
+    one, two = judge("one", 0.1, in_jury=True), judge("two", 0.9, in_jury=True)
+    outside = judge("outside", 0.5), judge("stranger", 1.0)
+    assert judges_disagree.reason(Signals("log", "a", "QA", others=(one, two)), Thresholds()) is None
+    found = judges_disagree.reason(Signals("log", "a", "QA", others=(one, two, *outside)), Thresholds())
+    assert found is not None
+    assert [each["judges"] for each in found.details["pairs"]] == [["outside v1", "stranger v1"]]

@@ -1,0 +1,83 @@
+"""`judgeboard flag`: the rules applied anew by the settings in force."""
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.flagging import raise_flags
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow
+from judgeboard.store.settings_table import set_setting
+
+FLAG = FlagRow.__table__
+ANSWERS = 2_300
+
+
+@pytest.fixture
+def judged(store):
+    """More answers than one batch, groundedness 0.00 to 0.99 in turn."""
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0, "test")
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        ids = land_responses(connection, [Response("log", f"a{number}", "q", "a") for number in range(ANSWERS)]).new
+        items = [
+            LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=number % 100 / 100))
+            for number, id_ in enumerate(ids)
+        ]
+        land_judgments(connection, version, None, items)
+    return store
+
+
+def put(store, key: str, value) -> None:
+    with store.writing() as connection:
+        set_setting(connection, key, value, "test")
+
+
+def states(store) -> dict[str, int]:
+    with store.reading() as connection:
+        found = list(connection.execute(select(FLAG.c.state)).scalars())
+    return {state: found.count(state) for state in sorted(set(found))}
+
+
+def test_raising_again_adds_nothing(judged) -> None:
+    before = states(judged)
+    told: list[tuple[int, int]] = []
+    summary = raise_flags(judged, progress=lambda done, total: told.append((done, total)))
+    assert (summary.responses, summary.raised, summary.superseded, summary.repaired) == (ANSWERS, 0, 0, 0)
+    assert told == [(1_000, ANSWERS), (2_000, ANSWERS), (ANSWERS, ANSWERS)]
+    assert states(judged) == before == {"open": 1_150}
+
+
+def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> None:
+    with judged.writing() as connection:
+        decided = FLAG.c.id.in_(select(FLAG.c.id).where(FLAG.c.groundedness == 0.45))
+        assert connection.execute(update(FLAG).where(decided).values(state="dismissed")).rowcount == 23
+    put(judged, "low_groundedness", 0.4)
+    summary = raise_flags(judged)
+    assert summary.superseded_by_rule == {"low_groundedness": 9 * 23}
+    assert states(judged) == {"dismissed": 23, "open": 40 * 23, "superseded": 9 * 23}
+    put(judged, "low_groundedness", 0.5)
+    assert raise_flags(judged).raised_by_rule == {"low_groundedness": 9 * 23}
+    assert states(judged) == {"dismissed": 23, "open": 49 * 23, "superseded": 9 * 23}
+
+
+def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
+    put(judged, "random_share", 0.02)
+    first = raise_flags(judged).raised
+    put(judged, "random_share", 0.1)
+    summary = raise_flags(judged)
+    assert (summary.raised > 0, summary.superseded) == (True, 0)
+    with judged.reading() as connection:
+        drawn = connection.execute(select(FLAG).where(FLAG.c.rule == "random_sample", FLAG.c.state == "open")).all()
+    assert len(drawn) == first + summary.raised
+    assert {flag.inclusion_probability for flag in drawn} == {0.02, 0.1}
+
+
+def test_current_judgments_are_repaired(judged) -> None:
+    table = CurrentJudgmentRow.__table__
+    with judged.writing() as connection:
+        connection.execute(delete(table).where(table.c.response_id < 11))
+        connection.execute(update(table).where(table.c.response_id == 2_000).values(groundedness=1.0))
+    assert raise_flags(judged).repaired == 11
+    assert raise_flags(judged).repaired == 0
