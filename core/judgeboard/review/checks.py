@@ -1,0 +1,106 @@
+"""Checks of what a press carries, before anything of it is written."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import DimensionScore, Grade
+from judgeboard.errors import BadInput
+from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.storable_text import unstorable
+from judgeboard.store.reviews.reviewers import Reviewer
+from judgeboard.store.reviews.reviews import LockedResponse, StoredReview, judgment_is_of
+
+LONGEST_KEY = 200
+
+
+def checked_key(request_key: str) -> str:
+    """Return the key of a request.
+
+    Raises:
+        BadInput: It is empty, longer than 200 characters or cannot be stored.
+    """
+    if not request_key or len(request_key) > LONGEST_KEY or unstorable(request_key):
+        raise BadInput(f"a request key is a text of 1 to {LONGEST_KEY} characters")
+    return request_key
+
+
+def checked_seconds(seconds: float | None) -> float | None:
+    """Return how long somebody looked, in seconds; None is unknown.
+
+    Raises:
+        BadInput: It is negative or not finite.
+    """
+    if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
+        raise BadInput("the time spent is a number of seconds from 0")
+    return seconds
+
+
+def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
+    """Return the judgment that was on the screen.
+
+    Raises:
+        BadInput: It is not a judgment of this answer.
+    """
+    if judgment_id is not None and not judgment_is_of(connection, judgment_id, response.id):
+        raise BadInput(f"judgment {judgment_id} is not one of {response.external_id}")
+    return judgment_id
+
+
+def checked_grade(grade: Grade, answer: str | None) -> Grade:
+    """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
+
+    Raises:
+        BadInput: A span does not lie inside the answer, a score is no level of a rubric, or a text cannot be stored.
+    """
+    _check_scores(grade.scores)
+    spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
+    note = (grade.note or "").strip() or None
+    corrected = grade.corrected_answer if (grade.corrected_answer or "").strip() else None
+    for name, text in (("note", note), ("corrected answer", corrected)):
+        reason = None if text is None else unstorable(text)
+        if reason is not None:
+            raise BadInput(f"the {name} cannot be stored: {reason}")
+    return replace(grade, spans=spans or None, note=note, corrected_answer=corrected)
+
+
+def is_empty(grade: Grade) -> bool:
+    """Whether a checked grade says nothing."""
+    return grade == Grade()
+
+
+def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
+    """Refuse a request key that wrote something else before.
+
+    Raises:
+        BadInput: It did.
+    """
+    if not same or stored.reviewer_id != reviewer.id:
+        raise BadInput("this request key belongs to another review: every press needs its own")
+
+
+def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
+    if len({score.dimension for score in scores}) < len(scores):
+        raise BadInput("a dimension is scored twice")
+    for score in scores:
+        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
+            raise BadInput(f"a dimension has a name of 1 to {LONGEST_KEY} characters")
+        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
+            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
+
+
+def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
+    start, end = span.get("start"), span.get("end")
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
+    length = 0 if answer is None else len(answer)
+    if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
+        raise BadInput(
+            f"a span runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+        )
+    for name, value in span.items():
+        reason = unstorable(value) if isinstance(value, str) else None
+        if reason is not None:
+            raise BadInput(f"the {name} of a span cannot be stored: {reason}")
+    return span

@@ -1,0 +1,91 @@
+"""Whatever is pressed in whatever order, a flag's state is what its standing reviews make of it."""
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.errors import JudgeboardError
+from judgeboard.store.engine import open_store
+from review_desk import Desk, flagged_desk
+
+PRESSES = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("decide"),
+            st.sampled_from(["mara", "jon"]),
+            st.sampled_from([Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE]),
+            st.integers(0, 3),
+        ),
+        st.tuples(st.just("undo"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(0, 9)),
+        st.tuples(st.just("grade"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(1, 4)),
+        st.tuples(st.just("judge"), st.none(), st.none(), st.sampled_from([1, 2, 3])),
+    ),
+    max_size=14,
+)
+
+
+@example(presses=[("decide", "mara", Decision.CONFIRM, 0), ("judge", None, None, 2), ("judge", None, None, 1)])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(presses=PRESSES)
+def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_path: Path, presses) -> None:
+    path = tmp_path / "desk.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    try:
+        desk = flagged_desk(store)
+        desk.judge(0.3)
+        for what, who, decision, number in presses:
+            before = desk.reviews()
+            with contextlib.suppress(JudgeboardError):
+                press(desk, what, who, decision, number)
+            assert desk.reviews()[: len(before)] == before, "nothing that was said is changed"
+            check(desk)
+    finally:
+        store.close()
+        for file in tmp_path.glob("desk.db*"):
+            file.unlink()
+
+
+def press(desk: Desk, what: str, who: str | None, decision: Decision | None, number: int) -> None:
+    if what == "judge":
+        desk.judge(0.3, version=number)
+        return
+    by = desk.mara if who == "mara" else desk.jon
+    if what == "grade":
+        desk.grade(by, quality=number)
+    elif what == "undo":
+        reviews = desk.reviews()
+        if reviews:
+            desk.undo(reviews[-1 - number % len(reviews)]["id"], by)
+    elif decision is not None:
+        flags = desk.flags()
+        desk.decide(flags[number % len(flags)]["id"], by, decision, grade=Grade(note="typed"))
+
+
+def check(desk: Desk) -> None:
+    standing = desk.standing()
+    for flag in desk.flags():
+        decisions = [
+            row["decision"]
+            for row in standing
+            if row["flag_id"] == flag["id"] and row["decision"] in {"confirm", "dismiss"}
+        ]
+        assert len(decisions) <= 1, "a flag is decided once"
+        if decisions:
+            assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decisions[0]]
+        else:
+            assert flag["state"] in {"open", "superseded"}
+        if flag["state"] == "superseded":
+            instead = [
+                other
+                for other in desk.flags()
+                if other["rule"] == flag["rule"]
+                and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed"})
+            ]
+            assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
+    own = [(row["reviewer_id"], row["flag_id"]) for row in standing if row["flag_id"] is None]
+    assert len(own) == len(set(own)), "one grade a reviewer"
