@@ -1,0 +1,219 @@
+"""Agreement of judge versions with people, by grade and query type: the one source of the page and of the report."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.answer_pairs import GRADES, AnswerPairs, GradeName, pairs_of, people_values
+from judgeboard.domain import Estimate, Label
+from judgeboard.errors import BadInput
+from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth, calibration
+from judgeboard.stats.estimates import complement
+from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
+from judgeboard.stats.people import PeopleValues
+from judgeboard.stats.resampling import RESAMPLES
+from judgeboard.stats.scales import SCALES
+from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
+from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+from judgeboard.store.settings_table import thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Answers that people graded and that are in no pair.
+
+    ``ties``: as many people said one label as another. ``without_verdict``: this judge version gave no such verdict,
+    or none that could be used.
+    """
+
+    ties: int
+    without_verdict: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """One judge version against people on one grade, in one query type or (None) in all.
+
+    ``cut`` of the pairs' labels were cut from the judge's groundedness at ``cut_at``. ``calibration`` is there for
+    labels of 100 scored answers or more. ``left_out`` is of all query types.
+    """
+
+    version: StoredVersion
+    grade: GradeName
+    query_type: str | None
+    statistics: PairStatistics
+    cut: int
+    cut_at: float
+    left_out: LeftOut
+    calibration: tuple[Tenth, ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many answers both graded."""
+        return self.statistics.n
+
+    @property
+    def missed(self) -> Estimate:
+        """The share of bad answers that the judge calls good."""
+        return complement(self.statistics.sensitivity)
+
+    @property
+    def false_alarms(self) -> Estimate:
+        """The share of good answers that the judge calls bad."""
+        return complement(self.statistics.specificity)
+
+    @property
+    def note(self) -> str | None:
+        """How labels came about that the judge did not give, None where it gave all."""
+        if not self.cut:
+            return None
+        which = "its" if self.cut == self.n else f"on {self.cut:,} of {self.n:,} answers its"
+        return f"{self.version.title} gives no label: {which} groundedness is cut at {self.cut_at:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementTable:
+    """Rows by judge version, grade and query type (all of them first).
+
+    ``reviewed`` counts the logged answers that people reviewed; ``query_types`` are those of the judged among them.
+    """
+
+    rows: tuple[AgreementRow, ...]
+    query_types: tuple[str, ...]
+    reviewed: int
+
+    def row(self, version_id: int, grade: GradeName, query_type: str | None = None) -> AgreementRow | None:
+        """Return one row, None where it was not asked for."""
+        wanted = (version_id, grade, query_type)
+        return next((row for row in self.rows if (row.version.id, row.grade, row.query_type) == wanted), None)
+
+
+class PairSource:
+    """One load of everything that people graded, and the pairs taken from it."""
+
+    def __init__(self, graded: GradedAnswers, cut: float, reviewer_id: int | None = None) -> None:
+        """Take what ``load_graded`` read; with ``reviewer_id`` people are this one."""
+        self.graded = graded
+        self.cut = cut
+        self._reviewer_id = reviewer_id
+        self._people: dict[GradeName, PeopleValues] = {}
+        self._pairs: dict[tuple[int, GradeName], AnswerPairs] = {}
+
+    @classmethod
+    def open(cls, connection: Connection, reviewer_id: int | None = None) -> "PairSource":
+        """Read what people and judges gave, once for all versions, grades and query types."""
+        return cls(load_graded(connection), thresholds(connection).low_groundedness, reviewer_id)
+
+    @property
+    def reviewed(self) -> int:
+        """How many logged answers people reviewed."""
+        return len(np.unique(self.graded.reviews.response_ids))
+
+    def people(self, grade: GradeName) -> PeopleValues:
+        """Return one value per answer that people gave the grade."""
+        if grade not in self._people:
+            self._people[grade] = people_values(self.graded, grade, self._reviewer_id)
+        return self._people[grade]
+
+    def pairs(self, version_id: int, grade: GradeName) -> AnswerPairs:
+        """Return the pairs of a judge version with people on one grade."""
+        if (version_id, grade) not in self._pairs:
+            self._pairs[version_id, grade] = pairs_of(self.graded, version_id, self.people(grade), grade, self.cut)
+        return self._pairs[version_id, grade]
+
+    def paired(
+        self, versions: Sequence[StoredVersion], grade: GradeName, primary: str | None
+    ) -> tuple[StoredVersion, ...]:
+        """Return the versions with pairs of a grade; first the primary judge's newest, without one that with the most.
+
+        The others keep their order.
+        """
+        found = [version for version in versions if self.pairs(version.id, grade).n]
+        of_primary = [version for version in found if version.name == primary]
+        if of_primary:
+            first = of_primary[-1]
+        elif found:
+            first = max(found, key=lambda each: (self.pairs(each.id, grade).n, each.id))
+        else:
+            return ()
+        return (first, *(version for version in found if version != first))
+
+    def row(
+        self, version: StoredVersion, pairs: AnswerPairs, query_type: str | None = None, *, resamples: int = RESAMPLES
+    ) -> AgreementRow:
+        """Return the row of a judge version's pairs, of one query type where it is named."""
+        people = self.people(pairs.grade)
+        left_out = LeftOut(people.ties, len(people.response_ids) - pairs.n)
+        shown = pairs if query_type is None else pairs.at(pairs.query_types == self._code(query_type))
+        statistics = statistics_of(shown, resamples=resamples)
+        curve = _calibration(shown) if query_type is None else None
+        return AgreementRow(
+            version, pairs.grade, query_type, statistics, int(shown.cut.sum()), self.cut, left_out, curve
+        )
+
+    def rows(self, version: StoredVersion, grade: GradeName, *, by_query_type: bool) -> Iterator[AgreementRow]:
+        """Yield the row of all query types, then one for each."""
+        pairs = self.pairs(version.id, grade)
+        yield self.row(version, pairs)
+        for query_type in self.graded.query_type_names if by_query_type else ():
+            yield self.row(version, pairs, query_type)
+
+    def _code(self, query_type: str) -> int:
+        return self.graded.query_type_names.index(query_type)
+
+
+def agreement(
+    connection: Connection,
+    *,
+    grade: GradeName | None = None,
+    versions: Collection[int] | None = None,
+    by_query_type: bool = True,
+    reviewer_id: int | None = None,
+) -> AgreementTable:
+    """Return how far judge versions agree with people.
+
+    One pair per answer: the version's current verdict (the latest usable one, repeat 0) against what people together
+    say (``people_values``). Intervals go by evidence group: same query and passages.
+
+    Args:
+        connection: An open transaction.
+        grade: One grade, None for all three.
+        versions: Ids of judge versions, None for all.
+        by_query_type: Whether each query type has rows of its own beside those of all.
+        reviewer_id: Only what this reviewer said counts as people.
+
+    Raises:
+        BadInput: No such grade.
+    """
+    if grade is not None and grade not in GRADES:
+        raise BadInput(f"a grade is one of {', '.join(GRADES)}, not {grade!r}")
+    source = PairSource.open(connection, reviewer_id)
+    chosen = [version for version in list_versions(connection) if versions is None or version.id in versions]
+    grades: Sequence[GradeName] = GRADES if grade is None else (grade,)
+    rows = (
+        row for version in chosen for each in grades for row in source.rows(version, each, by_query_type=by_query_type)
+    )
+    return AgreementTable(tuple(rows), source.graded.query_type_names, source.reviewed)
+
+
+def statistics_of(pairs: AnswerPairs, *, resamples: int = RESAMPLES) -> PairStatistics:
+    """Return every statistic of pairs on their scale."""
+    return pair_statistics(
+        pairs.judge,
+        pairs.people,
+        SCALES[pairs.grade],
+        pairs.groups,
+        scores=pairs.scores if pairs.grade == "label" else None,
+        resamples=resamples,
+    )
+
+
+def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+    if pairs.grade != "label":
+        return None
+    scored = ~np.isnan(pairs.scores)
+    if int(scored.sum()) < MIN_CALIBRATION:
+        return None
+    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)

@@ -1,0 +1,239 @@
+from typing import Any
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement_page import AgreementPage, agreement_page
+from judgeboard.agreement_words import EMPTY
+from judgeboard.domain import Decision
+from judgeboard.store.judgments.judge_versions import StoredVersion
+
+MONDAY = 20_458  # 5 January 2026
+
+
+def page(log: GradedLog, **asked: Any) -> AgreementPage:
+    with log.store.reading() as connection:
+        return agreement_page(connection, **asked)
+
+
+def codes(shown: AgreementPage) -> list[str]:
+    return [note.code for note in shown.notes]
+
+
+def text(shown: AgreementPage, code: str) -> str:
+    return next(note.text for note in shown.notes if note.code == code)
+
+
+def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2) -> None:
+    """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
+    truth = {each: BAD if index % bad_every == 0 else GOOD for index, each in enumerate(ids)}
+    other = {GOOD: BAD, BAD: GOOD}
+    said = {each: other[label] if index < wrong else label for index, (each, label) in enumerate(truth.items())}
+    log.say(version, {each: {"label": label} for each, label in said.items()})
+    if version.name == "rag" and version.number == 1:
+        log.reviews({each: {"label": label} for each, label in truth.items()})
+
+
+def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
+    shown = page(log)
+    assert (shown.row, shown.sentence, shown.versions, shown.notes) == (None, EMPTY, (), ())
+    log.say_all(log.version(), log.answers(3), groundedness=0.4)
+    assert page(log).sentence == EMPTY
+
+
+def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
+    ids = log.answers(20)
+    first, second, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
+    judged(log, first, ids, wrong=2)
+    judged(log, second, ids[:12], wrong=1)
+    judged(log, other, ids, wrong=9)
+    shown = page(log)
+    assert shown.row is not None
+    assert (shown.row.version.title, shown.row.n) == ("rag v2", 12)
+    chosen = page(log, version_id=other.id)
+    assert chosen.row is not None
+    assert chosen.row.version.title == "nli v1"
+    assert [version.title for version in shown.versions] == ["rag v2", "nli v1", "rag v1"]
+
+
+def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
+    ids = log.answers(40)
+    first, second, third = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
+    judged(log, first, ids, wrong=4)
+    judged(log, second, ids[:30], wrong=3)
+    judged(log, third, ids[:5], wrong=0)
+    same = page(log, version_id=first.id).same_answers
+    assert (same.n, [(row.version.title, row.n) for row in same.rows]) == (30, [("rag v1", 30), ("rag v2", 30)])
+    assert [version.title for version in same.left_out] == ["nli v1"]
+
+
+def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
+    version = log.version()
+    judged(log, version, log.answers(20, query_type="simple"), wrong=1)
+    judged(log, version, log.answers(20, query_type="sql"), wrong=9)
+    shown = page(log)
+    assert shown.same_answers.weakest == ("sql",)
+    assert [(row.query_type, row.n) for row in shown.by_query_type] == [("simple", 20), ("sql", 20)]
+
+
+def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
+    version = log.version()
+    for week, wrong in ((0, 0), (1, 5), (3, 10)):
+        judged(log, version, log.answers(10, day=MONDAY + 7 * week + 2), wrong=wrong)
+    judged(log, version, log.answers(2), wrong=0)
+    shown = page(log)
+    assert [(point.start, point.estimate.n, point.estimate.value, point.segment) for point in shown.over_time] == [
+        (MONDAY, 10, 1.0, 0),
+        (MONDAY + 7, 10, 0.5, 0),
+        (MONDAY + 21, 10, 0.0, 1),
+    ]
+    assert shown.without_time == 2
+    assert len(page(log, period="day").over_time) == 3
+
+
+def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(10, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)
+    sqlite_log.review_all(ids, groundedness=0.7)
+    (point,) = page(sqlite_log, grade="groundedness").over_time
+    assert point.estimate.value == pytest.approx(0.3)
+
+
+def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(12)
+    log.say_all(version, ids, groundedness=0.1)
+    for index, each in enumerate(ids):
+        decision = Decision.CONFIRM if index < 9 else Decision.DISMISS
+        log.decide(each, "low_groundedness", decision, seconds=float(30 + index) if index < 11 else 9_000.0, label=BAD)
+    shown = page(log)
+    (worth,) = shown.flags.rules
+    assert (worth.rule, worth.confirmed.n, worth.confirmed.value) == ("low_groundedness", 12, 0.75)
+    assert worth.confirmed.method == "Wilson"
+    assert worth.minutes == pytest.approx(35.5 / 60, abs=1e-6)
+    assert worth.timed == 12
+    assert shown.flags.random_bad.value is None
+
+
+def test_the_random_part_counts_answers_that_no_other_rule_raised(log: GradedLog) -> None:
+    from judgeboard.store.settings_table import set_setting
+
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    version, ids = log.version(), log.answers(14)
+    log.say_all(version, ids[:2], groundedness=0.1)
+    for index, each in enumerate(ids):
+        log.decide(each, "random_sample", Decision.CONFIRM if index < 5 else Decision.DISMISS)
+    bad = page(log).flags.random_bad
+    assert (bad.n, bad.value) == (12, 0.25)
+
+
+def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20)
+    log.say(version, {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)})
+    for each in ids[:10]:
+        log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
+    log.review_all(ids[10:], label=GOOD)
+    said = text(page(log), "selection")
+    assert said == "50 % of these answers were flagged before they were graded, so they are harder than usual."
+
+
+def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20)
+    log.say(version, {each: {"label": BAD if index == 0 else GOOD} for index, each in enumerate(ids)})
+    log.review_all(ids, label=GOOD)
+    shown = page(log)
+    assert codes(shown)[0] == "one_class"
+    assert text(shown, "one_class").startswith(
+        "People found no bad answer here, so misses and AUROC cannot be computed"
+    )
+    assert "agreement on good answers is 95 %" in text(shown, "one_class")
+
+
+def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(40)
+    judged(log, version, ids, wrong=0, bad_every=20)
+    said = "95 % of these answers are good. Always saying 'good' would agree on 95 % too; look at kappa and at the bad"
+    assert text(page(log), "skewed") == f"{said} ones."
+
+
+def test_too_early_says_how_many_more(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(30)
+    judged(log, version, ids, wrong=6)
+    said = text(page(log), "too_early")
+    assert said.startswith("With 30 answers the kappa could be anything from fair to very good. About ")
+    assert said.endswith("more bring the interval to ± 0.1.")
+
+
+def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog) -> None:
+    ids = log.answers(60)
+    rag, nli = log.version("rag"), log.version("nli")
+    judged(log, rag, ids, wrong=25)
+    judged(log, nli, ids, wrong=25)
+    said = text(page(log), "judges_alike")
+    assert said.startswith("rag v1 and nli v1 agree with each other (1.00) more than rag v1 with people (0.17)")
+
+
+def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
+    ids = log.answers(60)
+    rag = log.version("rag")
+    jury = log.version("jury", members=[rag.fingerprint])
+    judged(log, rag, ids, wrong=25)
+    judged(log, jury, ids, wrong=25)
+    assert not [version for version in (rag, jury) if "judges_alike" in codes(page(log, version_id=version.id))]
+
+
+def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(12)
+    judged(log, version, ids, wrong=0)
+    log.say_all(version, ids[:3], label=GOOD)
+    shown = page(log)
+    assert shown.row is not None
+    assert shown.row.n == 12
+    said = "3 answers were judged again by this version; each counts once, with its latest verdict."
+    assert text(shown, "judged_again") == said
+
+
+def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(14)
+    log.say_all(version, ids[:12], groundedness=0.9)
+    log.review_all(ids, "mara", label=GOOD)
+    log.review(ids[0], "jon", label=BAD)
+    shown = page(log)
+    assert text(shown, "ties") == "1 answer is left out: as many people said one label as the other."
+    assert text(shown, "without_verdict") == "2 graded answers have no usable verdict of this version."
+    assert text(shown, "cut") == "rag v1 gives no label: its groundedness is cut at 0.5."
+
+
+def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(5)
+    judged(log, version, ids, wrong=1)
+    shown = page(log)
+    assert shown.notes == ()
+    assert shown.sentence == (
+        "5 answers have both a verdict of this judge and a person's grade: too few to say (under 10)."
+    )
+
+
+def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> None:
+    version, ids = sqlite_log.version(), sqlite_log.answers(100)
+    sqlite_log.say(version, {each: {"groundedness": index / 100} for index, each in enumerate(ids)})
+    sqlite_log.review_all(ids[:99], label=GOOD)
+    few = page(sqlite_log).row
+    sqlite_log.review(ids[99], label=GOOD)
+    enough = page(sqlite_log).row
+    assert few is not None
+    assert enough is not None
+    assert few.calibration is None
+    assert enough.calibration is not None
+    assert [tenth.share_grounded.n for tenth in enough.calibration] == [10] * 10
+
+
+def test_one_reviewer_may_be_all_the_people(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(12)
+    log.say_all(version, ids, label=GOOD)
+    log.review_all(ids, "mara", label=BAD)
+    log.review_all(ids, "jon", label=GOOD)
+    shown = page(log, reviewer_id=log.reviewers["jon"])
+    assert shown.row is not None
+    assert shown.row.statistics.agreement.value == 1

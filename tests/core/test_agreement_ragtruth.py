@@ -1,0 +1,200 @@
+"""Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgeboard.agreement import AgreementTable, agreement
+from judgeboard.agreement_page import agreement_page
+from judgeboard.agreement_words import agreement_sentence
+from judgeboard.domain import Estimate
+from judgeboard.importing import import_file
+from judgeboard.report import stats
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.figures.totals import count_labels, count_responses
+
+pytestmark = pytest.mark.shared
+
+DETECTORS = (
+    "approach_1_modernbert",
+    "baseline_nli",
+    "track_a_deberta",
+    "track_b_arm_b",
+    "track_b_arm_c",
+    "track_b_large",
+    "track_b_modernbert",
+)
+SCORED = ("approach_1_modernbert", "baseline_nli", "track_a_deberta", "track_b_modernbert")
+BAD = "hallucinated"
+
+
+@pytest.fixture(scope="module")
+def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("ragtruth")
+    store = open_store(folder / "ragtruth.db", create=True)
+    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
+        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
+        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def table(ragtruth: Store) -> AgreementTable:
+    with ragtruth.reading() as connection:
+        return agreement(connection)
+
+
+class Graded:
+    """The same pairs, read from the files by hand: one row per answer that a detector judged."""
+
+    def __init__(self, folder: Path, detector: str) -> None:
+        people = {row["response_id"]: row for row in _rows(folder / "ragtruth.human.jsonl.gz")}
+        answers = {row["id"]: row for row in _rows(folder / "ragtruth.responses.jsonl.gz")}
+        verdicts = [row for row in _rows(folder / "ragtruth.judgements.jsonl.gz") if row["judge"] == detector]
+        said = [people[row["response_id"]] for row in verdicts]
+        self.people = np.array([row["label"] for row in said])
+        self.judge = np.array([row["label"] for row in verdicts])
+        self.people_scores = np.array([row["groundedness"] for row in said], dtype=float)
+        self.scores = np.array([row.get("groundedness") for row in verdicts], dtype=float)
+        of = [answers[row["response_id"]] for row in verdicts]
+        self.types = np.array([row["query_type"] for row in of])
+        evidence = [json.dumps([row["query"], row["context"]]) for row in of]
+        self.groups = np.unique(evidence, return_inverse=True)[1]
+
+
+@pytest.fixture(scope="module")
+def by_hand(shared: Path) -> Mapping[str, Graded]:
+    return {detector: Graded(shared / "data", detector) for detector in DETECTORS}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def rows_of(table: AgreementTable, detector: str, grade: str) -> dict[str | None, Any]:
+    return {row.query_type: row for row in table.rows if (row.version.name, row.grade) == (detector, grade)}
+
+
+def test_the_published_counts_come_out(ragtruth: Store, table: AgreementTable) -> None:
+    with ragtruth.reading() as connection:
+        assert count_responses(connection) == 2912
+        assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
+        report = stats(connection)
+    assert report["judgments"] == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
+    assert table.reviewed == 2912
+    assert {row.version.name for row in table.rows} == set(DETECTORS)
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_label_figures_equal_those_of_scikit_learn(
+    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, recall_score, roc_auc_score
+
+    known = by_hand[detector]
+    for query_type, row in rows_of(table, detector, "label").items():
+        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
+        said = row.statistics
+        labels = [BAD, "grounded"]
+        assert row.n == len(people)
+        assert said.agreement.value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
+        assert said.kappa.value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
+        assert said.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
+        assert row.missed.value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
+        assert row.false_alarms.value == pytest.approx(1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9)
+        if detector in SCORED:
+            assert said.auroc.value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
+        else:
+            assert said.auroc.value is None
+        assert row.cut == 0
+
+
+@pytest.mark.parametrize("detector", SCORED)
+def test_score_figures_equal_those_of_scipy(
+    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    from scipy.stats import pearsonr, spearmanr
+
+    known = by_hand[detector]
+    for query_type, row in rows_of(table, detector, "groundedness").items():
+        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        people, scores = known.people_scores[chosen], known.scores[chosen]
+        said = row.statistics
+        assert said.n == len(people)
+        assert said.pearson.value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
+        assert said.spearman.value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
+        assert said.mean_absolute_difference.value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
+        assert said.bias.value == pytest.approx((scores - people).mean(), abs=1e-9)
+
+
+def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: AgreementTable) -> None:
+    for detector in set(DETECTORS) - set(SCORED):
+        assert rows_of(table, detector, "groundedness")[None].n == 0
+
+
+@pytest.mark.parametrize("detector", ["approach_1_modernbert", "track_b_large"])
+def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
+    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    known = by_hand[detector]
+    people, judge = known.people == BAD, known.judge == BAD
+
+    def kappa(rows: np.ndarray[Any, Any]) -> float:
+        p, j = people[rows], judge[rows]
+        expected = p.mean() * j.mean() + (1 - p.mean()) * (1 - j.mean())
+        return float(((p == j).mean() - expected) / (1 - expected))
+
+    row = rows_of(table, detector, "label")[None]
+    assert row.statistics.unit == "evidence group"
+    same_interval(row.statistics.kappa, known, kappa)
+    same_interval(row.statistics.agreement, known, lambda rows: float((people[rows] == judge[rows]).mean()))
+    same_interval(row.missed, known, lambda rows: float((~judge[rows][people[rows]]).mean()))
+
+
+def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
+    table: AgreementTable, by_hand: Mapping[str, Graded]
+) -> None:
+    known = by_hand["track_b_modernbert"]
+    people, scores = known.people_scores, known.scores
+    said = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
+    assert "influence function" in (said.pearson.method or "")
+    same_interval(said.pearson, known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
+    same_interval(said.mean_absolute_difference, known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean()))
+
+
+def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]) -> None:
+    """The bounds of 3,000 resamples of whole groups are right to about two hundredths of the interval."""
+    random = np.random.default_rng(7)
+    members = [np.flatnonzero(known.groups == group) for group in range(known.groups.max() + 1)]
+    draws = [
+        statistic(np.concatenate([members[group] for group in random.integers(0, len(members), len(members))]))
+        for _ in range(3_000)
+    ]
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert abs(estimate.low - low) < 0.07 * (high - low)
+    assert abs(estimate.high - high) < 0.07 * (high - low)
+
+
+def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: AgreementTable) -> None:
+    row = rows_of(table, "approach_1_modernbert", "label")[None]
+    said = agreement_sentence(row)
+    assert said.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
+    assert "a kappa of 0.56 [0.51, 0.61]: moderate." in said
+    assert said.endswith("It misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
+    with ragtruth.reading() as connection:
+        page = agreement_page(connection, version_id=row.version.id)
+    assert page.row == row
+    assert page.same_answers.n == 1344
+    assert [each.version.name for each in page.same_answers.rows] == list(DETECTORS)
+    assert (page.over_time, page.without_time) == ((), 1344)
+    assert "1,568 graded answers have no usable verdict of this version." in [note.text for note in page.notes]

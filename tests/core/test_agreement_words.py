@@ -1,0 +1,40 @@
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import agreement
+from judgeboard.agreement_words import agreement_sentence, shares_of
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0, "no bad answer"),
+        (1, "every bad answer"),
+        (0.25, "1 in 4 bad answers"),
+        (0.79, "79 % of bad answers"),
+        (0.02, "2 % of bad answers"),
+    ],
+)
+def test_shares_are_said_in_plain_words(share: float, said: str) -> None:
+    assert shares_of(share, "bad") == said
+
+
+def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
+    version, ids = sqlite_log.version(), sqlite_log.answers(20)
+    for index, each in enumerate(ids):
+        said = {"label": BAD if index < 10 else GOOD, "quality": 1 + index % 4, "groundedness": index / 20}
+        sqlite_log.say_all(version, [each], **said)
+        people = said | {"quality": min(1 + index % 4, 3) if index % 5 else 1, "groundedness": 0.05 + index / 20}
+        if index < 2:
+            people |= {"label": GOOD}
+        sqlite_log.review(each, **people)
+    with sqlite_log.store.reading() as connection:
+        label, groundedness, quality = agreement(connection, by_query_type=False).rows
+    assert agreement_sentence(label).startswith("On 20 answers that people graded, judge and people agree on 90 % [")
+    assert agreement_sentence(label).endswith("It misses no bad answer and raises a false alarm on 1 in 6 good ones.")
+    said = agreement_sentence(groundedness)
+    assert "their scores differ by 0.05 on average; the judge is 0.05 lower than people;" in said
+    assert "rank correlation 1.00" in said
+    said = agreement_sentence(quality)
+    assert said.startswith("On 20 answers that people graded, judge and people give the same quality on 65 % [")
+    assert "and are at most one apart on 90 %; weighted kappa 0.61 [" in said

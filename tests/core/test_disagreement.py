@@ -1,0 +1,120 @@
+from typing import Any
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement_words import EMPTY
+from judgeboard.disagreement import DisagreementPage, disagreement_page
+from judgeboard.disagreement_words import disagreement_sentence, times
+
+
+def page(log: GradedLog, **asked: Any) -> DisagreementPage:
+    with log.store.reading() as connection:
+        return disagreement_page(connection, **asked)
+
+
+def scored_log(log: GradedLog) -> list[int]:
+    """Judge and people: alike, far too harsh, too kind, just apart, just not apart."""
+    version, ids = log.version(), log.answers(5, query_type="sql")
+    scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
+    for each, judge, people in scores:
+        log.say_all(version, [each], groundedness=judge, quality=1 + round(judge * 3), reasoning=f"because of {each}")
+        log.review(each, "mara", groundedness=people, quality=1 + round(people * 3), note=f"note on {each}")
+    return ids
+
+
+def ids_of(shown: DisagreementPage) -> list[int]:
+    return [row.said.response_id for row in shown.rows]
+
+
+def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log)
+    assert ids_of(shown) == [ids[1], ids[2], ids[3]]
+    assert [row.difference for row in shown.rows] == [-0.9, 0.6, -0.4]
+    assert (shown.pairs, shown.apart, shown.too_kind, shown.too_harsh, shown.total) == (5, 3, 1, 2, 3)
+    assert shown.sentence == (
+        "On 3 of 5 answers judge and people are 0.4 or more apart: twice the judge was too harsh, once too kind."
+    )
+
+
+def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog) -> None:
+    ids = scored_log(log)
+    row = page(log).rows[0]
+    assert (row.said.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
+    assert [(each.reviewer, each.note) for each in row.people_said] == [("mara", f"note on {ids[1]}")]
+    assert row.said.question
+    assert row.said.answer
+
+
+def test_a_page_of_rows_is_cut_from_the_whole_list(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log, offset=1, limit=1)
+    assert (ids_of(shown), shown.total) == ([ids[2]], 3)
+
+
+def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
+    ids = scored_log(log)
+    assert ids_of(page(log, direction="too_kind")) == [ids[2]]
+    assert ids_of(page(log, direction="too_harsh")) == [ids[1], ids[3]]
+    assert page(log, query_types=["simple"]).pairs == 0
+    assert page(log, query_types=["sql", "simple"]).pairs == 5
+    log.review(ids[1], "jon", groundedness=0.1, note="I agree")
+    assert page(log, reviewer_id=log.reviewers["jon"]).apart == 0
+    both = page(log, limit=1).rows[0]
+    assert [each.reviewer for each in page(log).rows[1].people_said] == ["jon", "mara"]
+    assert both.said.response_id == ids[2]
+
+
+def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log)
+    assert shown.picture.counts[5][5] == 1
+    assert shown.picture.counts[9][1] == 1  # people 1.0 is in the last tenth
+    assert sum(map(sum, shown.picture.counts)) == 5
+    assert ids_of(page(log, cell=(5, 5))) == [ids[0]]
+    assert page(log, cell=(0, 0)).total == 0
+
+
+def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log, grade="quality")
+    assert (shown.gap, ids_of(shown), shown.picture.axis) == (2, [ids[1], ids[2]], ("1", "2", "3", "4"))
+    version = log.version("nli")
+    log.say(version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)})
+    log.review_all(ids, "lee", label=GOOD)
+    labels = page(log, grade="label", version_id=version.id)
+    assert (ids_of(labels), labels.too_harsh, labels.too_kind) == (ids[:2], 2, 0)
+    assert labels.picture.axis == ("hallucinated", "grounded")
+    assert labels.sentence == (
+        "On 2 of 5 answers judge and people give different labels: twice the judge was too harsh, never too kind."
+    )
+
+
+def test_few_pairs_are_points(sqlite_log: GradedLog) -> None:
+    ids = scored_log(sqlite_log)
+    assert [(point.response_id, point.people, point.judge) for point in page(sqlite_log).points][1] == (
+        ids[1],
+        1.0,
+        0.1,
+    )
+
+
+def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
+    shown = page(log)
+    assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(0, "never"), (1, "once"), (2, "twice"), (3, "3 times"), (1_564, "1,564 times")]
+)
+def test_counts_are_said_in_words(n: int, said: str) -> None:
+    assert times(n) == said
+
+
+def test_no_difference_is_said() -> None:
+    said = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
+    assert said == "Judge and people never differ by 0.4 or more on 87 answers."
+    assert disagreement_sentence("quality", 2, 9, too_kind=3, too_harsh=1) == (
+        "On 4 of 9 answers judge and people are 2 or more apart: 3 times the judge was too kind, once too harsh."
+    )

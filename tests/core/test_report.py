@@ -1,0 +1,125 @@
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import agreement
+from judgeboard.domain import Decision, Status
+from judgeboard.report import stats
+from judgeboard.store.engine import Store
+
+KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
+
+
+def report(log: GradedLog) -> dict[str, Any]:
+    with log.store.reading() as connection:
+        return stats(connection)
+
+
+def busy_log(store: Store) -> GradedLog:
+    """Two judges, two people, every status, every kind of review."""
+    log = GradedLog(store)
+    first, second = log.version("rag"), log.version("nli")
+    ids = [each for name in ("sql", "simple") for each in log.answers(12, query_type=name, group=ord(name[1]) % 5)]
+    log.say(
+        first,
+        {
+            each: {"groundedness": index / 30, "quality": 1 + index % 4, "cost_micro": 150}
+            for index, each in enumerate(ids)
+        },
+    )
+    log.say(second, {each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids[:20])})
+    for status in (Status.UNPARSABLE, Status.REFUSED, Status.ERROR):
+        log.say_all(second, log.answers(1), status=status)
+    for index, each in enumerate(ids):
+        log.review(each, "mara", label=BAD if index < 14 else GOOD, quality=1 + index % 3, groundedness=index / 25)
+    replaced = log.review(ids[0], "jon", label=GOOD)
+    log.review(ids[0], "jon", label=BAD, replaces=replaced)
+    log.withdraw(log.review(ids[1], "jon", label=GOOD), ids[1], "jon")
+    log.decide(ids[2], "low_groundedness", Decision.CONFIRM, "jon", seconds=12.0)
+    log.decide(ids[3], "low_groundedness", Decision.DISMISS, "jon")
+    return log
+
+
+def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
+    said = report(busy_log(store))
+    assert list(said) == KEYS
+    assert (said["responses"], said["reviews"]) == (27, 27)
+    assert said["labels"] == {"grounded": 10, "hallucinated": 15}
+    assert said["judgments"] == {"ok": 44, "unparsable": 1, "refused": 1, "error": 1}
+    assert said["graders"] == [{"name": "jon", "reviews": 3}, {"name": "mara", "reviews": 24}]
+    nli, rag = said["judge_versions"]
+    assert list(rag) == ["fingerprint", "name", "number", "kind", "model", "counts", "cost"]
+    assert (rag["name"], rag["number"], rag["cost"]) == ("rag", 1, 0.0036)
+    assert (nli["counts"], nli["cost"]) == ({"ok": 20, "unparsable": 1, "refused": 1, "error": 1}, None)
+    assert said["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1
+    assert said["flags"]["by_rule"]["random_sample"] == dict.fromkeys(
+        ("open", "confirmed", "dismissed", "superseded"), 0
+    )
+    for state, n in said["flags"]["by_state"].items():
+        assert n == sum(states[state] for states in said["flags"]["by_rule"].values())
+
+
+def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
+    log = busy_log(store)
+    rows = report(log)["agreement"]
+    assert list(rows[0]) == [
+        "judge",
+        "judge_version",
+        "grade",
+        "query_type",
+        "n",
+        "agreement",
+        "kappa",
+        "weighted_kappa",
+        "pearson",
+        "spearman",
+    ]
+    assert [(row["judge"], row["grade"], row["query_type"]) for row in rows] == [
+        (judge, grade, query_type)
+        for judge in ("nli", "rag")
+        for grade in ("label", "groundedness", "quality")
+        for query_type in (None, "simple", "sql")
+    ]
+    with log.store.reading() as connection:
+        shown = agreement(connection).rows
+    for row, seen in zip(rows, shown, strict=True):
+        assert row["n"] == seen.n
+        assert row["kappa"]["value"] == seen.statistics.kappa.value
+        assert row["kappa"]["low"] == seen.statistics.kappa.low
+
+
+def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) -> None:
+    said = report(busy_log(store))
+    for row in said["agreement"]:
+        for name in ("agreement", "kappa", "weighted_kappa", "pearson", "spearman"):
+            if row[name]["value"] is None:
+                assert row[name]["reason"]
+    assert all(math.isfinite(number) for number in _numbers(said))
+
+
+@pytest.mark.postgres
+def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store: Store, postgres_store: Store) -> None:
+    logs = [busy_log(store) for store in (sqlite_store, postgres_store)]
+    texts = {json.dumps(report(log), allow_nan=False) for log in logs for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
+    said = report(GradedLog(store))
+    assert (said["responses"], said["reviews"], said["judge_versions"], said["agreement"]) == (0, 0, [], [])
+    assert said["judgments"] == {"ok": 0, "unparsable": 0, "refused": 0, "error": 0}
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _numbers(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _numbers(each)
+    elif isinstance(value, int | float):
+        yield value

@@ -1,0 +1,247 @@
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from graded_log import GOOD, GradedLog
+from judgeboard.domain import Decision, ResponseKind, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.trend_measures import MEASURES, MeasureName
+from judgeboard.trend_periods import Period, start_of
+from judgeboard.trend_words import panel_caption, trend_sentence, without_time_words
+from judgeboard.trends import Trend, trend
+
+MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
+
+
+def shown(log: GradedLog, **asked: Any) -> Trend:
+    with log.store.reading() as connection:
+        return trend(connection, **asked)
+
+
+def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
+    """Four months of three query types with gaps, times missing, scores missing, and a second judge beside."""
+    random = Random(5)
+    rows: list[dict[str, Any]] = []
+    for query_type in ("simple", "complex", "sql"):
+        for day in (None, *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16))):
+            for response_id in log.answers(random.randint(1, 12), query_type=query_type, day=day):
+                given: dict[str, Any] = {"quality": random.randint(1, 4)}
+                if random.random() < 0.9:
+                    given["groundedness"] = round(random.random(), 3)
+                rows.append({"id": response_id, "query_type": query_type, "day": day} | given)
+    version, second = log.version(), log.version("nli")
+    log.say(version, {row["id"]: {key: row[key] for key in ("quality", "groundedness") if key in row} for row in rows})
+    log.say_all(second, [row["id"] for row in rows[::3]], groundedness=0.99)
+    return version, pd.DataFrame(rows)
+
+
+def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict[tuple[str, int], tuple[int, float]]:
+    """The same points from the raw rows."""
+    frame = frame.dropna(subset=["day"]).copy()
+    moments = pd.to_datetime(frame["day"], unit="D", utc=True).dt.tz_localize(None)
+    starts = moments.dt.to_period("W-SUN").dt.start_time if period == "week" else moments
+    frame["start"] = (starts - pd.Timestamp("1970-01-01")).dt.days
+    if measure == "flagged_share":
+        frame["value"] = ((frame["groundedness"] < 0.5) | (frame["quality"] <= 2)).astype(float)
+    elif measure == "low_share":
+        frame = frame.dropna(subset=["groundedness"])
+        frame["value"] = (frame["groundedness"] < 0.5).astype(float)
+    else:
+        frame["value"] = frame[measure]
+        frame = frame.dropna(subset=["value"])
+    points = frame.groupby(["query_type", "start"])["value"].agg(["size", "mean"])
+    return {(str(name), int(start)): (int(row["size"]), float(row["mean"])) for (name, start), row in points.iterrows()}
+
+
+@pytest.mark.parametrize("period", ["week", "day"])
+def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog, period: Period) -> None:
+    version, frame = random_log(log)
+    judged_by_second = set(frame["id"][::3])
+    # The second judge differs from low scores by 0.4 or more: that flags too.
+    differs = frame["id"].isin(judged_by_second) & (0.99 - frame["groundedness"] >= 0.4 - 1e-9)
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, period=period, judge="rag")
+        expected = by_pandas(frame, measure, period)
+        if measure == "flagged_share":
+            flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
+            expected = by_pandas(flagged, measure, period)
+        points = {(panel.query_type, point.start): point for panel in drawn.panels for point in panel.points}
+        assert points.keys() == expected.keys()
+        for key, point in points.items():
+            assert point.estimate.n == expected[key][0]
+            assert point.estimate.value == pytest.approx(expected[key][1], abs=1e-9)
+        for point in list(points.values())[::3]:
+            assert log.opened_by(point.where) == point.estimate.n
+    of_version = shown(log, period=period, judge=version.id)
+    assert of_version.judge == "rag v1"
+    assert {point.estimate for panel in of_version.panels for point in panel.points} == {
+        point.estimate for panel in shown(log, period=period, judge="rag").panels for point in panel.points
+    }
+
+
+def test_intervals_are_students_t_and_wilson(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(4, day=MONDAY)
+    scores = zip(ids, (0.2, 0.4, 0.6, 0.8), strict=True)
+    sqlite_log.say(sqlite_log.version(), {each: {"groundedness": score} for each, score in scores})
+    mean = shown(sqlite_log).panels[0].points[0].estimate
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5)
+    share = shown(sqlite_log, measure="low_share").panels[0].points[0].estimate
+    assert (share.value, share.low, share.high) == pytest.approx((0.5, 0.150039, 0.849961), abs=1e-5)
+
+
+def test_weeks_begin_on_monday_in_utc() -> None:
+    assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [MONDAY - 7, MONDAY, MONDAY, MONDAY + 7]
+    assert start_of(0, "week") == -3
+    assert start_of(MONDAY + 3, "day") == MONDAY + 3
+
+
+def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in (0, 1, 3):
+        sqlite_log.say_all(version, sqlite_log.answers(2, day=MONDAY + 7 * week), groundedness=0.9)
+    (panel,) = shown(sqlite_log).panels
+    assert [(point.start, point.end, point.segment) for point in panel.points] == [
+        (MONDAY, MONDAY + 6, 0),
+        (MONDAY + 7, MONDAY + 13, 0),
+        (MONDAY + 21, MONDAY + 27, 1),
+    ]
+    assert panel.empty == (MONDAY + 14,)
+    said = panel_caption(panel, shown(sqlite_log))
+    assert said == "6 answers judged, 2 a week. No judged answer was asked in the week of 19 January."
+
+
+def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    sqlite_log.say_all(version, sqlite_log.answers(3), quality=3)
+    drawn = shown(sqlite_log, measure="quality")
+    (panel,) = drawn.panels
+    assert (panel.points, panel.n, panel.without_time, drawn.without_time) == ((), 0, 3, 3)
+    assert sqlite_log.opened_by(panel.without_time_where) == 3
+    assert trend_sentence(drawn).startswith("None of these 3 answers says when it was asked.")
+    sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
+    assert without_time_words(shown(sqlite_log, measure="quality")) == "3 answers have no time and are not drawn."
+
+
+def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLog) -> None:
+    version = log.version()
+    twice, decided, superseded, clean, unjudged = log.answers(5, day=MONDAY)
+    log.say_all(version, [twice, decided], groundedness=0.1, quality=1)
+    log.decide(decided, "low_quality", Decision.DISMISS)
+    log.say_all(version, [superseded], groundedness=0.1)
+    log.say_all(version, [superseded, clean], groundedness=0.9, quality=4)
+    control = log.answers(1, day=MONDAY, kind=ResponseKind.CONTROL)
+    log.say_all(version, control, groundedness=0.1)
+    (panel,) = shown(log, measure="flagged_share").panels
+    (point,) = panel.points
+    assert (point.estimate.n, point.estimate.value) == (5, 0.4)
+    assert log.opened_by(point.where) == 5
+    assert unjudged
+
+
+def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
+    from judgeboard.store.settings_table import set_setting
+
+    with sqlite_log.store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    sqlite_log.answers(3, day=MONDAY)
+    (panel,) = shown(sqlite_log, measure="flagged_share").panels
+    assert panel.points[0].estimate.value == 0
+
+
+def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None:
+    first, second = log.version(), log.version(prompt="new")
+    old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]
+    log.say_all(first, old, groundedness=0.9, quality=4)
+    log.say_all(second, old[:1], groundedness=0.9, quality=4)  # one answer of the first week, judged again
+    log.say_all(second, log.answers(3, day=MONDAY + 21), groundedness=0.9, quality=4)
+    for measure in MEASURES:
+        marks = shown(log, measure=measure).marks
+        assert [(mark.start, mark.title) for mark in marks] == [(MONDAY + 21, "rag v2")]
+    assert shown(log, judge=second.id).marks == ()
+    log.say_all(second, old, groundedness=0.9)
+    assert shown(log).marks == ()
+
+
+def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(2, day=MONDAY)
+    log.say_all(version, ids, groundedness=0.1)
+    log.say_all(version, ids, groundedness=0.7)
+    log.say_all(version, ids[:1], status=Status.ERROR)
+    (point,) = shown(log).panels[0].points
+    assert (point.estimate.n, point.estimate.value) == (2, 0.7)
+
+
+def test_last_keeps_the_newest_periods(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(5):
+        sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY + 7 * week), groundedness=0.9)
+    starts = [point.start for point in shown(sqlite_log, last=2).panels[0].points]
+    assert starts == [MONDAY + 21, MONDAY + 28]
+
+
+def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for query_type in ("a", "b", "c"):
+        for week in range(6):
+            low = query_type == "c" and week >= 4
+            ids = sqlite_log.answers(15, day=MONDAY + 7 * week, query_type=query_type)
+            sqlite_log.say(
+                version, {each: {"groundedness": (0.3 if low else 0.8) + index / 100} for index, each in enumerate(ids)}
+            )
+    drawn = shown(sqlite_log)
+    assert [panel.query_type for panel in drawn.panels] == ["c", "a", "b"]
+    assert drawn.panels[0].moved_at == MONDAY + 28
+    said = trend_sentence(drawn)
+    assert said.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
+    assert said.endswith("a and b did not move.")
+    low = trend_sentence(shown(sqlite_log, measure="low_share"))
+    assert low.startswith("The share of low groundedness of c rose in the week of 2 February, from 0 % [0, 6] to 100 %")
+    later = sqlite_log.version(prompt="new")
+    sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
+    assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))
+
+
+def test_without_a_move_the_sentence_says_so(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(3):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
+    assert trend_sentence(shown(sqlite_log)) == "Nothing moved beyond its interval in these 3 weeks."
+
+
+def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
+    drawn = shown(log)
+    assert (drawn.judge, drawn.panels) == (None, ())
+    assert trend_sentence(drawn) == "No answer was judged yet: `judgeboard judge --judge lexical`"
+
+
+def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:
+    (answer,) = sqlite_log.answers(1, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version("rag"), [answer], groundedness=0.9)
+    sqlite_log.say_all(sqlite_log.version("nli"), [answer], groundedness=0.2, label=GOOD)
+    assert shown(sqlite_log).judge == "rag"
+    assert shown(sqlite_log, judge="nli").panels[0].points[0].estimate.value == 0.2
+
+
+@pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
+def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="a trend shows"):
+        shown(sqlite_log, **asked)
+
+
+def test_an_unknown_version_is_said(sqlite_log: GradedLog) -> None:
+    with pytest.raises(NotFound, match="no judge version 7"):
+        shown(sqlite_log, judge=7)
+
+
+def test_days_of_the_year_before_carry_their_year(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for start, score in ((MONDAY - 21, 0.9), (MONDAY, 0.2)):
+        ids = sqlite_log.answers(12, day=start)
+        sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
+    said = trend_sentence(shown(sqlite_log))
+    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %B} 2026" in said
