@@ -1,0 +1,62 @@
+"""A file appears whole or not at all."""
+
+import io
+import json
+
+import pytest
+from pyarrow import parquet
+
+from judgeboard.errors import BadInput
+from judgeboard.exporters import EXPORTERS, Column, ColumnType, write_rows
+
+COLUMNS = [Column("id", ColumnType.INTEGER), Column("text")]
+
+
+def rows(count, *, fail_at=None):
+    for number in range(count):
+        if number == fail_at:
+            raise RuntimeError("the database went away")
+        yield {"id": number, "text": f"t{number}"}
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_file_is_written_and_nothing_is_left_beside_it(tmp_path, name):
+    path = tmp_path / f"out.{name}"
+    assert write_rows(rows(5000), COLUMNS, path, name) == 5000
+    assert [one.name for one in tmp_path.iterdir()] == [f"out.{name}"]
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_failure_in_the_middle_leaves_the_old_file(tmp_path, name):
+    path = tmp_path / f"out.{name}"
+    path.write_bytes(b"old")
+    with pytest.raises(RuntimeError, match="went away"):
+        write_rows(rows(5000, fail_at=3000), COLUMNS, path, name)
+    assert path.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_stream_stays_open(name):
+    stream = io.BytesIO()
+    assert write_rows(rows(3), COLUMNS, stream, name) == 3
+    assert stream.getvalue()
+
+
+def test_missing_keys_are_null(tmp_path):
+    path = tmp_path / "out.jsonl"
+    write_rows([{"id": 1}], COLUMNS, path, "jsonl")
+    assert json.loads(path.read_text("utf-8")) == {"id": 1, "text": None}
+
+
+def test_an_empty_table_still_declares_its_columns(tmp_path):
+    path = tmp_path / "out.parquet"
+    assert write_rows([], COLUMNS, path, "parquet") == 0
+    assert parquet.read_schema(path).names == ["id", "text"]
+
+
+def test_a_wrong_format_or_place_is_said_in_one_line(tmp_path):
+    with pytest.raises(BadInput, match="choose jsonl, csv, parquet"):
+        write_rows([], COLUMNS, tmp_path / "x", "xlsx")
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_rows([], COLUMNS, tmp_path / "missing" / "x.csv", "csv")
