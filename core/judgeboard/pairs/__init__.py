@@ -1,0 +1,23 @@
+"""Pairs: a judge asked which of two answers is better in both orders, measured, and held against people."""
+
+from judgeboard.pairs.choice import make_pairwise_judge, measure_pairs
+from judgeboard.pairs.comparing import Compared, compare_pairs, compare_pairs_async
+from judgeboard.pairs.making import PairSet, pairs_between, pairs_in_file
+from judgeboard.pairs.preferring import Preferred, prefer
+from judgeboard.pairs.report import PairGroup, PairReport, pair_report
+
+__all__ = [
+    "Compared",
+    "PairGroup",
+    "PairReport",
+    "PairSet",
+    "Preferred",
+    "compare_pairs",
+    "compare_pairs_async",
+    "make_pairwise_judge",
+    "measure_pairs",
+    "pair_report",
+    "pairs_between",
+    "pairs_in_file",
+    "prefer",
+]

@@ -1,0 +1,112 @@
+"""The published figures of recorded comparisons, out of the product's own command."""
+
+import gzip
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.importing import import_file
+from judgeboard.store.engine import open_store
+
+pytestmark = pytest.mark.shared
+
+LLMBAR = ("GPT-4/Vanilla_NoRules", "PaLM2/CoT")
+Compare = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def recorded(shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the recorded pairs of cragc25, pandalm, and of two judges of llmbar."""
+    path = tmp_path_factory.mktemp("recorded") / "pairs.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    for name in ("cragc25", "pandalm", "llmbar"):
+        with gzip.open(shared / "data" / f"{name}.pairwise.jsonl.gz", "rb") as file:
+            lines = [line for line in file if name != "llmbar" or json.loads(line)["judge"] in LLMBAR]
+        summary = import_file(store, io.BytesIO(b"".join(lines)), kind="pairs", source=name, name=f"{name}.jsonl")
+        assert (summary.rejected, summary.new) == (0, len(lines))
+    store.close()
+    return path
+
+
+@pytest.fixture
+def compare(recorded: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
+    """Runs the command on what is recorded, and returns its JSON."""
+
+    def compared(judge: str, *more: str) -> dict[str, Any]:
+        words = ["compare", "--recorded", "--judge-version", judge, "--json", "--db", str(recorded), *more]
+        assert run(words) == 0
+        content: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return content
+
+    return compared
+
+
+def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
+    groups = compare("GPT-4/Vanilla_NoRules", "--by", "query_type")["groups"]
+    printed = {
+        group["slice"].split("/")[-1]: tuple(
+            round(100 * group[name]["value"], 1) for name in ("accuracy_orders_mean", "self_consistency")
+        )
+        for group in groups
+    }
+    del printed["all"]
+    assert printed == {
+        "Natural": (93.5, 97.0),
+        "Neighbor": (64.2, 89.6),
+        "GPTInst": (76.6, 90.2),
+        "GPTOut": (76.6, 87.2),
+        "Manual": (75.0, 89.1),
+    }
+
+
+def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Compare) -> None:
+    content = compare("PaLM2/CoT")
+    (group,) = content["groups"]
+    assert (group["pairs"], group["unmeasured"], group["both_usable"]) == (734, 11, 723)
+    assert (content["asked"], content["unparsable"]) == (1468, 17)
+    assert group["self_consistency"]["n"] == group["accuracy_orders_mean"]["n"] == 723
+
+
+@pytest.mark.parametrize(
+    ("judge", "aspect", "consistency", "first"),
+    [
+        ("gpt-4o-combined", "quality_overall", 0.8021, 0.5196),
+        ("gpt-4o-individual", "quality_overall", 0.9167, 0.5082),
+        ("gpt-4o-combined", "coverage_deep", 0.7083, 0.6302),
+        ("gpt-4o-individual", "coverage_deep", 0.7135, 0.6414),
+    ],
+)
+def test_cragc25_comes_out_by_aspect(
+    compare: Compare, judge: str, aspect: str, consistency: float, first: float
+) -> None:
+    (group,) = compare(judge, "--aspect", aspect)["groups"]
+    assert (group["pairs"], group["both_usable"]) == (192, 192)
+    assert round(group["self_consistency"]["value"], 4) == consistency
+    assert round(group["first_position"]["value"], 4) == first
+    assert "by pair" in group["first_position"]["method"]
+
+
+def test_pandalm_against_the_majority_of_its_people(compare: Compare) -> None:
+    (group,) = compare("pandalm-7b")["groups"]
+    assert (round(group["people"]["value"], 4), group["people"]["n"], group["people_split"]) == (0.6677, 999, 0)
+    assert group["one_order"]
+    assert group["self_consistency"]["reason"] == group["first_position"]["reason"] == "not measured (one order)"
+
+
+@pytest.mark.parametrize(
+    ("unusable", "accuracy", "n"), [("tie", 0.7107, 999), ("wrong", 0.6977, 999), ("drop", 0.7156, 974)]
+)
+def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
+    compare: Compare, unusable: str, accuracy: float, n: int
+) -> None:
+    content = compare("gpt-3.5-turbo", "--unusable", unusable)
+    (group,) = content["groups"]
+    assert (round(group["people"]["value"], 4), group["people"]["n"]) == (accuracy, n)
+    assert (content["unparsable"], group["unmeasured"]) == (25, 25)

@@ -1,0 +1,209 @@
+"""The figures of a judge on pairs: what counts as a verdict, what is set apart, and what is not measured."""
+
+import pytest
+
+from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.judge_health.model_table import shipped_models
+from judgeboard.judge_health.reading import read_record
+from judgeboard.pairs import PairGroup, PairReport, pair_report
+from judgeboard.stats.both_orders import UnusableAs
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from pair_log import land, people_say, record
+
+
+def report(store: Store, version: StoredVersion, **options) -> PairReport:
+    with store.reading() as connection:
+        return pair_report(connection, version, **options)
+
+
+def figures(store: Store, version: StoredVersion, **options) -> PairGroup:
+    (group,) = report(store, version, **options).groups
+    return group
+
+
+def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store: Store) -> None:
+    version = record(store, land(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
+    counts = figures(store, version).counts
+    assert (counts.wins_a, counts.wins_b, counts.ties) == (2, 1, 2)
+    assert (counts.flips, counts.tie_win, counts.unmeasured) == (2, 1, 1)
+    assert (counts.pairs, counts.both_usable) == (9, 8)
+
+
+def test_self_consistency_is_of_pairs_with_both_orders_usable(sqlite_store: Store) -> None:
+    version = record(sqlite_store, land(sqlite_store, 5), {"ab": "aaab-", "ba": "aab-a"})
+    share = figures(sqlite_store, version).self_consistency
+    assert (share.value, share.n, share.method) == (pytest.approx(2 / 3), 3, "Wilson")
+
+
+def test_an_absent_order_of_a_judge_that_was_asked_in_both_is_unusable(sqlite_store: Store) -> None:
+    version = record(sqlite_store, land(sqlite_store, 3), {"ab": "aaa", "ba": "aa "})
+    group = figures(sqlite_store, version)
+    assert (group.counts.both_usable, group.counts.unmeasured, group.one_order) == (2, 1, False)
+
+
+def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_only(sqlite_store: Store) -> None:
+    # first, first | first, second | tie, first | left out: its other order is unusable
+    version = record(sqlite_store, land(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
+    share = figures(sqlite_store, version).first_position
+    assert (share.value, share.n, share.unit) == (pytest.approx(4 / 5), 5, "pair")
+    assert share.method is not None
+    assert share.method.startswith("by pair; ")
+
+
+def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
+    # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent ones.
+    version = record(sqlite_store, land(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
+    share = figures(sqlite_store, version).first_position
+    assert (share.value, share.n) == (0.5, 40)
+    assert share.low is not None
+    assert share.high is not None
+    assert share.high - share.low > 0.38, "of 40 independent verdicts it would be 0.30"
+
+
+def test_consistent_verdicts_have_no_pull_and_say_so(sqlite_store: Store) -> None:
+    version = record(sqlite_store, land(sqlite_store, 6), {"ab": "aaabbb", "ba": "aaabbb"})
+    group = figures(sqlite_store, version)
+    assert group.first_position.value == 0.5
+    assert group.self_consistency.value == 1
+
+
+def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None:
+    share = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "tt", "ba": "tt"})).first_position
+    assert (share.value, share.reason) == (None, "no verdict but ties on pairs with both orders usable")
+
+
+def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:
+    version = record(sqlite_store, land(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
+    group = figures(sqlite_store, version)
+    counts = group.counts
+    assert (counts.wins_a, counts.wins_b, counts.ties, counts.unmeasured, counts.both_usable) == (1, 1, 1, 1, 0)
+    assert group.one_order
+    for statistic in (group.self_consistency, group.first_position):
+        assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
+
+
+def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
+    group = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "a ", "ba": " b"}))
+    assert (group.one_order, group.counts.wins_a, group.counts.wins_b, group.counts.unmeasured) == (True, 1, 1, 0)
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
+@pytest.mark.parametrize("ba", ["  ", " b", "ab"])
+def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: Store, kind: str, ba: str) -> None:
+    version = record(sqlite_store, land(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
+    with sqlite_store.reading() as connection:
+        checked = read_record(connection, version, shipped_models()).pairs["overall"]
+    group = figures(sqlite_store, version)
+    assert (checked.one_order, checked.counts()) == (group.one_order, group.counts)
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "ssr"])
+def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sqlite_store: Store, kind: str) -> None:
+    version = record(sqlite_store, land(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
+    group = figures(sqlite_store, version)
+    assert (group.one_order, group.counts.unmeasured, group.counts.wins_a) == (False, 2, 0)
+
+
+def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store: Store) -> None:
+    pair_ids = land(sqlite_store, 4, gold=Preference.A)
+    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
+    assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == (0.5, 3)
+    assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == (0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("unusable", "orders", "consistent"),
+    [("drop", (1.0, 1), (1.0, 1)), ("tie", (3 / 4, 2), (1.0, 2)), ("wrong", (1 / 2, 2), (1 / 2, 2))],
+)
+def test_what_an_unusable_verdict_counts_as_is_chosen(
+    sqlite_store: Store, unusable: UnusableAs, orders: tuple[float, int], consistent: tuple[float, int]
+) -> None:
+    pair_ids = [*land(sqlite_store, 1, gold=Preference.TIE), *land(sqlite_store, 1, first=1, gold=Preference.TIE)]
+    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable)
+    assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == orders
+    assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == consistent
+    assert group.counts.unmeasured == 1, "the counts tell the truth, however it is scored"
+
+
+def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
+    group = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
+    assert group.accuracy_orders_mean.reason == group.accuracy_consistent.reason == "no gold on these pairs"
+    assert (group.people.value, group.people.reason) == (None, "no preference of people on these pairs")
+
+
+def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store: Store) -> None:
+    pair_ids = land(sqlite_store, 4)
+    for pair_id, letters in zip(pair_ids, ("aab", "ab", "ttb", "b"), strict=True):
+        people_say(sqlite_store, pair_id, *letters)
+    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaaa", "ba": "aaaa"}))
+    assert (group.people.value, group.people.n, group.people_split) == (pytest.approx(1 / 3), 3, 1)
+
+
+def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store) -> None:
+    pair_ids = land(sqlite_store, 3)
+    for pair_id, grade in zip(pair_ids, ("-1", "2", "0"), strict=True):
+        people_say(sqlite_store, pair_id, grade)
+    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "abt", "ba": "abt"}))
+    assert (group.people.value, group.people.n) == (1, 3)
+
+
+def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> None:
+    pair_ids = [
+        *land(sqlite_store, 2, query_type="QA", gold=Preference.A),
+        *land(sqlite_store, 1, first=2, query_type="math", gold=Preference.A),
+    ]
+    record(sqlite_store, pair_ids, {"ab": "aab", "ba": "aab"})
+    version = record(sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style")
+    found = report(sqlite_store, version, by_query_type=True)
+    assert [(group.slice, group.aspect, group.counts.pairs) for group in found.groups] == [
+        ("all", "style", 3),
+        ("QA", "style", 2),
+        ("math", "style", 1),
+    ]
+    assert found.groups[0].accuracy_consistent.value == 0, "the only aspect of a judge is held against the gold"
+
+
+def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:
+    (pair_id,) = land(sqlite_store, 1, gold=Preference.A)
+    version = record(sqlite_store, [], {})
+    both = {"overall": Preference.A, "style": Preference.B}
+    with sqlite_store.writing() as connection:
+        items = [LandedComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
+        land_comparisons(connection, version, None, items)
+    groups = {group.aspect: group for group in report(sqlite_store, version).groups}
+    assert groups["overall"].accuracy_consistent.value == 1
+    assert groups["style"].accuracy_consistent.reason == "no gold on these pairs"
+    assert [group.aspect for group in report(sqlite_store, version, aspects=["style"]).groups] == ["style"]
+
+
+def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store) -> None:
+    pair_ids = land(sqlite_store, 3)
+    version = record(sqlite_store, pair_ids, {"ab": "ab-", "ba": "a-t"})
+    content = report(sqlite_store, version).as_json()
+    assert {name: content[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")} == {
+        "asked": 6,
+        "ok": 4,
+        "unparsable": 2,
+        "refused": 0,
+        "error": 0,
+        "not_reached": 0,
+    }
+    (group,) = content["groups"]
+    assert set(group["self_consistency"]) == {"value", "low", "high", "n", "method"}
+    parts = ("wins_a", "wins_b", "ties", "flips", "tie_win", "unmeasured")
+    assert sum(group[name] for name in parts) == group["pairs"] == 3
+    part = report(sqlite_store, version, pair_ids=pair_ids[:1])
+    assert (part.account.asked, part.groups[0].counts.pairs) == (2, 1)
+
+
+def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
+    version = record(sqlite_store, land(sqlite_store, 1), {"ab": "a", "ba": "a"})
+    with pytest.raises(NotFound, match="'style'"):
+        report(sqlite_store, version, aspects=["style"])
+    with pytest.raises(NotFound, match="these pairs"):
+        report(sqlite_store, version, pair_ids=[99])
+    with pytest.raises(BadInput, match="--unusable"):
+        report(sqlite_store, version, unusable="maybe")

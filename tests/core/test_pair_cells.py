@@ -1,0 +1,89 @@
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import agreement
+from judgeboard.errors import BadInput
+from judgeboard.pair_cells import PairCell, answers_in, cell_names, cell_words
+
+
+@pytest.fixture
+def graded(log: GradedLog) -> GradedLog:
+    """A judge and a person on 40 answers: scores of 0.00, 0.05, …, of which people find every third bad."""
+    version, ids = log.version(), log.answers(40)
+    log.say(
+        version, {each: {"groundedness": place % 21 / 20, "quality": place % 4 + 1} for place, each in enumerate(ids)}
+    )
+    for place, each in enumerate(ids):
+        log.review(each, label=GOOD if place % 3 else BAD, quality=place % 3 + 1, groundedness=place % 11 / 10)
+    return log
+
+
+def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog) -> None:
+    with graded.store.reading() as connection:
+        for row in agreement(connection, by_query_type=False).rows:
+            table = row.statistics.confusion
+            if table is None:
+                continue
+            for people, counts in zip(table.categories, table.counts, strict=True):
+                for judge, count in zip(table.categories, counts, strict=True):
+                    cell = PairCell(row.version.id, row.grade, people, judge)
+                    assert len(answers_in(connection, cell)) == count
+
+
+def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -> None:
+    log = graded
+    more = log.answers(80)
+    (version,) = {row.version.id: row.version for row in _rows(log)}.values()
+    log.say(version, {each: {"groundedness": place % 11 / 10} for place, each in enumerate(more)})
+    log.reviews({each: {"label": GOOD} for each in more})
+    with log.store.reading() as connection:
+        row = agreement(connection, grade="label", by_query_type=False).rows[0]
+        assert row.calibration is not None
+        for name, tenth in zip(cell_names("groundedness"), row.calibration, strict=True):
+            found = answers_in(connection, PairCell(version.id, "label", score=name))
+            assert len(found) == tenth.share_grounded.n
+
+
+def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
+    log = graded
+    (version,) = {row.version.id: row.version for row in _rows(log)}.values()
+    with log.store.reading() as connection:
+        everybody = answers_in(connection, PairCell(version.id, "label"))
+        nobody = answers_in(connection, PairCell(version.id, "label", reviewer_id=999))
+    assert (len(everybody), nobody) == (40, ())
+
+
+def test_a_cell_says_what_it_holds(graded: GradedLog) -> None:
+    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    with graded.store.reading() as connection:
+        said = [
+            cell_words(connection, cell)
+            for cell in (
+                PairCell(version.id, "label", BAD, GOOD),
+                PairCell(version.id, "groundedness", "0.2", "0.9"),
+                PairCell(version.id, "quality", "4"),
+                PairCell(version.id, "label", score="0.7"),
+                PairCell(version.id, "label"),
+            )
+        ]
+    title = version.title
+    assert said == [
+        f"{title} said grounded, people hallucinated",
+        f"{title} said 0.9 to 1.0, people 0.2 to 0.3",
+        f"quality by {title}, people quality 4",
+        f"label by {title}, scored 0.7 to 0.8 and by people",
+        f"label by {title} and by people",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", [{"grade": "mood"}, {"people": "good"}, {"judge": "0.5"}, {"score": "0.55"}, {"score": "grounded"}]
+)
+def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(BadInput):
+        PairCell(**{"version_id": 1, "grade": "label"} | given)
+
+
+def _rows(log: GradedLog):
+    with log.store.reading() as connection:
+        return agreement(connection, grade="label", by_query_type=False).rows
