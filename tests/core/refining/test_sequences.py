@@ -1,0 +1,83 @@
+"""Attempts as they are read again: in order, with what was kept; and two processes at one run."""
+
+from pathlib import Path
+
+from judgeboard.domain import JudgeInput, Status, StepRecord
+from judgeboard.judges.rating import Rated
+from judgeboard.judges.rating_reply import Rating
+from judgeboard.llm.generator import Generated
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.refining import (
+    AttemptSequence,
+    RefineRule,
+    ReflectRule,
+    attempt_sequences,
+    read_prompts,
+    refine_pending,
+    reflect_pending,
+)
+from judgeboard.refining.attempts import Refinement
+from judgeboard.refining.refine_landing import land_refine_steps
+from judgeboard.refining.refine_work import Prompt, RefineStep
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.responses.logged_origins import Origin
+from judgeboard.store.runs.method_runs import start_or_continue_method_run
+from judging_log import judgments
+from refining_log import both, generator, judge, land_bad, made, ratings, refinements, scored
+
+OK = StepRecord(Status.OK, raw="raw", cost_micro=100)
+
+
+def sequences(store: Store, response_id: int) -> tuple[AttemptSequence, ...]:
+    with store.reading() as connection:
+        return attempt_sequences(connection, response_id)
+
+
+def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("How warm is it?")
+    with RecordingEndpoint(ratings(3, 2, 1)) as endpoint:
+        rule = RefineRule(max_repeats=2, keep="best")
+        asked = read_prompts(file)
+        refine_pending(store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+    [sequence] = sequences(store, made(store)[1]["id"])
+    assert [(one.number, one.rating, one.kept) for one in sequence.attempts] == [
+        (1, 3, True),
+        (2, 2, False),
+        (3, 1, False),
+    ]
+    assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, None)
+
+
+def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store) -> None:
+    land_bad(sqlite_store)
+    for text, groundedness in (("granite", 0.9), ("basalt", 0.1)):
+        script = both(lambda _request, text=text: text, scored({text: (groundedness, 4)}))
+        with RecordingEndpoint(script) as endpoint:
+            writer = generator(endpoint, temperature=groundedness)
+            reflect_pending(sqlite_store, judge("rag", endpoint), writer, rule=ReflectRule())
+    newest, first = sequences(sqlite_store, 1)
+    assert [one.kept for one in newest.attempts] == [True, False]
+    assert [one.kept for one in first.attempts] == [False, True]
+    assert [(one.name, one.groundedness) for one in first.attempts] == [("the original", 0.2), ("attempt 1", 0.9)]
+    assert sequences(sqlite_store, made(sqlite_store)[0]["id"]) == (first,)
+
+
+def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
+    with RecordingEndpoint() as endpoint, store.writing() as connection:
+        version = ensure_version(connection, judge("rating", endpoint).version)
+        run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
+    prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
+    mine = Refinement.answered(1, Generated("mine", OK))
+    theirs = Refinement.answered(1, Generated("theirs", OK))
+    rating = Rated(Rating(4, "good", ""), OK)
+    rule = RefineRule()
+    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, mine)])
+    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, theirs)])
+    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, theirs.rated(rating))])
+    assert [row["answer"] for row in made(store)] == ["mine"]
+    assert (refinements(store), judgments(store)) == ([], [])
+    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, mine.rated(rating))])
+    assert [row["outcome"] for row in refinements(store)] == ["passed"]
+    assert [row["quality"] for row in judgments(store)] == [4]

@@ -1,0 +1,248 @@
+"""Self-refine around a caller's own chat call: any callable, any judge, never an exception at the limit."""
+
+import asyncio
+import functools
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import judgeboard
+from judgeboard.domain import Status, StepRecord
+from judgeboard.llm.generator import Generated
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import in_turn
+from refining_log import rated
+
+Messages = list[dict[str, Any]]
+QUESTION: Messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How warm is it?"}]
+
+
+class Chat:
+    """Answers "try 1", "try 2", … and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Messages] = []
+
+    def __call__(self, messages: Messages) -> str:
+        self.asked.append(messages)
+        return f"try {len(self.asked)}"
+
+
+def judging(*ratings: Any) -> Any:
+    """A judge that gives these ratings in turn, the last one for ever."""
+    left = list(ratings)
+
+    def judge(_messages: Messages) -> str:
+        rating = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(rating, str):
+            return rating
+        return json.dumps({"evaluation": "why", "rating": rating, "feedback": f"better than {rating}"})
+
+    return judge
+
+
+def test_a_plain_function_is_refined_with_and_without_an_event_loop() -> None:
+    blocking = judgeboard.refine(Chat(), judging(2, 2, 4)).blocking(QUESTION)
+    awaited = asyncio.run(judgeboard.refine(Chat(), judging(2, 2, 4))(QUESTION))
+    for result in (blocking, awaited):
+        assert (result.answer, result.passed, result.rating) == ("try 3", True, 4)
+        assert [one.rating.rating for one in result.attempts if one.rating] == [2, 2, 4]
+
+
+class AsyncCall:
+    """An object whose call is a coroutine."""
+
+    async def __call__(self, _messages: Messages) -> str:
+        return "async object"
+
+
+async def async_chat(_messages: Messages) -> str:
+    return "async function"
+
+
+def with_a_loop_of_its_own(messages: Messages) -> str:
+    """As many agents' blocking wrappers do."""
+    return asyncio.run(async_chat(messages))
+
+
+@pytest.mark.parametrize(
+    ("chat", "answer"),
+    [
+        (async_chat, "async function"),
+        (AsyncCall(), "async object"),
+        (functools.partial(async_chat), "async function"),
+        (lambda messages: async_chat(messages), "async function"),  # noqa: PLW0108 - a function that returns an awaitable
+        (with_a_loop_of_its_own, "async function"),
+        (lambda _messages: "lambda", "lambda"),
+    ],
+)
+def test_any_callable_is_wrapped(chat: Any, answer: str) -> None:
+    assert judgeboard.refine(chat, judging(4)).blocking(QUESTION).answer == answer
+
+
+def test_a_blocking_call_does_not_hold_up_the_event_loop() -> None:
+    async def scene() -> judgeboard.Refined:
+        go = threading.Event()
+
+        def chat(_messages: Messages) -> str:
+            assert go.wait(20), "the loop was held up"
+            return "late"
+
+        waiting = asyncio.create_task(judgeboard.refine(chat, judging(4))("Wait."))
+        await asyncio.sleep(0)
+        go.set()
+        return await waiting
+
+    assert asyncio.run(scene()).answer == "late"
+
+
+def test_a_call_that_uses_tools_inside_is_wrapped() -> None:
+    readings = iter([-125, 15])
+
+    def chat(messages: Messages) -> str:
+        talk = [*messages, {"role": "tool", "content": str(next(readings))}]
+        return f"It is {talk[-1]['content']} degrees."
+
+    def judge(messages: Messages) -> str:
+        good = "It is 15" in messages[-1]["content"]
+        return json.dumps({"evaluation": "", "rating": 4 if good else 1, "feedback": "impossible"})
+
+    result = judgeboard.refine(chat, judge).blocking("How warm is it?")
+    assert (result.answer, len(result.attempts)) == ("It is 15 degrees.", 2)
+
+
+def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() -> None:
+    chat = Chat()
+    result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)
+    assert (result.answer, result.passed, result.rating, result.feedback) == ("try 4", False, 2, "better than 2")
+    assert len(chat.asked) == 4
+
+
+def test_the_best_answer_is_given_where_that_is_wanted_and_of_equals_the_later() -> None:
+    result = judgeboard.refine(Chat(), judging(1, 3, 3, 2), keep="best").blocking(QUESTION)
+    assert (result.answer, result.passed, result.rating) == ("try 3", False, 3)
+
+
+def test_unusable_ratings_alone_still_give_an_answer() -> None:
+    result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(QUESTION)
+    assert (result.answer, result.passed, result.rating, result.feedback) == ("try 2", False, None, None)
+    assert [one.status for one in result.attempts] == [Status.UNPARSABLE, Status.UNPARSABLE]
+
+
+def test_the_call_gets_the_original_and_the_latest_feedback_alone() -> None:
+    chat = Chat()
+    judgeboard.refine(chat, judging(1, 2, 3, 3)).blocking(QUESTION)
+    first, second, third, _ = chat.asked
+    assert first == QUESTION
+    assert [message["role"] for message in third] == ["system", "user"]
+    assert "better than 1" in second[1]["content"]
+    assert "better than 2" in third[1]["content"]
+    assert "better than 1" not in third[1]["content"]
+
+
+def test_a_call_cannot_change_what_later_attempts_are_asked() -> None:
+    seen: list[int] = []
+
+    def chat(messages: Messages) -> str:
+        seen.append(len(messages))
+        messages.append({"role": "assistant", "content": "mine"})
+        messages[0]["content"] = "changed"
+        return "same"
+
+    judgeboard.refine(chat, judging(1), max_repeats=2).blocking(QUESTION)
+    assert seen == [2, 2, 2]
+    assert QUESTION[0]["content"] == "Be brief."
+
+
+def test_pictures_stay_and_the_feedback_is_one_more_part() -> None:
+    chat = Chat()
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:,x"}}]
+    judgeboard.refine(chat, judging(1, 4)).blocking([{"role": "user", "content": parts}])
+    told = chat.asked[1][0]["content"]
+    assert told[:2] == parts
+    assert "better than 1" in told[2]["text"]
+
+
+def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises() -> None:
+    def broken(_messages: Messages) -> str:
+        raise LookupError("no such thing")
+
+    result = judgeboard.refine(Chat(), broken, max_repeats=0).blocking(QUESTION)
+    assert (result.answer, result.passed) == ("try 1", False)
+    assert (result.attempts[0].status, result.attempts[0].error) == ("error", "LookupError: no such thing")
+    with pytest.raises(LookupError):
+        judgeboard.refine(broken, judging(4)).blocking(QUESTION)
+
+
+def test_an_empty_answer_is_an_attempt_that_is_not_rated() -> None:
+    answers = iter(["  ", "here"])
+    result = judgeboard.refine(lambda _messages: next(answers), judging(4)).blocking(QUESTION)
+    assert (result.answer, [one.status for one in result.attempts]) == ("here", ["unparsable", "ok"])
+    nothing = judgeboard.refine(lambda _messages: "", judging(4), max_repeats=0).blocking(QUESTION)
+    assert (nothing.answer, nothing.passed) == (None, False)
+
+
+def test_the_cost_of_all_attempts_is_summed_and_an_unknown_one_is_unknown(tmp_path: Any) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
+
+    def chat(_messages: Messages) -> Generated:
+        return Generated("text", StepRecord(Status.OK, cost_micro=1000))
+
+    with RecordingEndpoint(in_turn([rated(2), rated(4)])) as endpoint:
+        options = {"model": "reader", "base_url": endpoint.base_url, "prices": prices}
+        known = judgeboard.refine(chat, **options).blocking(QUESTION)
+        unknown = judgeboard.refine(Chat(), **options).blocking(QUESTION)
+    assert (known.judge_cost_micro, known.cost_micro) == (240, 2240)
+    assert (unknown.judge_cost_micro, unknown.cost_micro) == (120, None)
+
+
+def test_a_judge_that_is_made_serves_many_calls_of_one_loop() -> None:
+    async def scene(base_url: str) -> list[bool]:
+        made = judgeboard.make_judge("rating", model="reader", base_url=base_url)
+        better = judgeboard.refine(Chat(), made)
+        passed = [(await better("Is it so?")).passed for _ in range(2)]
+        await made.aclose()
+        return passed
+
+    with RecordingEndpoint(in_turn([rated(4)])) as endpoint:
+        assert asyncio.run(scene(endpoint.base_url)) == [True, True]
+        made: Any = judgeboard.make_judge("rating", model="reader", base_url=endpoint.base_url)
+        with pytest.raises(judgeboard.JudgeboardError, match="model="):
+            judgeboard.refine(Chat(), made).blocking("Is it so?")
+
+
+def test_what_cannot_be_refined_is_said_in_one_line() -> None:
+    good = judgeboard.refine(Chat(), judging(4))
+    with pytest.raises(judgeboard.JudgeboardError, match="none of a user"):
+        good.blocking([{"role": "system", "content": "x"}])
+    with pytest.raises(judgeboard.JudgeboardError, match="must return a text, not int"):
+        judgeboard.refine(lambda _messages: 7, judging(4)).blocking("x")
+    with pytest.raises(judgeboard.JudgeboardError, match="takes no options"):
+        judgeboard.refine(Chat(), judging(4), model="m")
+    with pytest.raises(judgeboard.JudgeboardError, match="gives feedback"):
+        judgeboard.refine(Chat(), "lexical").blocking("x")
+
+    async def inside() -> None:
+        good.blocking("x")
+
+    with pytest.raises(judgeboard.JudgeboardError, match="await"):
+        asyncio.run(inside())
+
+
+def test_the_judge_sees_the_passages_fenced() -> None:
+    seen: list[str] = []
+
+    def judge(messages: Messages) -> str:
+        seen.append(messages[-1]["content"])
+        return completion_text(4)
+
+    judgeboard.refine(Chat(), judge).blocking("How warm?", passages=["It is 15 degrees."])
+    assert "[BEGIN PASSAGE 1 " in seen[0]
+    assert "[BEGIN REQUEST " in seen[0]
+
+
+def completion_text(rating: int) -> str:
+    return str(rated(rating).body["choices"][0]["message"]["content"])
