@@ -1,0 +1,132 @@
+"""Suite files: what is read of them, and that a mistake is named with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.judges.rubric_file import default_rubric
+from judgeboard.suites import Case, Check, Suite, read_suite
+from judgeboard.suites.suite_file import spec_hash
+
+SUITE = """\
+name: house
+threshold: 4
+candidate: python:app:answer
+rubric: rubrics/own.yaml
+cases:
+  - query: How long is the rope?
+    reference: 60 m
+    context: [The rope has 60 m.]
+    checks: {regex: '\\d+ m'}
+  - id: second
+    query: Which knot?
+    checks:
+      - regex: eight
+      - regex: figure
+      - json_schema:
+          type: string
+"""
+RUBRIC = "dimensions: [{name: tone, levels: {1: a, 2: b, 3: c, 4: d, 5: e}}]\n"
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "suite.yaml"
+    (tmp_path / "rubrics").mkdir(exist_ok=True)
+    (tmp_path / "rubrics" / "own.yaml").write_text(RUBRIC)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_file_says_cases_rubric_and_limits(tmp_path: Path) -> None:
+    suite = read_suite(written(tmp_path, SUITE))
+    assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == ("house", 4.0, 0.05, 0.05)
+    assert (suite.candidate, list(suite.rubric.weights)) == ("python:app:answer", ["tone"])
+    first, second = suite.cases
+    assert (first.id, first.context, first.reference, first.line) == ("1", ("The rope has 60 m.",), "60 m", 6)
+    assert [check.kind for check in second.checks] == ["regex", "regex", "json_schema"]
+
+
+def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path: Path) -> None:
+    suite = read_suite(written(tmp_path, "name: s\ncases: [{query: q}]\n"))
+    assert (suite.threshold, suite.rubric) == (3.5, default_rubric())
+    inside = read_suite(written(tmp_path, f"name: s\nrubric:\n  {RUBRIC}cases: [{{query: q}}]\n"))
+    assert list(inside.rubric.weights) == ["tone"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("name: house\n", "", "line 1: a suite needs name"),
+        ("threshold: 4", "threshold: 6", "line 2: threshold must be from 1 to 5, not 6"),
+        ("threshold: 4", "treshold: 4", "line 2: a suite has no field 'treshold'"),
+        ("    query: Which knot?\n", "", "line 10: a case needs query"),
+        ("id: second", "id: '1'", "line 10: this case has the id '1' of the one on line 6"),
+        ("      - regex: eight", "      - regx: eight", "line 13: checks has no field 'regx'"),
+        ("regex: eight", "regex: '(eight'", "line 13: regex: no regular expression"),
+        ("regex: eight", "regex: 8", "line 13: regex: a pattern is wanted, not 8"),
+        ("          type: string", "          type: strong", "line 15: json_schema: no JSON schema"),
+    ],
+)
+def test_a_mistake_names_file_and_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert SUITE.count(old) == 1
+    file = written(tmp_path, SUITE.replace(old, new))
+    with pytest.raises(BadInput) as refused:
+        read_suite(file)
+    assert str(refused.value).startswith(f"{file}, {said}")
+
+
+def test_a_mistake_in_the_rubric_beside_it_names_that_file(tmp_path: Path) -> None:
+    file = written(tmp_path, SUITE)
+    (tmp_path / "rubrics" / "own.yaml").write_text("dimensions: []\n")
+    with pytest.raises(BadInput, match=r"own\.yaml, line 1: a rubric needs at least one dimension"):
+        read_suite(file)
+
+
+def test_a_case_that_asks_the_same_is_named_with_the_other(tmp_path: Path) -> None:
+    file = written(tmp_path, "name: s\ncases:\n- query: q\n- {query: q, checks: {equals: x}}\n")
+    with pytest.raises(BadInput, match="line 4: this case asks the same as the one on line 3"):
+        read_suite(file)
+
+
+def test_what_python_builds_is_checked_too() -> None:
+    with pytest.raises(BadInput, match="no case"):
+        Suite("s", (), default_rubric())
+    with pytest.raises(BadInput, match="from 1 to 5"):
+        Suite("s", (Case("q", "1"),), default_rubric(), threshold=0)
+    with pytest.raises(BadInput, match="no check 'like'"):
+        Check("like", "x")
+
+
+def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands() -> None:
+    def suite(line: int, query: str = "private") -> Suite:
+        return Suite("s", (Case(query, "1", reference="secret", line=line),), default_rubric())
+
+    assert spec_hash(suite(1).as_spec()) == spec_hash(suite(2).as_spec())
+    assert spec_hash(suite(1).as_spec()) != spec_hash(suite(1, "other").as_spec())
+    assert not {"private", "secret"} & set(str(suite(1).as_spec()).split("'"))
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "said"),
+    [
+        (Check("equals", "60 m"), " 60 m\n", None),
+        (Check("equals", "60 m"), "60 M", "another text"),
+        (Check("regex", r"^\d+ m$"), "60 m", None),
+        (Check("regex", r"^\d+ m$"), "60 metres", "nothing in the answer matches"),
+        (Check("json_schema", {"required": ["a"]}), '{"a": 1}', None),
+        (Check("json_schema", {"required": ["a"]}), "{}", "'a' is a required property"),
+        (Check("json_schema", {"required": ["a"]}), "a: 1", "no JSON"),
+        (Check("json_schema", {"$ref": "http://localhost:1/x"}), "{}", "refers to what is not in it"),
+    ],
+)
+def test_a_check_says_why_it_fails(check: Check, answer: str, said: str | None) -> None:
+    found = check.of(answer)
+    assert found.passed is (said is None)
+    assert (said or "") in (found.said or "")
+
+
+def test_the_example_that_the_help_names_can_be_read() -> None:
+    suite = read_suite(str(Path(__file__).parents[3] / "examples" / "suite.yaml"))
+    assert [len(case.checks) for case in suite.cases] == [1, 1, 1]
+    assert suite.candidate

@@ -1,0 +1,31 @@
+"""A suite with a real model as candidate and as judge."""
+
+from pathlib import Path
+
+import pytest
+
+from judgeboard.judge_choice import make_judge
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.store.engine import Store
+from judgeboard.suites import make_candidate, read_suite, run_suite
+
+
+@pytest.mark.llm
+def test_whatever_a_real_model_says_every_case_is_accounted_for(
+    small_model: str, sqlite_store: Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text("name: real\nmax_unmeasured: 1\ncases: [{query: Name a colour., reference: Red.}]\n")
+    suite = read_suite(file)
+    with RecordingEndpoint(forward_to(small_model)) as endpoint:
+        given = {"base_url": endpoint.base_url, "timeout_s": 120}
+        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=64, **given)
+        candidate = make_candidate("model:smollm2", max_output=64, **given)
+        result = run_suite(sqlite_store, suite, candidate, judge=judge)
+    account = result.account
+    assert account.asked == account.ok + account.unparsable + account.refused + account.error
+    assert result.measured + len(result.unmeasured) == 1
+    (case,) = result.cases
+    assert (case.score is None) == (case.reason is not None)
+    assert result.gate.code in {0, 1, 2}
+    assert len(endpoint.requests) >= account.asked >= 1
