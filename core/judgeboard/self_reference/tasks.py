@@ -1,0 +1,126 @@
+"""Reads the items of a run with what is stored of each, so that a resume asks for the rest alone."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Shown, Status
+from judgeboard.self_reference.plan import Order, Plan, Task
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs.comparisons import StoredComparison, stored_comparisons
+from judgeboard.store.pairs.pairs import PairItem, load_pairs
+from judgeboard.store.pairs.samples import FAILED, StoredSample, stored_samples
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """That what failed is asked again; what the run ``run_id`` asked itself counts as done in it."""
+
+    run_id: int | None = None
+
+    def opens(self, run_id: int | None) -> bool:
+        """Whether a step of this run that failed is to be asked again."""
+        return self.run_id is None or run_id != self.run_id
+
+
+def read_tasks(
+    connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
+) -> list[Task]:
+    """Return these items in their order with what a judge version has of them.
+
+    Args:
+        connection: A transaction.
+        version_id: Who samples and judges.
+        pair_ids: Which items.
+        again: Where given, samples whose call failed and orders without a usable verdict are to be asked again.
+    """
+    stored: defaultdict[int, _Stored] = defaultdict(_Stored)
+    for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
+        stored[pair_id].add_sample(number, sample, again)
+    said = stored_comparisons(connection, version_id, pair_ids)
+    for key in sorted(said, key=lambda key: key.ask):
+        stored[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, said[key], again)
+    pairs = {pair.id: pair for pair in load_pairs(connection, pair_ids)}
+    return [stored[pair_id].task(pairs[pair_id]) for pair_id in pair_ids if pair_id in pairs]
+
+
+@dataclass(slots=True)
+class _Stored:
+    """What is stored of one item, gathered for its task."""
+
+    answers: dict[int, str | None] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+    compared: set[Order] = field(default_factory=set)
+    asks: dict[int | Order, int] = field(default_factory=dict)
+
+    def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
+        if sample.status not in FAILED:
+            self.answers[number] = sample.answer
+        elif again is not None and again.opens(sample.run_id):
+            self.asks[number] = sample.ask + 1
+        else:
+            self.failed.add(number)
+
+    def add_order(self, order: Order, ask: int, said: StoredComparison, again: Again | None) -> None:
+        """Add an ask of an order; the asks of one order come in their order."""
+        if said.status != Status.OK and again is not None and again.opens(said.run_id):
+            self.compared.discard(order)
+            self.asks[order] = ask + 1
+        else:
+            self.compared.add(order)
+
+    def task(self, pair: PairItem) -> Task:
+        return Task(pair, self.answers, frozenset(self.compared), frozenset(self.failed), self.asks)
+
+
+def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
+    """Return those of the pairs that have a question and two answers: neither forgotten nor never there."""
+    return tuple(
+        pair.id
+        for batch in _batches(sorted(set(pair_ids)))
+        for pair in load_pairs(connection, batch)
+        if None not in {pair.question, pair.answer_a, pair.answer_b}
+    )
+
+
+def calls_left(
+    connection: Connection, version_id: int, pair_ids: Sequence[int], plan: Plan, again: Again | None = None
+) -> int:
+    """Return how many calls these items still need, at most."""
+    return sum(
+        task.calls_left(plan)
+        for batch in _batches(pair_ids)
+        for task in read_tasks(connection, version_id, batch, again)
+    )
+
+
+class Tasks:
+    """Hands out the items of a run that are not done, each once."""
+
+    def __init__(
+        self, store: Store, version_id: int, pair_ids: Sequence[int], plan: Plan, again: Again | None = None
+    ) -> None:
+        self._store = store
+        self._version_id = version_id
+        self._plan = plan
+        self._again = again
+        self._left = list(pair_ids)
+
+    def read(self, limit: int) -> list[Task]:
+        """Return up to ``limit`` further tasks; fewer only at the end."""
+        found: list[Task] = []
+        while self._left and len(found) < limit:
+            wanted = limit - len(found)
+            batch, self._left = self._left[:wanted], self._left[wanted:]
+            with self._store.reading() as connection:
+                tasks = read_tasks(connection, self._version_id, batch, self._again)
+            found += [task for task in tasks if task.calls_left(self._plan)]
+        return found
+
+
+def _batches(pair_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (pair_ids[start : start + BATCH] for start in range(0, len(pair_ids), BATCH))

@@ -1,0 +1,38 @@
+"""What the page lists: items that C gets wrong first, and one of them with everything that was tried and said."""
+
+import pytest
+
+from judgeboard.errors import NotFound
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.self_reference.page import one_item, self_reference_page
+from judgeboard.self_reference.run import self_refer
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs.self_reference_steps import most_samples, sampling_versions
+from solving_log import TORN, Solver, land_questions, self_reference
+
+
+def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
+    ids = land_questions(store, 3)
+    with RecordingEndpoint(Solver({0: TORN, 1: "-BBBAB"})) as endpoint:
+        self_refer(store, self_reference(endpoint), ids, conditions="C", stop_on_ctrl_c=False)
+    with store.reading() as connection:
+        (version,) = sampling_versions(connection)
+        assert most_samples(connection, version.id) == 5
+        found = self_reference_page(connection, version, 5, 4)
+        assert [(item.pair_id, item.agree, item.gate_on, item.selective) for item in found.items] == [
+            (ids[2], 5, True, 1),
+            (ids[1], 4, True, 1),
+            (ids[0], 2, False, 1),
+        ]
+        assert [item.pair_id for item in found.listed(gate_on=False)] == [ids[0]]
+        assert found.listed(category="law") == []
+        one = one_item(connection, version.id, ids[0])
+        assert [(each.number, each.answer, each.status) for each in one.tries] == [
+            (number, answer, "ok") for number, answer in enumerate(TORN)
+        ]
+        assert [(each.condition, each.shown, each.preference) for each in one.orders] == [
+            ("plain", "ab", "a"),
+            ("plain", "ba", "a"),
+        ]
+        with pytest.raises(NotFound):
+            one_item(connection, version.id, 10**6)

@@ -1,0 +1,170 @@
+"""Published figures from recorded samples: the four slices of the method's source, and MMLU-Pro's seven models."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.importing import import_file
+from judgeboard.pair_records import Pair
+from judgeboard.self_reference.report import self_reference_report
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pairs.samples import LandedSample, land_samples
+
+# Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
+# for LLM-as-a-Judge" (FARS, Analemma), as counts.
+SLICES = (
+    (647, 406, 552, "CCCCC", "C"),
+    (246, 112, 62, "CCDCC", "D"),
+    (160, 80, 116, "CDCDC", "C"),
+    (347, 131, 85, "BDBCA", "C"),
+)
+
+
+def recorded_slices() -> bytes:
+    lines = []
+    for n, right_a, right_b, samples, reference in SLICES:
+        for number in range(n):
+            verdicts = {
+                name: dict.fromkeys(("ab", "ba"), "a" if number < right else "b")
+                for name, right in (("A", right_a), ("B", right_b))
+            }
+            lines.append(
+                {
+                    "id": f"q{len(lines)}",
+                    "question": f"Question {len(lines)}?",
+                    "options": ["w", "x", "y", "z"],
+                    "category": "law" if len(lines) % 2 else "math",
+                    "reference": reference,
+                    "samples": list(samples),
+                    "judge": "paper",
+                    "verdicts": verdicts,
+                    "gold": "a",
+                }
+            )
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def percent(value: float | None) -> float:
+    assert value is not None
+    return round(100 * value, 2)
+
+
+def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
+    import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
+    with sqlite_store.reading() as connection:
+        report = self_reference_report(connection, tau_by_category=True)
+    accuracy = {name: percent(scores.accuracy.value) for name, scores in report.conditions.items()}
+    assert accuracy == {"A": 52.07, "B": 58.21, "C": 58.93}
+    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (63.79, 72.45)
+    on_off = {name: (percent(scores.on.value), percent(scores.off.value)) for name, scores in report.conditions.items()}
+    assert on_off == {"A": (58.01, 41.62), "B": (68.76, 39.64), "C": (68.76, 41.62)}
+    found = [
+        (each.gate_on, each.majority_right, each.n, each.without.value, each.always.value) for each in report.slices
+    ]
+    assert found == [
+        (True, True, 647, pytest.approx(406 / 647), pytest.approx(552 / 647)),
+        (True, False, 246, pytest.approx(112 / 246), pytest.approx(62 / 246)),
+        (False, True, 160, pytest.approx(80 / 160), pytest.approx(116 / 160)),
+        (False, False, 347, pytest.approx(131 / 347), pytest.approx(85 / 347)),
+    ]
+    assert (report.items, report.no_answer, report.no_gold, report.calls_planned) == (1400, 0, 0, 0)
+    assert (report.account.asked, report.account.ok) == (1400 * 9, 1400 * 9)
+    assert [each.category for each in report.categories] == ["law", "math"]
+    assert report.tuned is not None
+    assert not report.tuned.optimistic
+
+
+@pytest.mark.shared
+def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) -> None:
+    import_file(sqlite_store, shared / "data" / "mmlu_pro.samples.jsonl.gz", kind="samples")
+    with sqlite_store.reading() as connection:
+        report = self_reference_report(connection, k=5)
+    assert [(level.right, level.n) for level in report.calibration] == [
+        (3557, 3905),
+        (1864, 2352),
+        (1367, 2255),
+        (733, 1590),
+        (63, 224),
+    ]
+    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (60.59, 86.64)
+    assert (report.account.asked, report.account.unparsable) == (72_282, 2_866)
+    assert report.conditions["C"].accuracy.reason == "the judge was not asked"
+
+
+def land(
+    store: Store, samples: Sequence[str | None], *, shown: str | None = None, reference: str | None = "B", n: int = 1
+) -> None:
+    """Land ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("kept", "replay"))
+        pairs = [
+            Pair("s", f"q{number}", "?", options=("x", "y", "z"), reference=reference, gold=Preference.A)
+            for number in range(n)
+        ]
+        for pair_id in land_pairs(connection, pairs).new:
+            tries = [
+                LandedSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
+                for number, said in enumerate(samples)
+            ]
+            land_samples(connection, version, None, tries)
+            verdicts = [
+                LandedComparison(
+                    pair_id, order, StepRecord(Status.OK), {"overall": Preference.A}, condition, reference=given
+                )
+                for condition, given in (("plain", None), ("reference", shown))
+                for order in Shown
+            ]
+            land_comparisons(connection, version, None, verdicts)
+
+
+def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
+    land(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
+    with sqlite_store.reading() as connection:
+        whole, first = self_reference_report(connection), self_reference_report(connection, k=2)
+    assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
+    assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
+    assert any("another answer than the one" in note for note in first.notes)
+
+
+def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
+    land(sqlite_store, ["B", "B", "C"])
+    with sqlite_store.reading() as connection:
+        with pytest.raises(BadInput, match="at most 3: give --k 3"):
+            self_reference_report(connection)
+        assert self_reference_report(connection, k=3).items == 1
+
+
+def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
+    land(sqlite_store, ["B"] * 5, reference=None)
+    with sqlite_store.reading() as connection:
+        report = self_reference_report(connection)
+    assert (report.no_reference, report.conditions["C"].accuracy.value) == (1, 1)
+    assert report.gate.precision.reason == "no correct answer is known"
+    assert [each.n for each in report.slices] == [0, 0, 0, 0]
+
+
+def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None:
+    with sqlite_store.reading() as connection, pytest.raises(NotFound, match="--kind samples"):
+        self_reference_report(connection)
+
+
+def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
+    land(sqlite_store, ["B"] * 5, n=3)
+    with sqlite_store.reading() as connection:
+        assert self_reference_report(connection, source="s").items == 3
+        with pytest.raises(BadInput, match="no samples of these questions"):
+            self_reference_report(connection, source="other")
+
+
+def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None:
+    land(sqlite_store, ["B"] * 5)
+    with sqlite_store.reading() as connection, pytest.raises(BadInput, match="A, B and C"):
+        self_reference_report(connection, conditions=["D"])

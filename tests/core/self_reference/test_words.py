@@ -1,0 +1,44 @@
+"""What a page says of self-reference: a difference that may be chance is not called a gain."""
+
+from judgeboard.domain import JudgeVersion, Preference
+from judgeboard.self_reference.items import NOT_ASKED, Item, TwoOrders
+from judgeboard.self_reference.load import Loaded
+from judgeboard.self_reference.majority import majority
+from judgeboard.self_reference.report import report_of
+from judgeboard.self_reference.words import report_sentence
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+
+A, B, _ = Preference
+RIGHT, WRONG = TwoOrders(A, A, asked=True), TwoOrders(B, B, asked=True)
+
+
+def sentence(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "xxxxx") -> str:
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("j", "ssr"))
+    items = [
+        Item(place, "QA", A, majority(list(samples)), True, plain, reference)
+        for place, (plain, reference) in enumerate(made)
+    ]
+    return report_sentence(report_of(version, Loaded(items), 5, 4))
+
+
+def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
+    said = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
+    assert "on 100 % [91, 100] of 40 pairs; without a reference on 50 %, always shown it on 100 %." in said
+    assert "That is 50.0 points [" in said
+    assert "more than without." in said
+    worse = sentence(sqlite_store, *[(RIGHT, WRONG)] * 20, *[(RIGHT, RIGHT)] * 20)
+    assert "less than without." in worse
+
+
+def test_what_may_be_chance_is_said_so_and_no_difference_too(sqlite_store: Store) -> None:
+    chance = sentence(sqlite_store, *[(WRONG, RIGHT)] * 11, *[(RIGHT, WRONG)] * 9)
+    assert "That may be chance" in chance
+    assert "no difference on any pair" in sentence(sqlite_store, *[(RIGHT, RIGHT)] * 20)
+
+
+def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
+    said = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
+    assert said.startswith("How well the judge compares when it is shown its own answer is not measured: the judge was")
+    assert said.endswith("The gate is on for 100 % of 1 question; its answer is then right on 100 % [21, 100].")
