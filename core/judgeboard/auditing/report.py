@@ -1,0 +1,241 @@
+"""What an audit comes to: the supreme judge's marks against what people say of the same answers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection
+
+from judgeboard.agreement import PairSource
+from judgeboard.answer_pairs import AnswerPairs
+from judgeboard.auditing.sample import AuditSample
+from judgeboard.domain import Estimate, Status
+from judgeboard.run_account import RunAccount
+from judgeboard.stats.arrays import AnyArray, BoolArray
+from judgeboard.stats.estimates import as_json, unmeasured
+from judgeboard.stats.proportions import share
+from judgeboard.stats.words import percent
+from judgeboard.store.audits.judgment_reviews import (
+    AuditedJudgment,
+    LatestReview,
+    audited_judgments,
+    flags_on,
+    latest_reviews,
+    reviewed_judgments,
+)
+from judgeboard.store.judgments.judge_versions import StoredVersion
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedAnswer:
+    """A reviewed verdict on an answer that people graded: what judge and people call the answer."""
+
+    response_id: int
+    source: str
+    external_id: str
+    judge: str
+    people: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answer as JSON values; ``id`` is the outside id."""
+        names = {"id": self.external_id, "source": self.source, "response": self.response_id}
+        return {**names, "judge": self.judge, "people": self.people}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """An audit against people. Positive is a verdict that is wrong by the people's label.
+
+    ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are wrong
+    verdicts that were marked (true positives), ``missed`` wrong ones that were not, ``accused`` right ones that were.
+    ``flags_raised`` counts flags that stand, decided ones included. ``notes`` are sentences to read it with.
+    """
+
+    judge_version: StoredVersion
+    supreme_version: StoredVersion
+    sample: AuditSample
+    account: RunAccount
+    audited: int
+    marked: int
+    right: int
+    caught: tuple[AuditedAnswer, ...]
+    missed: tuple[AuditedAnswer, ...]
+    accused: tuple[AuditedAnswer, ...]
+    precision: Estimate
+    recall: Estimate
+    false_alarm_rate: Estimate
+    flags_raised: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tp(self) -> int:
+        """Wrong verdicts that were marked."""
+        return len(self.caught)
+
+    @property
+    def fp(self) -> int:
+        """Right verdicts that were marked."""
+        return len(self.accused)
+
+    @property
+    def fn(self) -> int:
+        """Wrong verdicts that were not marked."""
+        return len(self.missed)
+
+    @property
+    def tn(self) -> int:
+        """Right verdicts that were not marked."""
+        return self.right
+
+    @property
+    def graded(self) -> int:
+        """Audited verdicts on answers that people graded."""
+        return self.tp + self.fp + self.fn + self.tn
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "judge_version": self.judge_version.title,
+            "supreme_version": self.supreme_version.title,
+            **self.sample.as_dict(),
+            **self.account.as_json(),
+            **{name: getattr(self, name) for name in ("audited", "graded", "tp", "fp", "fn", "tn")},
+            **{name: as_json(getattr(self, name)) for name in ("precision", "recall", "false_alarm_rate")},
+            "flags_raised": self.flags_raised,
+            **{name: [one.as_json() for one in getattr(self, name)] for name in ("caught", "missed", "accused")},
+            "notes": list(self.notes),
+        }
+
+
+def audit_report(
+    connection: Connection,
+    audited: StoredVersion,
+    supreme: StoredVersion,
+    sample: AuditSample | None = None,
+    account: RunAccount | None = None,
+    *,
+    reviewed_only: bool = False,
+    not_comparable: int = 0,
+) -> AuditReport:
+    """Return what the stored reviews of one version by another come to.
+
+    Of each current verdict of the audited version the supreme version's latest review counts; people's side is their
+    majority label, the judge's its label or, where it gives none, its groundedness cut at the rule's threshold.
+
+    Args:
+        connection: An open transaction.
+        audited: Whose verdicts were reviewed.
+        supreme: Who reviewed them.
+        sample: Which of the verdicts; all by default.
+        account: The account of the run that this is of; by default what became of the reviews.
+        reviewed_only: Do not look at verdicts without a review, so that none is counted as not reached.
+        not_comparable: Verdicts that could not be compared, for a note.
+    """
+    sample = sample or AuditSample()
+    reviews = latest_reviews(connection, supreme.id, audited.id)
+    drawn = (
+        reviewed_judgments(connection, reviews)
+        if reviewed_only
+        else sample.drawn(audited_judgments(connection, audited.id, sample.where))
+    )
+    reviewed = {each.response_id: each for each in drawn if _mark(reviews, each) is not None}
+    wrong_by_mark = {id_ for id_, each in reviewed.items() if _mark(reviews, each) is False}
+    source = PairSource.open(connection)
+    pairs = _graded(source.pairs(audited.id, "label"), list(reviewed))
+    marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
+    wrong = pairs.judge != pairs.people
+    answers = [
+        _answer(reviewed[int(id_)], str(judge), str(people))
+        for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
+    ]
+    flags = flags_on(connection, audited.fingerprint, reviewed)
+    return AuditReport(
+        judge_version=audited,
+        supreme_version=supreme,
+        sample=sample,
+        account=account or _account(drawn, reviews),
+        audited=len(reviewed),
+        marked=len(wrong_by_mark),
+        right=int((~wrong & ~marked).sum()),
+        caught=_those(answers, wrong & marked),
+        missed=_those(answers, wrong & ~marked),
+        accused=_those(answers, ~wrong & marked),
+        precision=_share(wrong, marked, pairs.groups, "nothing that people graded was marked wrong"),
+        recall=_share(marked, wrong, pairs.groups, "by the people's grades no audited verdict is wrong"),
+        false_alarm_rate=_share(marked, ~wrong, pairs.groups, "by the people's grades no audited verdict is right"),
+        flags_raised=flags,
+        notes=(
+            *_notes(audited, pairs, source.cut, len(wrong_by_mark) - flags, not_comparable),
+            *(() if reviewed_only else _draws(sample.share, [reviews[each.judgment_id] for each in reviewed.values()])),
+        ),
+    )
+
+
+def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
+    review = reviews.get(judgment.judgment_id)
+    return None if review is None else review.correct
+
+
+def _graded(pairs: AnswerPairs, response_ids: Sequence[int]) -> AnswerPairs:
+    return pairs.at(np.isin(pairs.response_ids, np.array(sorted(response_ids), dtype=np.int64)))
+
+
+def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:
+    """The share of ``hits`` among the rows ``of``: Wilson's interval, by evidence group where answers share one.
+
+    Where all stand on one question the runs themselves are what was sampled.
+    """
+    if not of.any():
+        return unmeasured(0, undefined)
+    of_these = groups[of]
+    return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
+
+
+def _those(answers: Sequence[AuditedAnswer], rows: BoolArray) -> tuple[AuditedAnswer, ...]:
+    return tuple(answers[place] for place in np.flatnonzero(rows).tolist())
+
+
+def _answer(judgment: AuditedJudgment, judge: str, people: str) -> AuditedAnswer:
+    return AuditedAnswer(judgment.response_id, judgment.source, judgment.external_id, judge, people)
+
+
+def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestReview]) -> RunAccount:
+    counts = dict.fromkeys(Status, 0)
+    for each in drawn:
+        if each.judgment_id in reviews:
+            counts[Status(reviews[each.judgment_id].status)] += 1
+    return RunAccount(
+        ok=counts[Status.OK],
+        unparsable=counts[Status.UNPARSABLE],
+        refused=counts[Status.REFUSED],
+        error=counts[Status.ERROR],
+        not_reached=len(drawn) - sum(counts.values()),
+    )
+
+
+def _draws(share: float, reviews: Sequence[LatestReview]) -> tuple[str, ...]:
+    """Say which reviews were asked for another share than that of the report: each keeps its own as its probability."""
+    others = Counter(review.inclusion_probability for review in reviews if review.inclusion_probability != share)
+    return tuple(
+        f"{n:,} of the {len(reviews):,} reviews are of a draw of {percent(other)}, and keep that as their probability."
+        for other, n in sorted(others.items())
+    )
+
+
+def _notes(
+    audited: StoredVersion, pairs: AnswerPairs, cut_at: float, unflagged: int, not_comparable: int
+) -> tuple[str, ...]:
+    notes = []
+    if cut := int(pairs.cut.sum()):
+        which = "its" if cut == pairs.n else f"on {cut:,} of {pairs.n:,} answers its"
+        notes.append(f"{audited.title} gives no label: {which} groundedness is cut at {cut_at:g}.")
+    if unflagged:
+        notes.append(
+            f"{unflagged:,} of the marked verdicts raise no flag: their judge has a newer verdict on these answers."
+        )
+    if not_comparable:
+        notes.append(f"{not_comparable:,} verdicts could not be compared: the two judges give nothing in common.")
+    return tuple(notes)

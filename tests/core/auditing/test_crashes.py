@@ -1,0 +1,44 @@
+"""An audit that is killed: the same command goes on, and repeats the calls in flight at most."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from held_endpoint import HeldEndpoint, held_endpoint
+from judgeboard.domain import JudgeVersion, Label, Status, Verdict
+from judgeboard.llm.scripted_replies import completion
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.schema.method_tables import JudgmentReviewRow
+from judgeboard.store.schema.tables import JudgmentRow
+from judging_log import land_answers, runs
+from killed_command import AT_ONCE, killed_then_repeated, stored
+
+REVIEWED, JUDGMENT = JudgmentReviewRow.__table__, JudgmentRow.__table__
+ANSWERS = 24
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HeldEndpoint]:
+    with held_endpoint() as endpoint:
+        endpoint.reply = completion("incorrect 0")
+        yield endpoint
+
+
+@pytest.mark.parametrize("approach", ["1", "2"])
+def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint, approach: str) -> None:
+    land_answers(sqlite_store, ANSWERS)
+    with sqlite_store.writing() as connection:
+        teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))
+        verdict = Verdict(Status.OK, label=Label.GROUNDED)
+        land_judgments(
+            connection, teacher, None, [LandedVerdict(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
+        )
+    table = REVIEWED if approach == "1" else JUDGMENT
+    words = ["audit", "--judge-version", "teacher", "--supreme-model", "m", "--sample", "1", "--approach", approach]
+    killed_then_repeated(sqlite_store, endpoint, table, *words)
+    assert stored(sqlite_store, table) == ANSWERS
+    assert len(endpoint.asked) == ANSWERS
+    assert endpoint.asked.total() <= ANSWERS + AT_ONCE
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]

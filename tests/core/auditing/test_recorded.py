@@ -1,0 +1,174 @@
+"""Two stored judges compared, one auditing the other; on seven recorded detectors the published counts come out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.auditing import AuditSample, audit_recorded
+from judgeboard.auditing.audits_page import done_audits, shown_audit
+from judgeboard.domain import Status
+from judgeboard.errors import BadInput
+from judgeboard.flagging import raise_flags
+from judgeboard.importing import import_file
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.schema.method_tables import JudgmentReviewRow
+
+REVIEWED = JudgmentReviewRow.__table__
+
+
+@contextmanager
+def plans_of(store: Store) -> Iterator[list[tuple[str, str]]]:
+    """Every statement with the steps of its plan, while the block runs."""
+    steps: list[tuple[str, str]] = []
+
+    def explain(_connection, cursor, statement, parameters, _context, many) -> None:
+        if statement.startswith("SELECT"):
+            given = parameters[0] if many else parameters
+            steps.extend((statement, row[3]) for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", given))
+
+    event.listen(store.engine, "before_cursor_execute", explain)
+    yield steps
+    event.remove(store.engine, "before_cursor_execute", explain)
+
+
+def marks(store: Store) -> list[tuple[int, int, bool | None]]:
+    with store.reading() as connection:
+        query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(REVIEWED.c.id)
+        return [tuple(row) for row in connection.execute(query)]
+
+
+@pytest.fixture
+def log(store: Store) -> GradedLog:
+    return GradedLog(store)
+
+
+def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(5)
+    log.say(rag, {id_: {"groundedness": g} for id_, g in zip(ids, (0.9, 0.9, 0.2, 0.5, 0.9), strict=True)})
+    labels = (GOOD, BAD, GOOD, GOOD, None)
+    log.say(nli, {id_: {"label": label, "quality": 3} for id_, label in zip(ids, labels, strict=True)})
+    report = audit_recorded(log.store, "nli", "rag")
+    assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
+    assert (report.audited, report.marked, report.graded) == (4, 2, 0)
+    assert "1 verdicts could not be compared: the two judges give nothing in common." in report.notes
+    assert report.precision.reason == "nothing that people graded was marked wrong"
+
+
+def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids, label=BAD)
+    first = audit_recorded(sqlite_store, "nli", "rag")
+    with sqlite_store.writing():  # nothing is new: who only reads never waits for it
+        assert audit_recorded(sqlite_store, "nli", "rag").as_json() == first.as_json()
+
+
+def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(3)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids, label=BAD)
+    first = audit_recorded(log.store, "nli", "rag")
+    assert len(marks(log.store)) == first.flags_raised == 3
+    assert audit_recorded(log.store, "nli", "rag").as_json() == first.as_json()
+    assert len(marks(log.store)) == 3
+    log.say(nli, {ids[0]: {"label": GOOD}})
+    assert audit_recorded(log.store, "nli", "rag").flags_raised == 2
+    assert marks(log.store)[3][1:] == (1, True)
+    assert raise_flags(log.store).raised == 0
+
+
+def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
+    log.say_all(rag, ids, label=GOOD)
+    log.say(nli, {ids[0]: {"label": GOOD}, ids[1]: {"status": Status.UNPARSABLE}, ids[2]: {"status": Status.ERROR}})
+    account = audit_recorded(log.store, "nli", "rag").as_json()
+    assert [account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")] == [
+        *(3, 1, 1, 0, 1, 1)
+    ]
+    assert (account["run"], account["audited"]) == (None, 1)
+
+
+def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
+    log.say_all(rag, ids, groundedness=0.55)
+    log.say(nli, {ids[0]: {"groundedness": 0.45}, ids[1]: {"groundedness": 0.95}})
+    assert audit_recorded(log.store, "nli", "rag", by="thresholds").marked == 1
+    assert audit_recorded(log.store, "nli", "rag", by="label").marked == 1
+    with log.store.reading() as connection:
+        latest = select(REVIEWED.c.judgment_id, REVIEWED.c.correct).order_by(REVIEWED.c.id)
+        assert [row.correct for row in connection.execute(latest)] == [True, False, False, True]
+
+
+def test_nobody_audits_himself(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version("rag"), log.answers(1), label=GOOD)
+    with pytest.raises(BadInput, match="cannot audit itself"):
+        audit_recorded(sqlite_store, "rag", "rag v1")
+
+
+@pytest.fixture(scope="module")
+def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("audited")
+    store = open_store(folder / "ragtruth.db", create=True)
+    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
+        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
+        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
+    yield store
+    store.close()
+
+
+@pytest.mark.shared
+def test_the_published_counts_come_out(ragtruth: Store) -> None:
+    report = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
+    assert (report.tp, report.fp, report.fn, report.tn) == (155, 77, 115, 997)
+    assert report.precision.value == pytest.approx(0.6681, abs=5e-5)
+    assert report.recall.value == pytest.approx(0.5741, abs=5e-5)
+    assert (report.audited, report.graded, report.flags_raised) == (1344, 1344, 232)
+    for estimate in (report.precision, report.recall, report.false_alarm_rate):
+        # Answers of one question stand together, so the interval is wider than Wilson's of as many answers.
+        assert estimate.unit == "evidence group"
+        assert estimate.low < estimate.value < estimate.high
+    again = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
+    assert again.as_json() == report.as_json()
+
+
+@pytest.mark.shared
+def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth: Store) -> None:
+    report = audit_recorded(ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1))
+    assert 90 < report.audited < 190
+
+
+def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(30)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids[:3], label=BAD)
+    log.review_all(ids, label=BAD.value)
+    audit_recorded(sqlite_store, "nli", "rag")
+    with sqlite_store.reading() as connection, plans_of(sqlite_store) as steps:
+        (done,) = done_audits(connection)
+        report = shown_audit(connection, done)
+    assert (report.audited, report.tp, report.account.not_reached) == (3, 3, 0)
+    reviewing = [step for statement, step in steps if "judgment_review" in statement or "judgment.id IN" in statement]
+    assert reviewing
+    assert not [step for step in reviewing if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))]
+
+
+def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
+    ids = log.answers(2)
+    for name, label in (("rag", GOOD), ("nli", BAD), ("big", BAD)):
+        log.say_all(log.version(name), ids, label=label)
+    for supreme, audited in (("nli", "rag"), ("big", "nli"), ("big", "rag")):
+        audit_recorded(log.store, supreme, audited)
+    log.say(log.version("rag"), {ids[0]: {"label": BAD}})  # judged anew: its review is of an earlier verdict
+    with log.store.reading() as connection:
+        done = done_audits(connection)
+        assert [(each.audited.name, each.supreme.name) for each in done] == [
+            *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
+        ]
+        assert [shown_audit(connection, each).audited for each in done] == [1, 2, 1]
