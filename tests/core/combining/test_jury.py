@@ -1,0 +1,272 @@
+"""Juries of stored judges: what is kept, how far they agree, and what no longer counts as a disagreement."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.combining.jury import judge_by_jury
+from judgeboard.domain import ResponseKind, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.filters import RowFilter
+from judgeboard.flagging import raise_flags
+from judgeboard.flags.why import why
+from judgeboard.importing import import_file
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+from judgeboard.store.settings_table import set_setting
+from judging_log import address, land_answers
+
+JUDGMENT, VERSION, FLAG = (row.__table__ for row in (JudgmentRow, JudgeVersionRow, FlagRow))
+DETECTORS = (
+    "approach_1_modernbert",
+    "baseline_nli",
+    "track_a_deberta",
+    "track_b_arm_b",
+    "track_b_arm_c",
+    "track_b_large",
+    "track_b_modernbert",
+)
+
+
+@pytest.fixture
+def log(store: Store) -> GradedLog:
+    return GradedLog(store)
+
+
+def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
+    """The jury's judgments, in the order of storing."""
+    query = select(JUDGMENT).join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id).where(VERSION.c.name == name)
+    with store.reading() as connection:
+        return [dict(row._mapping) for row in connection.execute(query.order_by(JUDGMENT.c.id))]
+
+
+def disagreements(store: Store) -> list[str]:
+    with store.reading() as connection:
+        query = select(FLAG.c.state).where(FLAG.c.rule == "judges_disagree").order_by(FLAG.c.id)
+        return list(connection.execute(query).scalars())
+
+
+def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
+    """Answers on which the judges one, two, three say the same each."""
+    ids = log.answers(n)
+    for name, given in zip(("one", "two", "three"), said, strict=True):
+        log.say_all(log.version(name), ids, **given)
+    return ids
+
+
+def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: GradedLog) -> None:
+    ids = three(log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8})
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.items, report.account.ok, report.split) == (2, 2, 0)
+    rows = of_jury(log.store)
+    assert [(row["response_id"], row["groundedness"], row["quality"]) for row in rows] == [
+        (id_, 0.8, None) for id_ in ids
+    ]
+    version = report.jury.version
+    assert (version.kind, version.title) == ("jury", "jury v1")
+    assert version.params["members"] == sorted(log.version(name).fingerprint for name in ("one", "two", "three"))
+    assert version.params["rule"]["label"] == "majority, a tie is split"
+    assert report.spread["groundedness"].value == pytest.approx(0.8)
+
+
+def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: GradedLog) -> None:
+    ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
+    first = judge_by_jury(log.store, ["one", "two", "three"])
+    again = judge_by_jury(log.store, ["three", "two", "one", "two v1"])  # in no order, and nobody twice
+    assert again.jury.version == first.jury.version
+    assert len(of_jury(log.store)) == 3
+    log.say(log.version("two"), {ids[1]: {"quality": 1}})
+    judge_by_jury(log.store, ["one", "two", "three"])
+    assert [(row["response_id"], row["ask"], row["quality"]) for row in of_jury(log.store)][3:] == [(ids[1], 1, 1)]
+
+
+def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
+    ids = log.answers(3)
+    log.say_all(log.version("one"), ids, label=GOOD)
+    log.say(log.version("two"), {ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}, ids[2]: {"status": Status.ERROR}})
+    log.review_all(ids, label=GOOD.value)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert (report.account.ok, report.account.unparsable, report.split) == (1, 2, 1)
+    assert [(row["status"], row["error"]) for row in of_jury(log.store)][1] == ("unparsable", "split")
+    assert (report.labelled, report.unanimous_items) == (2, 1)
+    assert report.jury.accuracy.n == 1
+
+
+def test_a_split_of_the_primary_judge_says_so(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(1)
+    log.say_all(log.version("one"), ids, label=GOOD)
+    log.say_all(log.version("two"), ids, label=BAD)
+    judge_by_jury(sqlite_store, ["one", "two"])
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "primary_judge", "jury", "test")
+    assert raise_flags(sqlite_store).raised_by_rule["judge_failed"] == 1
+    with sqlite_store.reading() as connection:
+        flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judge_failed")).one()
+    assert why(flag.rule, flag.details, flag.params) == ("The judge gave no usable verdict: its members were split.")
+
+
+def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
+    ids = log.answers(2)
+    made = log.answers(1, kind=ResponseKind.CONTROL)
+    for name in ("one", "two"):
+        log.say_all(log.version(name), [*ids, *made] if name == "one" else [ids[0], *made], label=GOOD)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert (report.items, report.account.not_reached) == (1, 1)
+    assert [row["response_id"] for row in of_jury(log.store)] == [ids[0]]
+
+
+def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog) -> None:
+    ids = log.answers(10, query_type="english")
+    others = log.answers(10)
+    log.say_all(log.version("one"), others, label=GOOD)  # nobody else was asked about these
+    german = log.answers(10, query_type="german")
+    for name in ("one", "two", "three"):
+        log.say_all(log.version(name), [*ids, *german], label=GOOD)
+    log.review_all(ids, label=GOOD.value)
+    log.review_all([*others, *german], label=BAD.value)
+    judge_by_jury(log.store, ["one", "two", "three"])  # the jury has a verdict on the german ones too
+    report = judge_by_jury(log.store, ["one", "two", "three"], where=RowFilter(query_types=("english",)))
+    assert report.items == 10
+    for each in (report.jury, *report.members):
+        assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), each.version.title
+
+
+def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
+    ids = three(log, 20, {"label": GOOD}, {"label": GOOD}, {"label": GOOD})
+    log.review_all(ids[:15], label=BAD.value)
+    log.review_all(ids[15:], label=GOOD.value)
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.unanimous.value, report.wrong_together.value, report.wrong_together.n) == (1.0, 0.75, 20)
+    assert report.jury.accuracy.value == 0.25
+    assert report.fleiss_kappa.value is None
+
+
+def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog) -> None:
+    three(log, 4, {"label": BAD}, {"groundedness": 0.3}, {"groundedness": 0.7})
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.labelled, report.unanimous_items) == (4, 0)
+    assert report.notes[0] == (
+        "two v1 gives no label on 4 answers and has no vote on it there; among the judges and against people its "
+        "groundedness is cut at 0.5."
+    )
+    assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
+
+
+def test_members_and_jury_raise_no_disagreement(log: GradedLog) -> None:
+    three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
+    assert disagreements(log.store) == ["open"]
+    judge_by_jury(log.store, ["one", "two"])  # three is outside: it is alone with nobody to disagree with
+    assert disagreements(log.store) == ["superseded"]
+    raise_flags(log.store)
+    assert disagreements(log.store) == ["superseded"]
+
+
+def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version("one"), log.answers(1), label=GOOD)
+    with pytest.raises(BadInput, match="two different members"):
+        judge_by_jury(sqlite_store, ["one", "one v1"])
+    with pytest.raises(NotFound, match="nobody"):
+        judge_by_jury(sqlite_store, ["one", "nobody"])
+
+
+def judge(store: Store, endpoint: RecordingEndpoint, *words: str) -> int:
+    model = ["--base-url", endpoint.base_url, "--concurrency", "4", "--db", address(store)]
+    return run(["judge", "--jury", "m1,m2,m3", *words, *model])
+
+
+def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
+    return verdict(**{"m1": {"quality": 1}, "m2": {"quality": 3}, "m3": {"quality": 4}}[request["model"]])
+
+
+def test_every_member_is_asked_once_as_a_judge_of_its_own(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 5)
+    with RecordingEndpoint(by_model) as endpoint:
+        assert judge(sqlite_store, endpoint) == 0
+        assert len(endpoint.requests) == 15
+        assert "jury v1 of rag m1 v1, rag m2 v1, rag m3 v1: 5 answers = 5 ok" in capsys.readouterr().out
+        assert judge(sqlite_store, endpoint) == 0
+        assert len(endpoint.requests) == 15
+    assert [row["quality"] for row in of_jury(sqlite_store)] == [3] * 5
+    assert {row["run_id"] for row in of_jury(sqlite_store)} == {None}
+
+
+def test_a_stopped_jury_goes_on_and_combines_at_its_end(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 4)
+    with RecordingEndpoint() as endpoint:
+        endpoint.script = lambda request, number: by_model(request, number) if number < 6 else failure(401, "key")
+        assert judge(sqlite_store, endpoint) == 2
+        assert of_jury(sqlite_store) == []
+        asked = len([each for each in endpoint.requests if each.body["model"] == "m1"])
+        endpoint.script = by_model
+        assert judge(sqlite_store, endpoint) == 0
+    assert asked == len([each for each in endpoint.requests if each.body["model"] == "m1"]) == 4
+    assert len(of_jury(sqlite_store)) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["judge", "--jury", "m1"], "two different models"),
+        (["judge", "--jury", "m1,m1"], "two different models"),
+        (["judge", "--jury", "m1,m2", "--model", "m3"], "leave --model out"),
+        (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
+        (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
+        (["judge"], "Missing option '--judge'"),
+        (["jury", "--members", "a,b"], "say --recorded"),
+        (["jury", "--recorded", "--members", "a,b"], "no judge version 'a'"),
+    ],
+)
+def test_a_bad_option_is_2_and_one_line(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    extra = ["--base-url", "http://127.0.0.1:1/v1"] if words[0] == "judge" else []
+    assert run([*words, *extra, "--db", address(sqlite_store)]) == 2
+    shown = capsys.readouterr()
+    assert says in shown.err
+    assert "Traceback" not in shown.err
+
+
+def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 2)
+    with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint:
+        assert judge(sqlite_store, endpoint) == 2
+    assert {each.body["model"] for each in endpoint.requests} == {"m1"}
+
+
+@pytest.fixture(scope="module")
+def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("jury")
+    store = open_store(folder / "ragtruth.db", create=True)
+    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
+        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
+        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
+    yield store
+    store.close()
+
+
+@pytest.mark.shared
+def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["jury", "--recorded", "--members", ",".join(DETECTORS), "--json", "--db", address(ragtruth)]
+    assert run(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)
+    assert result["kappa"]["value"] == pytest.approx(0.6730, abs=5e-5)
+    assert result["fleiss_kappa"]["value"] == pytest.approx(0.4260, abs=5e-5)
+    assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (301, 1344, 1344)
+    assert (result["asked"], result["ok"], result["split"], result["not_reached"]) == (1344, 1344, 0, 0)
+    assert run(words) == 0
+    assert json.loads(capsys.readouterr().out) == result

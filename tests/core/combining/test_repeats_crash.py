@@ -1,0 +1,22 @@
+"""A run of repeats that is killed: the same command goes on, and repeats the calls in flight at most."""
+
+from held_endpoint import held_endpoint
+from judgeboard.llm.scripted_replies import completion
+from judgeboard.store.engine import Store
+from judgeboard.store.schema.tables import JudgmentRow
+from judging_log import land_answers, runs
+from killed_command import AT_ONCE, killed_then_repeated, stored
+
+ANSWERS, REPEATS = 8, 3
+
+
+def test_repeats_go_on_after_a_kill(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, ANSWERS)
+    words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
+    with held_endpoint() as endpoint:
+        endpoint.reply = completion("incorrect 0")
+        killed_then_repeated(sqlite_store, endpoint, JudgmentRow.__table__, *words)
+        asks = endpoint.asked.total()
+    assert stored(sqlite_store, JudgmentRow.__table__) == ANSWERS * REPEATS
+    assert asks <= ANSWERS * REPEATS + AT_ONCE
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]
