@@ -1,0 +1,143 @@
+"""What is known of models by their names: family, and which of two is the larger."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from judgeboard.errors import BadInput
+
+# "70b", "1.5B", "8x7b" as a word of a name; "a3b" is what a mixture uses of its size at once.
+_BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """Families by pattern, sizes in billions of parameters by pattern, ladders from the smallest to the largest."""
+
+    families: Mapping[str, str]
+    sizes: Mapping[str, float]
+    ladders: Mapping[str, tuple[str, ...]]
+
+    def family(self, model: str | None) -> str | None:
+        """Return the family of a model; None is unknown."""
+        pattern = _longest(self.families, model)
+        return None if pattern is None else self.families[pattern]
+
+    def size(self, model: str | None) -> float | None:
+        """Return the size of a model in billions of parameters, listed or in its name; None is unknown."""
+        pattern = _longest(self.sizes, model)
+        if pattern is not None:
+            return self.sizes[pattern]
+        found = _BILLIONS.search((model or "").casefold())
+        return None if found is None else int(found[1] or 1) * float(found[2])
+
+    def smaller(self, model: str | None, other: str | None) -> bool | None:
+        """Return whether a model is known to be smaller than another; None where it is not known."""
+        for ladder in self.ladders.values():
+            rungs = [_rung(ladder, name) for name in (model, other)]
+            if rungs[0] is not None and rungs[1] is not None:
+                return rungs[0] < rungs[1]
+        sizes = self.size(model), self.size(other)
+        return None if sizes[0] is None or sizes[1] is None else sizes[0] < sizes[1]
+
+
+@cache
+def shipped_models() -> ModelTable:
+    """Return the table that comes with the package."""
+    return _parse(resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"), "models.toml")
+
+
+def model_table(file: Path | None = None) -> ModelTable:
+    """Return the shipped table, in which the entries of the user's own ``file`` win.
+
+    Raises:
+        BadInput: The file cannot be read, or is no such table.
+    """
+    known = shipped_models()
+    if file is None:
+        return known
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the table of models {file} cannot be read: {error}") from error
+    own = _parse(text, str(file))
+    # Own patterns win over longer shipped ones too: those that fit what they fit are left out.
+    return ModelTable(
+        {**_not_covered(known.families, own.families), **own.families},
+        {**_not_covered(known.sizes, own.sizes), **own.sizes},
+        {**own.ladders, **{name: rungs for name, rungs in known.ladders.items() if name not in own.ladders}},
+    )
+
+
+def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    return {pattern: value for pattern, value in known.items() if not any(_fits(pattern, mine) for mine in own)}
+
+
+def _parse(text: str, where: str) -> ModelTable:
+    try:
+        given = tomllib.loads(text)
+        unknown = sorted(given.keys() - {"families", "sizes", "ladders"})
+        if unknown:
+            raise ValueError(f"[{unknown[0]}] is none of its parts")
+        families = {_pattern(name): _family(value, name) for name, value in given.get("families", {}).items()}
+        sizes = {_pattern(name): _size(value, name) for name, value in given.get("sizes", {}).items()}
+        ladders = {name: _ladder(value, name) for name, value in given.get("ladders", {}).items()}
+    except (tomllib.TOMLDecodeError, AttributeError, ValueError) as error:
+        form = '[families] with lines like "my-model*" = "OpenAI", [sizes] in billions, [ladders] of lists'
+        raise BadInput(f"the table of models {where} cannot be used ({error}); it holds {form}") from error
+    return ModelTable(families, sizes, ladders)
+
+
+def _pattern(name: str) -> str:
+    return name.casefold()
+
+
+def _family(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{name}: not the name of a family")
+    return value.strip()
+
+
+def _size(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ValueError(f"{name}: not a number of billions")
+    return float(value)
+
+
+def _ladder(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name}: not a list of names")
+    return tuple(map(_pattern, value))
+
+
+def _names(model: str) -> tuple[str, ...]:
+    """The name whole and in parts: "openai/gpt-4o" is a gpt-4o, and so is the "GPT-4" of a recorded "GPT-4/CoT"."""
+    whole = model.casefold().strip()
+    return (whole, *(part for part in re.split(r"[/:]", whole) if part))
+
+
+def _fits(model: str, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in _names(model))
+
+
+def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
+    fitting = [pattern for pattern in patterns if model and _fits(model, pattern)]
+    return max(fitting, key=len) if fitting else None
+
+
+def _rung(ladder: tuple[str, ...], model: str | None) -> int | None:
+    """The first rung that fits: the smaller models have the narrower patterns."""
+    return next(
+        (
+            place
+            for place, rung in enumerate(ladder)
+            if model and any(_fits(model, pattern.strip()) for pattern in rung.split("|"))
+        ),
+        None,
+    )

@@ -1,0 +1,46 @@
+"""Self-consistency: does the judge say the same when it is asked the same again?"""
+
+from judgeboard.judge_health.check import Check, State, not_measured, state_of
+from judgeboard.judge_health.commands import RECORDED, judge_answers
+from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judges import OFFLINE
+from judgeboard.stats.alarm import surely_below
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.repeats import self_consistency as share_alike
+from judgeboard.stats.words import percent_words
+
+NAME = "self_consistency"
+LEAST = 10
+SOUND = 0.9
+"""Below this share of answers with equal repeats a single verdict says little. Ours: one answer in ten judged
+otherwise the next time is as much as most differences between two systems."""
+
+
+def self_consistency(record: JudgeRecord) -> Check:
+    """Warn where the share of answers on which all repeats give the same is surely below 90 %.
+
+    It is the figure that `judgeboard repeats` leads with, by the same function: of this version's own repeats, on the
+    measure with the most answers. Repeats recorded elsewhere have a version for each rubric, and all of them are read.
+    """
+    n = len(record.repeats.same)
+    if record.version.kind in OFFLINE:
+        said = f"Does not apply: {record.version.title} is deterministic and says the same every time."
+        return Check(NAME, State.OK, unmeasured(n, "it is deterministic"), said, share=True)
+    recorded = record.version.kind == RECORDED
+    command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
+    if n < LEAST:
+        why = f"It takes {LEAST} answers that it was asked about several times, and there are {n:,}."
+        return not_measured(NAME, why, command, n)
+    found = share_alike(record.repeats.same, record.repeats.groups)
+    warns = surely_below(found, SOUND)
+    temperature = record.version.params.get("temperature")
+    at = "" if temperature is None else f" at temperature {temperature:g}"
+    said = f"Asked again{at} it gives the same {record.repeats.measure} on {percent_words(found)} of {n:,} answers."
+    if record.repeats.incomplete:
+        said += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
+    if temperature == 0:
+        said += " At 0 this measures the server more than the judge."
+    if warns:
+        said += " One verdict alone says little: ask it several times, or let a jury decide."
+    unstable = tuple(int(each) for each in record.repeats.response_ids[~record.repeats.same])
+    return Check(NAME, state_of(warns=warns), found, said, command, share=True, response_ids=unstable)

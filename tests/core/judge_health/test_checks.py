@@ -1,0 +1,398 @@
+"""What each check says, at its edges."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgeboard.controls import CONTROLS
+from judgeboard.judge_health import CHECKS, Check, State
+from judgeboard.judge_health.record import (
+    ControlScores,
+    FeedbackScores,
+    GradedAnswers,
+    JudgeRecord,
+    LevelCounts,
+    Repeats,
+    ScoredAnswers,
+)
+from judgeboard.stats.both_orders import NONE, OrderVerdicts
+from judgeboard.stats.ratio import RatioSums
+from judgeboard.store.judgments.judge_versions import StoredVersion
+
+RAG = StoredVersion(
+    1, "rag", 3, "rag", "gpt-4o-mini", {"temperature": 0}, None, "", "f" * 64, datetime(2026, 1, 1, tzinfo=UTC)
+)
+RECORDED = replace(RAG, name="GPT-4/CoT", kind="replay", model=None, params={})
+BASELINE = replace(RAG, name="lexical", kind="lexical", model=None, params={})
+
+
+def check(name: str, version: StoredVersion = RAG, **known: Any) -> Check:
+    return CHECKS[name](JudgeRecord(version, **known))
+
+
+def levels(*counts: int) -> dict[str, LevelCounts]:
+    return {"quality": LevelCounts(tuple(map(str, range(1, len(counts) + 1))), np.array(counts))}
+
+
+def controls(
+    name: str, before: Any, after: Any, measure: str = "groundedness", groups: Any = None
+) -> dict[str, ControlScores]:
+    n = len(before)
+    one, other = np.array(before, dtype=np.float64), np.array(after, dtype=np.float64)
+    made = ControlScores(n, np.arange(100, 100 + n), {measure: one}, {measure: other}, np.arange(n))
+    return {name: made if groups is None else replace(made, groups=np.array(groups))}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("version", [RAG, RECORDED], ids=["asked", "recorded"])
+def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: StoredVersion) -> None:
+    found = check(name, version)
+    assert found.state is State.NOT_MEASURED
+    assert found.statistic.value is None
+    assert found.statistic.reason
+    assert found.sentence.endswith(".")
+    assert (found.command or "").startswith("judgeboard ")
+    assert found.name == name or CONTROLS[found.name].lowers
+    assert found.as_json()["statistic"]["value"] is None
+
+
+# ---- family, size ------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
+    found = check("family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2})
+    assert (found.state, found.statistic.value, found.statistic.n) == (State.WARNING, 0.3, 100)
+    assert "Of 7 more the family is not known." in found.sentence
+    other = check("family", generators={"llama-2-7b-chat": 70})
+    assert (other.state, other.statistic.value) == (State.OK, 0)
+
+
+def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -> None:
+    house = replace(RAG, model="house-judge")
+    assert "house-judge is not known" in check("family", house, generators={"gpt-4o": 9}).sentence
+    assert "house-model" in check("family", generators={"house-model": 9}).sentence
+    assert "does not say" in check("family", generators={None: 9}).sentence
+    assert check("family", generators={"house-model": 9}).state is State.NOT_MEASURED
+
+
+def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family() -> None:
+    assert check("family", RECORDED, generators={"gpt-3.5-turbo-0613": 9}).state is State.WARNING
+    for name in ("family", "weaker", "self_enhancement"):
+        assert check(name, BASELINE, generators={"gpt-4o": 9}).state is State.OK
+
+
+def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
+    found = check("weaker", generators={"gpt-4o": 40, "gpt-4o-mini": 20, "house-model": 9})
+    assert (found.state, found.statistic.n) == (State.WARNING, 60)
+    assert found.statistic.value == pytest.approx(2 / 3)
+    seven = replace(RAG, model="llama-2-7b-chat")
+    assert check("weaker", seven, generators={"llama-2-70b-chat": 9}).state is State.WARNING
+    assert check("weaker", seven, generators={"smollm2-135m": 9}).state is State.NOT_MEASURED
+    assert check("weaker", seven, generators={"qwen2.5-3b": 9}).state is State.OK
+    assert "not known" in check("weaker", generators={"llama-2-70b-chat": 9}).sentence
+
+
+def graded(judge: Any, people: Any, models: Any, names: tuple[str, ...], **more: Any) -> dict[str, GradedAnswers]:
+    n = len(judge)
+    lengths = np.linspace(100, 900, n)
+    columns = np.array(judge, dtype=float), np.array(people, dtype=float), lengths, np.arange(n), np.array(models)
+    return {"quality": GradedAnswers(*columns, names, **more)}
+
+
+def test_own_family_is_held_against_people_not_against_other_scores() -> None:
+    rng = np.random.default_rng(3)
+    models, people = rng.integers(0, 3, 300), rng.integers(1, 5, 300)
+    names = ("gpt-4o", "llama-2-7b-chat", "house-model")
+    better = people + (models == 0) * 0.8  # its family writes better, and people say so too
+    fair = graded(better + rng.normal(0, 0.4, 300), better, models, names)
+    assert check("self_enhancement", graded=fair).state is State.OK
+    kind = graded(people + rng.normal(0, 0.4, 300) + (models == 0) * 0.5, people, models, names)
+    found = check("self_enhancement", graded=kind)
+    assert found.state is State.WARNING
+    assert found.statistic.low < 0.5 < found.statistic.high
+    assert found.statistic.n == int((models < 2).sum()), "a model of unknown family is on neither side"
+    other_scale = {name: replace(each, same=False) for name, each in kind.items()}
+    assert check("self_enhancement", graded=other_scale).state is State.NOT_MEASURED
+    few = graded(people, people, np.where(np.arange(300) < 9, 0, 1), names)
+    assert check("self_enhancement", graded=few).state is State.NOT_MEASURED
+
+
+# ---- collapse ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "state"),
+    [
+        ((0, 0, 0, 29), State.NOT_MEASURED),
+        ((0, 0, 0, 30), State.WARNING),
+        ((2, 2, 2, 24), State.OK),  # 80 % is not above 80 %
+        ((1, 2, 2, 25), State.WARNING),
+        ((0, 0, 22, 78), State.OK),
+        ((0, 12, 0, 88), State.WARNING),
+    ],
+)
+def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...], state: State) -> None:
+    found = check("collapse", levels=levels(*counts))
+    assert found.state is state
+    if state is State.WARNING:
+        assert "controls" in found.sentence
+        assert "controls make" in (found.command or "")
+
+
+def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
+    long = levels(*[0] * 8, 30, 70)
+    assert check("collapse", levels=long).state is State.WARNING, "70 % and 30 % of ten levels"
+    assert check("collapse", levels=levels(30, 70)).state is State.OK, "of two levels that is an ordinary log"
+    assert check("collapse", levels=levels(20, 80)).state is State.OK, "80 % is not above 80 %"
+    assert check("collapse", levels=levels(19, 81)).state is State.WARNING, "a scale of two levels is not exempt"
+
+
+def test_the_scale_that_is_used_least_is_shown() -> None:
+    both = levels(10, 10, 10, 10) | {"tone": LevelCounts(("1", "2", "3"), np.array([0, 0, 40]))}
+    found = check("collapse", levels=both)
+    assert found.state is State.WARNING
+    assert "of tone are 3" in found.sentence
+
+
+# ---- controls ----------------------------------------------------------------------------------------------------
+
+
+def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls() -> None:
+    bad = controls("truncated", [3.0] * 29, [1.0] * 29, "quality")
+    assert check("truncated", controls=bad).state is State.NOT_MEASURED
+    ties = check("truncated", controls=controls("truncated", [3.0] * 30, [3.0] * 30, "quality"))
+    assert (ties.state, ties.statistic.value) == (State.WARNING, 0.5)
+    assert len(ties.response_ids) == 30
+    seen = check("truncated", controls=controls("truncated", [3.0] * 30, [1.0] * 30, "quality"))
+    assert (seen.state, seen.statistic.value, seen.response_ids) == (State.OK, 1.0, ())
+    # 20 of 30 lower: the point says 0.67, the bound 0.49
+    doubtful = check("truncated", controls=controls("truncated", [3.0] * 30, [1.0] * 20 + [4.0] * 10, "quality"))
+    assert doubtful.state is State.WARNING
+    assert doubtful.statistic.value == pytest.approx(2 / 3)
+
+
+def test_controls_of_one_evidence_do_not_make_up_for_each_other() -> None:
+    many = controls("truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality")
+    assert check("truncated", controls=many).state is State.OK
+    few = controls("truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality", groups=np.arange(30) // 6)
+    assert check("truncated", controls=few).state is State.WARNING
+
+
+def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower() -> None:
+    n = 40
+    both = ControlScores(
+        n,
+        np.arange(n),
+        {"groundedness": np.full(n, 0.9), "quality": np.full(n, 4.0)},
+        {"groundedness": np.full(n, 0.1), "quality": np.full(n, 4.0)},
+        np.arange(n),
+    )
+    assert check("passages_removed", controls={"passages_removed": both}).state is State.OK
+    assert check("truncated", controls={"truncated": both}).state is State.WARNING
+    only = controls("truncated", np.full(n, 0.9), np.full(n, 0.1))
+    assert check("truncated", controls=only).state is State.OK, "a judge without quality is read by what it gives"
+    unmeasured = controls("truncated", np.full(n, 0.9), np.full(n, np.nan))
+    assert check("truncated", controls=unmeasured).state is State.NOT_MEASURED
+
+
+def test_a_neutral_control_that_moves_the_score_sways_the_judge() -> None:
+    rng = np.random.default_rng(4)
+    before = rng.random(40)
+    moved = check("passage_order", controls=controls("passages_reordered", before, before - 0.1))
+    assert (moved.state, moved.statistic.value, len(moved.response_ids)) == (State.WARNING, pytest.approx(-0.1), 40)
+    still = check("passage_order", controls=controls("passages_reordered", before, before))
+    assert (still.state, still.statistic.value, still.response_ids) == (State.OK, 0.0, ())
+    noise = check("confidence", controls=controls("hedges_removed", before, before + rng.normal(0, 0.2, 40)))
+    assert noise.state is State.OK
+    few = check("confidence", controls=controls("hedges_removed", before[:29], before[:29] - 0.5))
+    assert few.state is State.NOT_MEASURED
+    assert "there are 29" in few.sentence
+
+
+def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
+    rng = np.random.default_rng(5)
+    n = 40
+    before = {"groundedness": rng.random(n), "quality": rng.integers(1, 5, n).astype(float)}
+    after = {"groundedness": before["groundedness"], "quality": before["quality"] - (rng.random(n) < 0.6)}
+    made = {"passages_reordered": ControlScores(n, np.arange(n), before, after, np.arange(n))}
+    found = check("passage_order", controls=made)
+    assert found.state is State.WARNING
+    assert "quality changes by" in found.sentence
+
+
+# ---- verbosity ---------------------------------------------------------------------------------------------------
+
+
+def wordy(n: int = 300, per_character: float = 0.002, seed: int = 6) -> tuple[ScoredAnswers, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    grade = rng.integers(1, 5, n).astype(float)
+    length = 200 * grade + rng.normal(0, 80, n)
+    quality = grade + per_character * length + rng.normal(0, 0.3, n)
+    return ScoredAnswers({"quality": quality}, length, np.arange(n)), grade, length
+
+
+def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
+    scored, grade, length = wordy(per_character=0)
+    assert check("verbosity", scored=scored).state is State.WARNING, "nobody has graded: it cannot be told"
+    people = {
+        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+    }
+    found = check("verbosity", scored=scored, graded=people)
+    assert found.state is State.OK
+    assert "graded alike it is gone" in found.sentence
+    assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
+
+
+def test_longer_answers_that_people_grade_alike_are() -> None:
+    scored, grade, length = wordy()
+    people = {
+        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+    }
+    for name in ("verbosity", "verbosity_at_equal_grades"):
+        found = check(name, scored=scored, graded=people)
+        assert found.state is State.WARNING
+        assert found.statistic.low > 0
+    other = {"groundedness": people["quality"]}
+    assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
+
+
+def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
+    rng = np.random.default_rng(7)
+    length = rng.gamma(4, 100, 400)
+    scored = ScoredAnswers({"quality": 0.0005 * length + rng.normal(0, 0.2, 400)}, length, np.arange(400))
+    also = check("verbosity", scored=scored).also["per_100_characters"]
+    assert also.low < 0.05 < also.high
+    assert check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state is State.NOT_MEASURED
+    shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
+    assert check("verbosity", scored=shorter).state is State.OK, "a judge that prefers short answers is not verbose"
+
+
+# ---- pairs, repeats ----------------------------------------------------------------------------------------------
+
+
+def pairs(first: int, last: int, consistent: int) -> OrderVerdicts:
+    return OrderVerdicts(
+        np.array([0] * first + [1] * last + [0] * consistent), np.array([1] * first + [0] * last + [0] * consistent)
+    )
+
+
+def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_none() -> None:
+    first = check("position", pairs={"overall": pairs(60, 20, 100)})
+    assert first.state is State.WARNING
+    assert "shown first" in first.sentence
+    assert "shown last" in check("position", pairs={"overall": pairs(20, 60, 100)}).sentence
+    assert check("position", pairs={"overall": pairs(30, 32, 100)}).state is State.OK
+    assert check("position", pairs={"overall": pairs(0, 0, 40)}).statistic.value == 0.5
+    assert check("position", pairs={"overall": pairs(10, 2, 17)}).state is State.NOT_MEASURED
+
+
+def test_a_judge_asked_in_one_order_has_no_position() -> None:
+    one = OrderVerdicts(np.zeros(50, dtype=int), np.full(50, NONE), one_order=True)
+    found = check("position", RECORDED, pairs={"overall": one})
+    assert found.state is State.NOT_MEASURED
+    assert "one order only" in found.sentence
+    rag = check("position", pairs={"overall": pairs(1, 1, 1)})
+    assert "a judge version of its own" in rag.sentence
+    assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard health --judge-version pairwise")
+    half = OrderVerdicts(np.zeros(50, dtype=int), np.where(np.arange(50) < 20, 0, NONE))
+    pairwise = replace(RAG, kind="pairwise")
+    assert "there are 20" in check("position", pairwise, pairs={"overall": half}).sentence
+
+
+def test_the_aspect_with_the_clearest_pull_is_shown() -> None:
+    found = check("position", pairs={"style": pairs(60, 20, 100), "overall": pairs(30, 30, 100)})
+    assert "first on style" in found.sentence
+
+
+def repeats(same: np.ndarray, groups: np.ndarray | None = None) -> Repeats:
+    ids = np.arange(len(same))
+    return Repeats(same, ids, ids if groups is None else groups)
+
+
+def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
+    same = np.arange(100) >= 30
+    found = check("self_consistency", repeats=repeats(same))
+    assert (found.state, found.statistic.value, found.statistic.n) == (State.WARNING, 0.7, 100)
+    assert found.response_ids == tuple(range(30))
+    assert "measures the server" in found.sentence
+    warm = replace(RAG, params={"temperature": 0.7})
+    assert "at temperature 0.7" in check("self_consistency", warm, repeats=repeats(same)).sentence
+    assert check("self_consistency", repeats=repeats(same[-60:])).state is State.OK
+    assert check("self_consistency", repeats=repeats(same[:9])).state is State.NOT_MEASURED
+
+
+def test_repeats_on_the_same_evidence_are_no_independent_ones() -> None:
+    same = np.arange(100) >= 20
+    alone = check("self_consistency", repeats=repeats(same)).statistic
+    together = check("self_consistency", repeats=repeats(same, np.arange(100) // 10)).statistic
+    assert (alone.method, together.unit) == ("Wilson", "evidence group")
+    assert None not in (alone.low, together.low)
+    assert (together.low or 0) < (alone.low or 0)
+
+
+# ---- users, unusable, cost ---------------------------------------------------------------------------------------
+
+
+def users(score: np.ndarray, down: np.ndarray) -> FeedbackScores:
+    return FeedbackScores({"groundedness": score}, down, np.arange(len(score)))
+
+
+def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
+    rng = np.random.default_rng(8)
+    down = rng.random(600) < 0.4
+    follows = check("user_feedback", feedback=users(rng.normal(0, 1, 600) - down, down))
+    assert follows.state is State.OK
+    assert 0.7 < (follows.statistic.value or 0) < 0.85
+    assert check("user_feedback", feedback=users(rng.normal(0, 1, 600), down)).state is State.WARNING
+    assert check("user_feedback", feedback=users(rng.normal(0, 1, 600) + down, down)).state is State.WARNING
+    few = check("user_feedback", feedback=users(rng.normal(0, 1, 40), np.arange(40) < 9))
+    assert few.state is State.NOT_MEASURED
+    small = check("user_feedback", feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
+    assert small.state is State.OK, "too few to accuse it"
+
+
+def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
+    found = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
+    assert (found.state, found.statistic.value) == (State.WARNING, 0.2)
+    assert "20 error, 30 refused, 150 unparsable" in found.sentence
+    assert check("unusable", asked={"ok": 95, "error": 5}).state is State.OK
+    assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
+
+
+@pytest.mark.parametrize(
+    ("share", "state", "said"),
+    [
+        (0.3, State.OK, "answers."),
+        (0.5, State.OK, "above the usual 40 %"),
+        (1.2, State.WARNING, "more than the answers"),
+    ],
+)
+def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
+    share: float, state: State, said: str
+) -> None:
+    n = 50.0
+    found = check("cost", costs=RatioSums(50, share * n, n, share**2 * n, n, share * n))
+    assert (found.state, found.statistic.value) == (state, pytest.approx(share))
+    assert said in found.sentence
+
+
+# ---- commands ----------------------------------------------------------------------------------------------------
+
+
+def test_a_command_names_the_judge_as_it_was_asked() -> None:
+    named = replace(RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True})
+    command = check("truncated", named).command or ""
+    assert command == (
+        "judgeboard controls make --kinds truncated && judgeboard controls judge --kinds truncated --judge rag "
+        "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
+    )
+    assert "--name" not in (check("truncated").command or "")
+    assert "--judge" not in (check("truncated", RECORDED).command or "")
+    assert "import those" in check("truncated", RECORDED).sentence
+    jury = replace(RAG, name="jury", kind="jury", model=None)
+    assert (check("collapse", jury).command or "") == "judgeboard judge --judge rag --model MODEL"
+    pairwise = replace(RAG, name="pairwise", kind="pairwise")
+    assert (check("truncated", pairwise).command or "").endswith("--judge rag --model gpt-4o-mini")

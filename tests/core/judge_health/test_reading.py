@@ -1,0 +1,280 @@
+"""What the checks read of a judge version from the store."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.combining.repeats_report import repeats_report
+from judgeboard.domain import (
+    DimensionScore,
+    Feedback,
+    FeedbackKind,
+    JudgeVersion,
+    Preference,
+    Response,
+    ResponseKind,
+    Shown,
+    Status,
+    StepRecord,
+    Verdict,
+)
+from judgeboard.judge_health.model_table import shipped_models
+from judgeboard.judge_health.reading import levels_of, read_record
+from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judge_health.report import health
+from judgeboard.pair_records import Pair
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.health.version_scores import ValueCounts
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+
+
+def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
+    with log.store.reading() as connection:
+        return read_record(connection, version, shipped_models())
+
+
+def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **given: Any) -> None:
+    verdict = Verdict(**({"status": Status.OK} | given))
+    with log.store.writing() as connection:
+        land_judgments(connection, version, None, [LandedVerdict(response_id, 0, repeat, verdict)])
+
+
+def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(4)
+    made = log.answers(1, kind=ResponseKind.CONTROL)
+    log.say(
+        version,
+        {each: {"groundedness": 0.84, "quality": 2 + place % 2, "label": GOOD} for place, each in enumerate(ids)},
+    )
+    log.say_all(version, made, groundedness=0.1, quality=1, label=BAD)
+    log.say_all(version, ids[:1], groundedness=1.0, quality=4)  # the newest verdict counts
+    found = record(log, version).levels
+    assert found["quality"].counts.tolist() == [0, 1, 2, 1]
+    assert found["groundedness"].counts.tolist() == [0] * 8 + [3, 0, 1]
+    assert found["groundedness"].names[8] == "about 0.8"
+    assert found["label"].counts.tolist() == [0, 3]
+
+
+def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLog) -> None:
+    version = log.version("rubric")
+    ids = log.answers(3)
+    for place, each in enumerate(ids):
+        scores = (
+            DimensionScore("accuracy", 4, "1-5"),
+            DimensionScore("tone", None, "1-5"),
+            DimensionScore("safety", 1 + place, "1-5"),
+            *([DimensionScore("overall", 3.7, "1-5")] if place else []),
+            DimensionScore("expected accuracy", 4.2, "1-5"),
+        )
+        say(log, version, each, 0, scores=scores)
+    found = record(log, version)
+    assert {name: each.counts.tolist() for name, each in found.levels.items()} == {
+        "accuracy": [0, 0, 0, 3, 0],
+        "safety": [1, 1, 1, 0, 0],
+    }
+    assert sorted(found.scored.scores["score"].tolist()) == [2.5, 3.7, 3.7]
+    assert np.isnan(found.scored.scores["groundedness"]).all()
+
+
+@pytest.mark.parametrize(
+    ("scale", "values", "names"),
+    [
+        ("1-5", [2.0, 4.0], ("1", "2", "3", "4", "5")),
+        ("0 to 2", [1.0], ("0", "1", "2")),
+        ("as recorded", [2.0, 4.4], ("2", "3", "4", "5")),
+        (None, [3.0], ("3",)),
+        ("1-5", [7.0], ("1", "2", "3", "4", "5", "6", "7")),
+    ],
+)
+def test_a_scale_is_read_from_its_words_or_from_what_was_given(
+    scale: str | None, values: list[float], names: tuple[str, ...]
+) -> None:
+    given = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64), scale)
+    assert levels_of("tone", given).names == names
+    assert levels_of("tone", given).counts.sum() == len(values)
+
+
+def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(2, group=1) + log.answers(1)
+    log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
+    with log.store.writing() as connection:
+        forget_response(connection, "a2", actor="test")
+    scored = record(log, version).scored
+    assert sorted(scored.scores["groundedness"].tolist()) == [0.0, 0.2]
+    assert scored.lengths.tolist() == [len("answer 1")] * 2
+    assert len(set(scored.groups.tolist())) == 2
+
+
+def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> None:
+    version = log.version()
+    kinds = ((FeedbackKind.THUMBS, 0), (FeedbackKind.THUMBS, 1), (FeedbackKind.STARS, 3), (FeedbackKind.STARS, 5))
+    ids = [log.answers(1, feedback=(Feedback(kind, value),))[0] for kind, value in kinds] + log.answers(1)
+    log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
+    heard = record(log, version).feedback
+    assert sorted(zip(heard.scores["groundedness"].tolist(), heard.down.tolist(), strict=True)) == [
+        (0.0, True),
+        (0.1, False),
+        (0.3, False),
+    ]
+
+
+def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
+    version, other = log.version(), log.version("other")
+    first, second = log.answers(2)
+    fields: dict[str, Any] = {"kind": ResponseKind.CONTROL}
+    made = log.answers(1, derived_from=first, **fields)[0]  # of no kind of ours
+    assert record(log, version).controls == {}
+    with log.store.writing() as connection:
+        named = [
+            Response("log", f"a{number}#control-truncated-0", "q", "half", derived_from=original, **fields)
+            for number, original in ((1, first), (2, second))
+        ]
+        one, two = land_responses(connection, named).new
+    log.say(version, {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}})
+    log.say(other, {second: {"quality": 4}})
+    found = record(log, version).controls["truncated"]
+    assert (found.made, found.control_ids.tolist()) == (2, [one, two])
+    assert found.before["quality"].tolist()[0] == 4
+    assert np.isnan(found.before["quality"][1]), "another judge's verdict on the original is none of its own"
+    assert found.after["quality"].tolist() == [2, 1]
+
+
+def of_kind(log: GradedLog, kind: str, name: str, **params: Any) -> StoredVersion:
+    with log.store.writing() as connection:
+        return ensure_version(connection, JudgeVersion(name, kind, params=params))
+
+
+def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
+    shaky, sound = of_kind(log, "rag", "rag", v=1), of_kind(log, "rag", "rag", v=2)
+    ids = log.answers(20)
+    for place, each in enumerate(ids):
+        for repeat in (0, 1):
+            say(log, shaky, each, repeat, quality=3 if repeat and place % 2 else 4)
+            say(log, sound, each, repeat, quality=4)
+    assert record(log, shaky).repeats.same.tolist() == [True, False] * 10
+    assert record(log, sound).repeats.same.tolist() == [True] * 20
+    combined = of_kind(log, "repeats", "rag x2", members=[shaky.fingerprint], repeats=2)
+    assert record(log, combined).repeats.same.tolist() == [True, False] * 10
+
+
+def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: GradedLog) -> None:
+    one, two, live = of_kind(log, "replay", "gpt", r=1), of_kind(log, "replay", "gpt", r=2), log.version("gpt")
+    a, b, c, d, e = log.answers(5)
+    for version, response, values in ((one, a, (3, 3, 3)), (one, b, (3, 4, 3)), (two, c, (2, 2)), (live, d, (1, 2))):
+        for repeat, value in enumerate(values):
+            expected = DimensionScore("expected score", value + repeat / 100, "1-5")
+            say(log, version, response, repeat, scores=(DimensionScore("score", value, "1-5"), expected))
+    say(log, two, e, 0, scores=(DimensionScore("score", 3, "1-5"),))
+    say(log, two, e, 1, status=Status.UNPARSABLE)
+    for version in (one, two):
+        found = record(log, version).repeats
+        assert dict(zip(found.response_ids.tolist(), found.same.tolist(), strict=True)) == {a: True, b: False, c: True}
+        assert (found.measure, found.incomplete) == ("score", 1)
+
+
+def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
+    version = of_kind(log, "rag", "rag", temperature=0.7)
+    ids = [each for group in range(8) for each in log.answers(5, group=group)]
+    for place, each in enumerate(ids):
+        for repeat in range(3):
+            # Groundedness is a tenth apart: near, and not the same.
+            given = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
+            say(log, version, each, repeat, **({"status": Status.REFUSED} if repeat and place % 10 == 3 else given))
+    (found,) = (each for each in health(log.store, "rag").checks if each.name == "self_consistency")
+    with log.store.reading() as connection:
+        main = repeats_report(connection, version="rag").main
+    assert found.statistic == main.self_consistency
+    assert (main.items, main.incomplete) == (36, 4)
+    assert main.self_consistency.value == pytest.approx(26 / 36)
+    assert main.self_consistency.unit == "evidence group"
+    assert "Left out: 4" in found.sentence
+
+
+def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) -> None:
+    version = log.version()
+    a, b = log.answers(2)
+    log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
+    with log.store.writing() as connection:
+        (pair_id,) = land_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
+        assert pair_id is not None
+        items = [
+            LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
+            LandedComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
+        ]
+        land_comparisons(connection, version, None, items)
+    found = record(log, version)
+    assert found.asked == {"ok": 2, "refused": 1, "error": 1}
+    assert found.generators == {None: 1}
+    assert found.pairs["overall"].both.tolist() == [False]
+    assert not found.pairs["overall"].one_order
+
+
+def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
+    version = log.version("compare")
+    with log.store.writing() as connection:
+        (pair_id,) = land_pairs(
+            connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
+        ).ids
+        assert pair_id is not None
+        said = LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
+        land_comparisons(connection, version, None, [said])
+    found = record(log, version)
+    assert found.generators == {"gpt-4o": 1, "phi-4": 1}
+    assert found.pairs["overall"].one_order
+
+
+def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> None:
+    version = log.version()
+    a, b, c = (log.answers(1, generator_cost=cost)[0] for cost in (0.01, 0.03, None))
+    log.say(
+        version, {a: {"quality": 3, "cost_micro": 2_000}, b: {"quality": 3}, c: {"quality": 3, "cost_micro": 5_000}}
+    )
+    log.say(version, {a: {"status": Status.ERROR, "cost_micro": 1_000}, b: {"quality": 2, "cost_micro": 6_000}})
+    costs = record(log, version).costs
+    assert costs.n == 2
+    assert (costs.upper, costs.lower) == pytest.approx((0.009, 0.04))
+    assert (costs.upper_squared, costs.product) == pytest.approx((0.003**2 + 0.006**2, 0.003 * 0.01 + 0.006 * 0.03))
+
+
+def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: GradedLog) -> None:
+    version = log.version()
+    ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
+    log.say(version, {each: {"groundedness": 0.5, "quality": 3} for each in ids})
+    log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
+    found = record(log, version).graded
+    assert found["quality"].same
+    assert (found["quality"].judge.tolist(), found["quality"].people.tolist()) == ([3, 3], [4, 2])
+    assert found["quality"].model_names == ("", "gpt-4o")
+    assert [found["quality"].model_names[model] for model in found["quality"].models] == ["gpt-4o", ""]
+    assert not found["groundedness"].same
+    assert (found["groundedness"].judge.tolist(), found["groundedness"].people.tolist()) == ([0.5, 0.5], [4, 2])
+    assert "label" not in found
+
+
+def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
+    version, scores_only = log.version(), log.version("scores")
+    (each,) = log.answers(1)
+    log.say_all(version, [each], label=BAD)
+    log.say_all(scores_only, [each], groundedness=0.2)
+    log.review(each, label=GOOD)
+    graded = record(log, version).graded["label"]
+    assert (graded.judge.tolist(), graded.people.tolist()) == ([0.0], [1.0])
+    other = record(log, scores_only).graded
+    assert "label" not in other, "a label cut from the groundedness is the groundedness again"
+    assert (other["groundedness"].people.tolist(), other["groundedness"].same) == ([1.0], False)
+
+
+def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: GradedLog) -> None:
+    log.version("rag", v=1)
+    newest = log.version("rag", v=2)
+    report = health(log.store, "rag")
+    assert report.version.id == newest.id
+    assert report.warnings == ()
+    assert {check.state.value for check in report.checks} == {"not_measured"}
