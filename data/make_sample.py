@@ -1,0 +1,69 @@
+"""Writes the bundled sample log into ``data/sample`` or the folder named: same seed, same bytes."""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sample_source.dice import Dice
+from sample_source.log import Log
+from sample_source.manners import prompt
+from sample_source.plan import Answer
+from sample_source.reviewers import grade
+from sample_source.second_judge import verdict
+from sample_source.selection import JUDGED, assignments, even
+from sample_source.users import feedback
+
+SEED = 20261101
+FOLDER = Path(__file__).parent / "sample"
+
+
+def response(dice: Dice, answer: Answer) -> dict[str, Any]:
+    """Return the row of ``responses.jsonl``: as the assistant logged it, without what the generator knows."""
+    draft = answer.draft
+    row: dict[str, Any] = {"id": answer.id, "query": draft.query}
+    if draft.passages is not None:
+        row["context"] = draft.passages
+    row |= {
+        "answer": draft.answer,
+        "query_type": draft.query_type,
+        "model": answer.model,
+        "asked_at": answer.asked_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    if draft.passages is not None and dice.chance(0.5):
+        row["messages"] = prompt(draft)
+    said = feedback(dice, draft)
+    if said is not None:
+        row["feedback"] = said
+    channel = dice.pick(("web", "web", "app", "app", "app", "chat"))
+    latency = dice.between(180, 700) + 9 * len(draft.answer)
+    row["metadata"] = draft.metadata | {"channel": channel, "latency_ms": latency}
+    return row
+
+
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
+    """Write ``rows`` as gzipped JSON lines without a time stamp and return their number."""
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        packed.write("".join(lines).encode())
+    return len(lines)
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write the three files and print what is in them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    answers = Log(SEED).answers()
+    dice = Dice(SEED + 1)
+    rows = {
+        "responses": [response(dice, answer) for answer in answers],
+        "grades": [grade(dice, person, answer) for answer, person in assignments(dice, answers)],
+        "verdicts": [verdict(dice, answer) for answer in even(dice, answers, JUDGED)],
+    }
+    for name, content in rows.items():
+        print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")
+
+
+if __name__ == "__main__":
+    main(*(Path(argument) for argument in sys.argv[1:2]))
