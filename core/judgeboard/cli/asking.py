@@ -1,0 +1,71 @@
+"""What every command that asks a model shares: its options, its progress, its JSON."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from judgeboard.cli.options import FiniteRange
+
+if TYPE_CHECKING:
+    from judgeboard.step_run import RunKeywords
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MODEL = click.option("--model", help="The chat model, as its endpoint names it.")
+_OPTIONS = (
+    click.option("--base-url", help="An OpenAI-compatible address, with /v1. Default: OPENAI_BASE_URL, else OpenAI's."),
+    click.option(
+        "--replies", type=click.Path(path_type=Path), help="Read recorded raw replies (JSONL: response_id, raw)."
+    ),
+    click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True, help="Calls in flight."),
+    click.option("--max-cost", type=FiniteRange(0, min_open=True), help="Stop when the calls have cost this much."),
+    click.option("--prices", type=click.Path(path_type=Path), help="A price file of your own (TOML)."),
+    click.option("--max-output", type=click.IntRange(1), help="Tokens a reply may have (512)."),
+    click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Seconds a call may take (60)."),
+)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="JSON alone on standard output.")
+
+
+def model_options(command: F) -> F:
+    """Give a command the options of the model that it asks."""
+    return _MODEL(endpoint_options(command))
+
+
+def endpoint_options(command: F) -> F:
+    """Give a command the same options but for ``--model``: one that calls its model by another name."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywords"]:
+    """Give the fields of `RunOptions` for a run in a terminal: a progress bar, Ctrl-C, what is said where it stops."""
+    from judgeboard.cli.judging_progress import judging_progress
+    from judgeboard.cli.terminal import actor
+    from judgeboard.step_run import INTERRUPTED
+
+    def stopping(why: str, in_flight: int) -> None:
+        if in_flight:
+            again = "; Ctrl-C again breaks them off" if why == INTERRUPTED else ""
+            click.echo(f"{why}: finishing {in_flight:,} calls in flight{again}", err=True)
+
+    with judging_progress() as show:
+        yield {
+            "concurrency": concurrency,
+            "max_cost": max_cost,
+            "actor": actor(),
+            "on_progress": show,
+            "on_stop": stopping,
+            "stop_on_ctrl_c": True,
+        }
+
+
+def show_json(result: Mapping[str, Any]) -> None:
+    """Write a result on standard output; NaN is no JSON and would be a defect."""
+    click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False, indent=2))

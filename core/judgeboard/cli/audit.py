@@ -1,0 +1,155 @@
+"""``judgeboard audit``: let a supreme judge review another judge's verdicts."""
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import as_json, endpoint_options, run_options, show_json
+from judgeboard.errors import BadInput
+
+if TYPE_CHECKING:
+    from judgeboard.auditing import AuditReport, AuditSample
+    from judgeboard.store.engine import Store
+
+LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
+SHOWN = 5  # answers of each list
+
+
+@click.command(
+    epilog=options.example(
+        "judgeboard audit --supreme-model gpt-4o --judge-version rag --sample 0.1",
+        "judgeboard audit --supreme-model gpt-4o --judge-version rag --approach 2 --judge rag",
+        "judgeboard audit --recorded --supreme-version nli --judge-version 'rag v2' --json",
+    )
+)
+@click.option("--judge-version", required=True, metavar="NAME|FINGERPRINT", help="The judge that is audited.")
+@click.option("--supreme-model", "model", metavar="MODEL", help="The model that reviews, as its endpoint names it.")
+@click.option("--recorded", is_flag=True, help="Compare with what is stored of --supreme-version; ask nobody.")
+@click.option("--supreme-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge that audits.")
+@click.option(
+    "--approach",
+    type=click.Choice(["1", "2"]),
+    help="1: it is shown the verdicts (default). 2: it scores the answers itself; what is far apart is a mark.",
+)
+@click.option(
+    "--judge", "kind", metavar="KIND", help="With --approach 2: the kind of judge that scores (the audited's)."
+)
+@click.option("--name", help="What people call the supreme judge ('supreme').")
+@click.option(
+    "--sample",
+    "share",
+    type=options.FiniteRange(0, 1, min_open=True),
+    help=f"The share of verdicts to look at ({LIVE_SAMPLE:g}; with --recorded all).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds draw equal answers.")
+@click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again where the review was not usable.")
+@endpoint_options
+@options.where
+@as_json
+@options.database
+def command(
+    recorded: bool,
+    share: float | None,
+    seed: int,
+    where: tuple[str, ...],
+    as_json: bool,
+    db: str | None,
+    **chosen: Any,
+) -> int:
+    """Review a judge's verdicts by another judge, and measure its marks by what people said.
+
+    Positive is a verdict that is wrong by the people's label. What is marked wrong is flagged for a person, as
+    supreme_disagrees. The same command again goes on where an earlier one ended.
+    """
+    from judgeboard.auditing import AuditSample
+    from judgeboard.filters import parse_where
+    from judgeboard.store.engine import open_store
+
+    _check(recorded=recorded, chosen=chosen)
+    default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
+    sample = AuditSample(default if share is None else share, seed, parse_where(where))
+    with closing(open_store(db)) as store:
+        report = _recorded(store, sample, chosen) if recorded else _asked(store, sample, chosen)
+    if as_json:
+        show_json(report.as_json())
+    else:
+        for line in report_lines(report):
+            click.echo(line)
+    return report.account.exit_code
+
+
+def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
+    from judgeboard.settings import load_settings
+
+    if recorded != (chosen["supreme_version"] is not None):
+        raise BadInput("--recorded and --supreme-version belong together: both, or a --supreme-model to ask")
+    if recorded and (chosen["model"] or chosen["rejudge"] or chosen["kind"]):
+        raise BadInput("--recorded asks nobody: it takes no --supreme-model, --judge or --rejudge")
+    if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
+        raise BadInput(
+            "the supreme judge needs a model: give --supreme-model NAME (or recorded replies: --replies FILE)"
+        )
+    if chosen["kind"] is not None and chosen["approach"] != "2":
+        raise BadInput("--judge is the kind of judge that scores the answers itself: it needs --approach 2")
+
+
+def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
+    from judgeboard.auditing import audit_recorded
+
+    return audit_recorded(
+        store,
+        chosen["supreme_version"],
+        chosen["judge_version"],
+        sample=sample,
+        by="thresholds" if chosen["approach"] == "2" else None,
+    )
+
+
+def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
+    from judgeboard.audit_choice import make_independent, make_supreme
+    from judgeboard.auditing import audit, audit_independently
+
+    again = chosen["rejudge"] is not None
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        if chosen["approach"] == "2":
+            scoring = make_independent(store, chosen["judge_version"], **chosen)
+            return audit_independently(store, scoring, chosen["judge_version"], sample=sample, again=again, **how)
+        supreme = make_supreme(**chosen)
+        return audit(store, supreme, chosen["judge_version"], sample=sample, again=again, **how)
+
+
+def report_lines(report: "AuditReport") -> list[str]:
+    """Return what an audit came to, in lines for a terminal."""
+    from judgeboard.cli.amounts import cost_text
+    from judgeboard.stats.words import percent, percent_words
+
+    account = report.account
+    share = percent(report.sample.share)
+    asked = (
+        f"{report.judge_version.title} audited by {report.supreme_version.title}, {share} of its verdicts: "
+        f"{account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} unparsable + "
+        f"{account.refused:,} refused + {account.error:,} error"
+    )
+    asked += f"; {account.not_reached:,} not reached" if account.not_reached else ""
+    asked += f"; cost {cost_text(account.cost_micro)}" if account.run_id else ""
+    audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
+    wrong = f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}"
+    right = f"accused {report.fp:,} (right and marked), right and left alone {report.tn:,}"
+    lines = [asked, f"{audited}; {report.flags_raised:,} flags", f"{wrong}, {right}"]
+    for words, estimate in (
+        ("precision (marks that are wrong verdicts)", report.precision),
+        ("recall (wrong verdicts that are marked)", report.recall),
+        ("false alarms (right verdicts that are marked)", report.false_alarm_rate),
+    ):
+        lines.append(f"{words}: {percent_words(estimate)}")
+    for name in ("caught", "missed", "accused"):
+        answers = getattr(report, name)
+        shown = ", ".join(each.external_id for each in answers[:SHOWN])
+        if answers:
+            lines.append(f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else ""))
+    lines += report.notes
+    if account.why_stopped:
+        lines += [f"stopped: {account.why_stopped}", "The same command goes on where this one ended."]
+    return lines

@@ -1,0 +1,140 @@
+"""``judgeboard compare``: ask a judge which of two answers is better, in both orders, and measure it."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import as_json, model_options, run_options, show_json
+from judgeboard.errors import BadInput
+
+if TYPE_CHECKING:
+    from judgeboard.pairs import PairReport, PairSet
+    from judgeboard.store.engine import Store
+
+_FOR_A_MODEL = ("model", "base_url", "replies", "max_output", "timeout_s", "prices", "name", "domain", "rejudge")
+
+
+@click.command(
+    epilog=options.example(
+        "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
+        "judgeboard compare --pairs pairs.jsonl --model gpt-4o-mini --aspect overall --aspect style",
+        "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
+    )
+)
+@click.option("--a", "source_a", metavar="SOURCE", help="With --b: pair the logged answers of two sources by question.")
+@click.option("--b", "source_b", metavar="SOURCE", help="The other source.")
+@click.option("--pairs", "file", type=click.Path(path_type=Path), help="Import this file of pairs and compare them.")
+@click.option("--recorded", is_flag=True, help="Read what is stored of --judge-version; ask nobody.")
+@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: whose comparisons.")
+@click.option("--source", help="With --pairs: the name of the set, where the file gives none.")
+@click.option("--by", type=click.Choice(["query_type"]), help="Also the figures of each query type.")
+@click.option("--aspect", "aspects", multiple=True, help="Compare in this aspect (overall); repeat for several.")
+@click.option(
+    "--unusable",
+    type=click.Choice(["drop", "tie", "wrong"]),
+    default="drop",
+    show_default=True,
+    help="What an unusable verdict counts as where verdicts are held against gold or people.",
+)
+@click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again in the orders without a usable verdict.")
+@click.option("--name", help="What people call this judge ('pairwise'). Versions count within a name.")
+@click.option("--domain", help="What the judge is an expert of, for its prompt: 'climbing knowledge'.")
+@model_options
+@as_json
+@options.database
+def command(
+    source_a: str | None,
+    source_b: str | None,
+    file: Path | None,
+    recorded: bool,
+    judge_version: str | None,
+    source: str | None,
+    by: str | None,
+    aspects: tuple[str, ...],
+    unusable: str,
+    as_json: bool,
+    db: str | None,
+    **chosen: Any,
+) -> int:
+    """Compare pairs of answers, each in both orders: two calls a pair.
+
+    A verdict counts where both orders agree; a difference is inconsistent and counted. The same command again goes on
+    where an earlier one ended. Exit codes as `judgeboard judge`.
+    """
+    from judgeboard.pairs import make_pairwise_judge, measure_pairs
+    from judgeboard.store.engine import open_store
+
+    _check(
+        given=[source_a is not None or source_b is not None, file is not None, recorded],
+        whole=(source_a is None) == (source_b is None),
+        judge_version=judge_version,
+        recorded=recorded,
+        chosen=chosen,
+    )
+    how: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
+    made: PairSet | None = None
+    with closing(open_store(db, create=file is not None)) as store:
+        if recorded:
+            report = measure_pairs(store, judge_version or "", **how)
+        else:
+            judge = make_pairwise_judge(aspects=aspects, **chosen)
+            made = _pairs(store, source_a, source_b, file, source)
+            report = _asked(store, judge, made, how, chosen)
+    if as_json:
+        pairs = {} if made is None else {"pairs": len(made.pair_ids), "left_out": made.left_out}
+        show_json(report.as_json() | pairs)
+    else:
+        for line in _lines(report, made):
+            click.echo(line)
+    return report.account.exit_code if made is not None else 0
+
+
+def _check(
+    *, given: list[bool], whole: bool, judge_version: str | None, recorded: bool, chosen: dict[str, Any]
+) -> None:
+    if sum(given) != 1 or not whole:
+        raise BadInput("say which pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
+    if recorded != (judge_version is not None):
+        raise BadInput("--recorded and --judge-version belong together: both, or a --model to ask")
+    useless = [name.removesuffix("_s").replace("_", "-") for name in _FOR_A_MODEL if chosen.get(name) is not None]
+    if recorded and useless:
+        raise BadInput(f"--recorded asks nobody: it takes no --{useless[0]}")
+
+
+def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, source: str | None) -> "PairSet":
+    from judgeboard.cli.terminal import actor
+    from judgeboard.pairs import pairs_between, pairs_in_file
+
+    if file is not None:
+        return pairs_in_file(store, file, source=source, actor=actor())
+    return pairs_between(store, a or "", b or "")
+
+
+def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":
+    from judgeboard.pairs import compare_pairs, pair_report
+
+    again = chosen["rejudge"] is not None
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as options_of_run:
+        compared = compare_pairs(store, judge, made.pair_ids, again=again, **options_of_run)
+    with store.reading() as connection:
+        return pair_report(connection, compared.version, pair_ids=made.pair_ids, account=compared.account, **how)
+
+
+def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:
+    from judgeboard.cli.amounts import cost_text
+    from judgeboard.pairs.words import group_lines, report_sentence
+
+    account = report.account
+    lines = []
+    if made is not None:
+        left_out = f", {made.left_out:,} left out" if made.left_out else ""
+        lines.append(f"{made.words}: {len(made.pair_ids):,} pairs{left_out}")
+    lines.append(report_sentence(report))
+    if account.run_id is not None:
+        lines.append(f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost_text(account.cost_micro)}")
+    if account.why_stopped:
+        lines.append(f"stopped: {account.why_stopped}. The same command goes on where this one ended.")
+    return [*lines, *(line for group in report.groups for line in group_lines(group))]

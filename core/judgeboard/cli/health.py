@@ -1,0 +1,64 @@
+"""``judgeboard health``: a judge's own faults, as far as what is stored shows them."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import as_json as json_option
+from judgeboard.cli.asking import show_json
+
+if TYPE_CHECKING:
+    from judgeboard.judge_health import Check
+
+SOUND, WARNED = 0, 1
+
+
+@click.command(
+    epilog=options.example("judgeboard health --judge-version rag", "judgeboard health --judge-version 'rag v3' --json")
+)
+@click.option(
+    "--judge-version",
+    required=True,
+    metavar="NAME|FINGERPRINT",
+    help="The judge: its name (the newest version), 'name v3' or a fingerprint.",
+)
+@click.option(
+    "--families",
+    type=click.Path(path_type=Path),
+    help="A table of models of your own (TOML): families, sizes, ladders. Default: JUDGEBOARD_FAMILIES.",
+)
+@click.option("--gate", is_flag=True, help="Exit code 1 where any check warns.")
+@json_option
+@options.database
+def command(judge_version: str, families: Path | None, gate: bool, as_json: bool, db: str | None) -> int:
+    """Check a judge for faults of its own; what was not measured names the command that would.
+
+    Family, size, collapse of scores, controls, verbosity, position, confidence, self-consistency, users, unusable
+    verdicts, cost. Nobody is asked anything. Exit code 0, with --gate 1 where any check warns; 2: a bad option.
+    """
+    from judgeboard.judge_health import State, health
+    from judgeboard.store.engine import open_store
+
+    with closing(open_store(db)) as store:
+        report = health(store, judge_version, families=families)
+    if as_json:
+        show_json(report.as_json())
+    else:
+        click.echo(report.version.title)
+        for state in (State.WARNING, State.OK, State.NOT_MEASURED):
+            for check in (each for each in report.checks if each.state is state):
+                for line in _lines(check):
+                    click.echo(line)
+    return WARNED if gate and report.warnings else SOUND
+
+
+def _lines(check: "Check") -> list[str]:
+    from judgeboard.judge_health import State
+
+    lines = [f"{check.state.value.replace('_', ' ')}  {check.name.replace('_', ' ')}: {check.sentence}"]
+    if check.state is not State.OK and check.command:
+        lines.append(f"    {check.command}")
+    return lines

@@ -1,0 +1,159 @@
+"""``judgeboard ssr``: judge pairs with and without the judge's own answer, and measure when that helps."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import as_json as json_option
+from judgeboard.cli.asking import model_options, run_options, show_json
+from judgeboard.errors import BadInput
+
+if TYPE_CHECKING:
+    from judgeboard.self_reference.result import SelfReferenceReport
+    from judgeboard.store.engine import Store
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=options.example(
+        "judgeboard ssr make-pairs --questions mmlu.jsonl --out pairs.jsonl",
+        "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini",
+        "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
+        "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
+    ),
+)
+@click.option("--pairs", type=click.Path(path_type=Path), help="Import this file of pairs and ask about them.")
+@click.option("--recorded", is_flag=True, help="Measure what is stored; ask nobody.")
+@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: who sampled and judged.")
+@click.option("--source", help="Of the pairs: of a file without its own; with --recorded, only these.")
+@click.option("--k", type=click.IntRange(1), help="Samples of each question that count, the first ones (5).")
+@click.option(
+    "--tau",
+    type=options.FiniteRange(0, 1, min_open=True),
+    default=0.8,
+    show_default=True,
+    help="The judge is shown its own answer where at least this share of the samples agree.",
+)
+@click.option("--temperature", type=options.FiniteRange(0, 2), help="Of the samples (0.7); verdicts are asked at 0.")
+@click.option("--conditions", default="A,B,C", show_default=True, help="A no reference, B always, C selective.")
+@click.option("--sweep", is_flag=True, help="Also show every other threshold; no further calls.")
+@click.option("--tau-by", type=click.Choice(["category"]), help="Also tune the threshold of each category.")
+@click.option("--limit", type=click.IntRange(1), help="Ask about this many pairs of the file at most.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Ask again for failed samples, and orders without a verdict."
+)
+@click.option("--name", help="What people call the judge ('ssr').")
+@click.option("--yes", is_flag=True, help="Do not ask before the calls are made.")
+@model_options
+@json_option
+@options.database
+@click.pass_context
+def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
+    """Judge pairs with selective self-reference (SSR-Judge).
+
+    The judge solves each question k times. Where its answers agree, it is shown its own answer as the correct one.
+    Calls and cost are said before the first call. The same command again goes on where an earlier one ended. Exit
+    codes as `judgeboard judge`.
+    """
+    from judgeboard.store.engine import open_store
+
+    if context.invoked_subcommand is not None:
+        return None
+    if recorded == (chosen["pairs"] is not None):
+        raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure what is stored")
+    with closing(open_store(db)) as store:
+        report = _recorded(store, chosen) if recorded else _asked(store, chosen)
+    if report is None:
+        click.echo("nothing was asked", err=True)
+        return 0
+    _show(report, as_json=as_json, sweep=chosen["sweep"])
+    return report.account.exit_code
+
+
+@command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl --out p.jsonl"))
+@click.option("--questions", required=True, metavar="FILE", help="Rows of id, question, options, reference, category.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to; standard output by default.")
+def make_pairs_command(questions: str, seed: int, out: Path | None) -> None:
+    """Make pairs from questions with options: the right one against a wrong one drawn at random."""
+    from judgeboard.self_reference.question_file import make_pairs
+
+    if out is None:
+        made = make_pairs(questions, sys.stdout.write, seed=seed)
+    else:
+        try:
+            with out.open("w", encoding="utf-8") as lines:
+                made = make_pairs(questions, lines.write, seed=seed)
+        except OSError as error:
+            raise BadInput(f"{out} cannot be written: {error.strerror or error}") from error
+    click.echo(f"{made.made:,} pairs made, {made.left_out:,} questions left out", err=True)
+    for line, reason in made.first_left_out:
+        click.echo(f"  line {line}: {reason}", err=True)
+
+
+def _conditions(chosen: dict[str, Any]) -> list[str]:
+    return [name.strip().upper() for name in chosen["conditions"].split(",") if name.strip()]
+
+
+def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
+    from judgeboard.self_reference.report import measure_self_reference
+
+    useless = ("model", "temperature", "limit", "rejudge")
+    if given := [f"--{name}" for name in useless if chosen[name] is not None]:
+        raise BadInput(f"{', '.join(given)}: --recorded asks nobody and takes none of these")
+    return measure_self_reference(
+        store,
+        chosen["judge_version"],
+        k=chosen["k"],
+        tau=chosen["tau"],
+        conditions=_conditions(chosen),
+        tau_by_category=chosen["tau_by"] is not None,
+        source=chosen["source"],
+    )
+
+
+def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | None":
+    from judgeboard.cli.terminal import actor
+    from judgeboard.pairs.making import pairs_in_file
+    from judgeboard.self_reference.choice import make_self_reference_judge
+    from judgeboard.self_reference.estimate import estimate_run
+    from judgeboard.self_reference.report import checked_conditions
+    from judgeboard.self_reference.run import self_refer
+
+    if chosen["judge_version"] is not None:
+        raise BadInput("--judge-version is a stored judge, for --recorded: name the model to ask with --model")
+    conditions = checked_conditions(_conditions(chosen))
+    judge = make_self_reference_judge(**chosen)
+    if chosen["max_cost"] is not None and not judge.priced:
+        raise BadInput(f"--max-cost: no price is known for {judge.version.model}. Give one with --prices FILE.")
+    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=actor()).pair_ids[: chosen["limit"]]
+    again = chosen["rejudge"] is not None
+    planned = estimate_run(store, judge, pair_ids, tau=chosen["tau"], conditions=conditions, again=again)
+    click.echo(planned.sentence, err=True)
+    if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Ask?", err=True):
+        return None
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        return self_refer(
+            store,
+            judge,
+            pair_ids,
+            tau=chosen["tau"],
+            conditions=conditions,
+            tau_by_category=chosen["tau_by"] is not None,
+            again=again,
+            **how,
+        )
+
+
+def _show(report: "SelfReferenceReport", *, as_json: bool, sweep: bool) -> None:
+    from judgeboard.cli.ssr_lines import report_lines
+
+    if as_json:
+        show_json(report.as_json())
+        return
+    for line in report_lines(report, sweep=sweep):
+        click.echo(line)

@@ -1,0 +1,231 @@
+"""``judgeboard suite``: run evaluation suites, list their runs, show one."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import as_json, model_options, run_options, show_json
+
+if TYPE_CHECKING:
+    from judgeboard.suites import SuiteResult
+    from judgeboard.suites.case_results import CaseResult
+
+MOST_FAILURES = 10
+
+
+@click.group(
+    epilog=options.example(
+        "judgeboard suite run suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+        "judgeboard suite run suite.yaml --candidate python:my_app:answer --model gpt-4o --baseline latest",
+        "judgeboard suite list",
+    )
+)
+def command() -> None:
+    """Judge a candidate's answers to a suite of cases by a rubric, and gate a build on it."""
+
+
+@command.command(
+    "run",
+    epilog=options.example(
+        "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+        "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--candidate",
+    metavar="WHO",
+    help="Who answers: model:NAME, python:module:function, or source:NAME (answers in the log). "
+    "Default: the suite's own.",
+)
+@click.option("--candidate-base-url", help="Where the candidate's model is; the judge's address by default.")
+@click.option("--candidate-max-output", type=click.IntRange(1), help="Tokens an answer may have (2,048).")
+@click.option(
+    "--baseline", metavar="RUN", help="Compare with this run; latest: the newest of the same judge and candidate."
+)
+@click.option("--max-drop", type=options.FiniteRange(0, 1), help="How far the pass rate may fall (0.05).")
+@click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
+@click.option("--name", help="What people call the judge; the rubric's name by default.")
+@model_options
+@as_json
+@options.database
+def run(
+    file: Path,
+    candidate: str | None,
+    candidate_base_url: str | None,
+    candidate_max_output: int | None,
+    baseline: str | None,
+    max_drop: float | None,
+    junit: Path | None,
+    name: str | None,
+    max_cost: float | None,
+    as_json: bool,
+    db: str | None,
+    **chosen: Any,
+) -> int:
+    """Have a candidate answer the cases of a suite file and a judge (--model) score the answers.
+
+    examples/suite.yaml shows every field of a suite and of a rubric. The same command goes on where an interrupted
+    one ended; a finished one runs anew. A baseline is measured on 20 cases or more that both runs have. Exit code 0:
+    pass; 1: the average is below the threshold, or worse than the baseline; 2: it could not be measured, or was
+    stopped; 130: Ctrl-C.
+    """
+    from judgeboard.errors import BadInput
+    from judgeboard.judge_choice import make_judge
+    from judgeboard.store.engine import open_store
+    from judgeboard.suites import make_candidate, read_suite, run_suite
+    from judgeboard.suites.junit import require_writable, write_junit
+
+    if junit is not None:
+        require_writable(junit)  # before any call is paid
+    suite = read_suite(file)
+    if max_drop is not None:
+        suite = replace(suite, max_drop=max_drop)
+    who = candidate or suite.candidate
+    if who is None:
+        raise BadInput("nobody answers: give --candidate model:NAME, python:module:function or source:NAME")
+    address = {key: chosen[key] for key in ("concurrency", "timeout_s", "prices")}
+    answering = make_candidate(
+        who,
+        **address | {"base_url": candidate_base_url or chosen["base_url"]},
+        **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
+    )
+    judge = make_judge("rubric", name=name, rubric=suite.rubric, **chosen)
+    # A suite needs no log: in a build server's fresh checkout there is no database yet.
+    with closing(open_store(db, create=True)) as store, run_options(chosen["concurrency"], max_cost) as how:
+        result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
+    if junit is not None:
+        write_junit(result, junit)
+    _show(result, as_json=as_json)
+    return result.exit_code
+
+
+@command.command("list")
+@click.option("--name", help="Only runs of this suite.")
+@as_json
+@options.database
+def list_(name: str | None, as_json: bool, db: str | None) -> int:
+    """List the runs of suites, newest first."""
+    from judgeboard.store.engine import open_store
+    from judgeboard.suites.listing import list_results
+
+    with closing(open_store(db)) as store:
+        runs = list_results(store, name)
+    if as_json:
+        show_json({"runs": [one.as_json() for one in runs]})
+        return 0
+    if not runs:
+        click.echo("No suite has been run: judgeboard suite run SUITE.yaml --candidate model:NAME")
+    for one in runs:
+        average = "no score" if one.average.value is None else f"{one.average.value:.2f}"
+        click.echo(
+            f"run {one.run.run_id}  {one.run.created_at:%Y-%m-%d %H:%M}  {one.run.name}  {one.run.candidate}  "
+            f"{average} of {one.total_cases:,} cases ({one.run.state.value})"
+        )
+    return 0
+
+
+@command.command("show")
+@click.argument("run_id", type=options.ROW_ID, metavar="RUN")
+@click.option(
+    "--baseline", metavar="RUN", help="Compare with this run; latest: the one before it, same judge and candidate."
+)
+@click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
+@as_json
+@options.database
+def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
+    """Show what a run of a suite has come to; exit codes as ``suite run``."""
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.suites.suite_rows import get_suite_run
+    from judgeboard.suites import suite_result
+    from judgeboard.suites.baseline import baseline_run, no_latest
+    from judgeboard.suites.junit import write_junit
+
+    with closing(open_store(db)) as store:
+        against: int | None = None
+        notes: tuple[str, ...] = ()
+        if baseline is not None:
+            with store.reading() as connection:
+                own = get_suite_run(connection, run_id)
+                earlier = baseline_run(
+                    connection,
+                    baseline,
+                    name=own.name,
+                    candidate=own.candidate,
+                    version_id=own.version_id,
+                    before=run_id,
+                )
+            against = None if earlier is None else earlier.run_id
+            notes = () if earlier is not None else (no_latest(own.name, own.candidate, own.judge),)
+        result = suite_result(store, run_id, baseline=against, notes=notes)
+    if junit is not None:
+        write_junit(result, junit)
+    _show(result, as_json=as_json)
+    return result.exit_code
+
+
+def _show(result: "SuiteResult", *, as_json: bool) -> None:
+    if as_json:
+        show_json(result.as_json())
+        return
+    for line in summary_lines(result):
+        click.echo(line)
+
+
+def summary_lines(result: "SuiteResult") -> list[str]:
+    """Return what a suite run came to, in lines for a terminal."""
+    from judgeboard.cli.amounts import cost_text
+    from judgeboard.stats.words import percent
+
+    average, total = result.average.value, len(result.cases)
+    rate = result.pass_rate.value
+    counts = f"{total:,} cases = {result.measured:,} measured + {len(result.unmeasured):,} without a score"
+    lines = [
+        f"{result.run.name}, run {result.run.run_id}: {result.run.candidate}, judged by {result.run.judge}",
+        f"{counts}; cost {cost_text(result.account.cost_micro)}",
+    ]
+    if average is not None and rate is not None:
+        lines.append(
+            f"average {average:.2f} (threshold {result.run.spec['threshold']:g}), "
+            f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
+        )
+    lines += [
+        f"  {name}: {'not scored' if m.value is None else f'{m.value:.2f}'}" for name, m in result.dimensions.items()
+    ]
+    lines += [
+        f"failed, {case.score:.2f}: {case.id}: {_short(case.query)}{_checks(case)}"
+        for case in result.failures[:MOST_FAILURES]
+    ]
+    lines += [f"no score: {case.id}: {_short(case.reason)}" for case in result.unmeasured[:MOST_FAILURES]]
+    hidden = max(0, len(result.failures) - MOST_FAILURES) + max(0, len(result.unmeasured) - MOST_FAILURES)
+    if hidden:
+        lines.append(f"and {hidden:,} more: --json lists all")
+    if result.baseline is not None:
+        lines.append(_baseline_line(result))
+    lines += result.notes
+    reasons = "; ".join(result.gate.reasons)
+    return [*lines, f"gate: {result.gate.word.replace('_', ' ')}" + (f": {reasons}" if reasons else "")]
+
+
+def _checks(case: "CaseResult") -> str:
+    failed = [f"{one['kind']}: {one['said']}" for one in case.checks if not one["passed"]]
+    return f" ({_short('; '.join(failed))})" if failed else ""
+
+
+def _baseline_line(result: "SuiteResult") -> str:
+    against = result.baseline
+    if against is None or against.mean_change.value is None:
+        return "baseline: no case was measured in both runs"
+    return (
+        f"against run {against.run_id}, {against.n:,} cases: average {against.mean_change.value:+.2f}, "
+        f"{against.worse:,} worse, {against.better:,} better, p = {against.p:.3g}"
+    )
+
+
+def _short(text: str | None) -> str:
+    words = " ".join((text or "").split())
+    return words if len(words) <= 100 else f"{words[:99]}…"

@@ -1,0 +1,110 @@
+"""`judgeboard audit`, as a person types it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import always, completion, verdict
+from judgeboard.store.engine import Store
+from judging_log import address
+
+COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+
+
+@pytest.fixture
+def log(sqlite_store: Store) -> GradedLog:
+    """Ten answers that a teacher calls good, and people bad; a second judge agrees with people."""
+    log = GradedLog(sqlite_store)
+    ids = log.answers(10)
+    log.say_all(log.version("teacher"), ids, label=GOOD)
+    log.say_all(log.version("second"), ids, label=BAD)
+    log.review_all(ids, label=BAD.value)
+    return log
+
+
+def audit(log: GradedLog, *words: str) -> int:
+    return run(["audit", "--judge-version", "teacher", *words, "--db", address(log.store)])
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    out = capsys.readouterr().out
+    return json.loads(out)
+
+
+def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(log, "--recorded", "--supreme-version", "second", "--json") == 0
+    result = printed(capsys)
+    assert [result[name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
+    assert [result[name] for name in ("audited", "graded", "tp", "fp", "fn", "tn")] == [10, 10, 10, 0, 0, 0]
+    assert result["flags_raised"] == 10
+    assert set(result["precision"]) == {"value", "low", "high", "n", "method"}
+    assert result["false_alarm_rate"]["value"] is None
+    assert result["false_alarm_rate"]["reason"]
+    assert [each["id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]
+    assert set(result["caught"][0]) == {"id", "source", "response", "judge", "people"}
+    assert (result["missed"], result["accused"]) == ([], [])
+
+
+def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
+        model = ["--supreme-model", "big", "--base-url", endpoint.base_url]
+        assert audit(log, *model) == 0
+        first = len(endpoint.requests)
+        assert "10 % of its verdicts" in capsys.readouterr().out
+        assert audit(log, *model, "--sample", "1") == 0
+        assert first < len(endpoint.requests) == 10
+    said = capsys.readouterr().out
+    assert "10 audited, 10 marked wrong, 10 graded by people; 10 flags" in said
+    assert "recall (wrong verdicts that are marked): 100 % [72, 100]" in said
+    assert "caught: a1, a2, a3, a4, a5 and 5 more" in said
+    assert endpoint.requests[0].body["model"] == "big"
+
+
+def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
+        model = ["--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
+        assert audit(log, *model) == 2, "a rag judge gives no label, and the teacher nothing else"
+        refused = capsys.readouterr().err
+        assert "teacher v1 gives label, the supreme judge groundedness and quality: nothing to compare." in refused
+        assert refused.count("\n") == 1
+        assert endpoint.requests == []
+        assert audit(log, *model, "--judge", "grade", "--json") == 0
+        assert printed(capsys)["tp"] == 10
+        assert len(endpoint.requests) == 10
+        log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
+        endpoint.script = always(verdict(groundedness=0.1))
+        command = ["audit", "--judge-version", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
+        assert run(command) == 0
+        result = printed(capsys)
+        assert (result["supreme_version"], result["audited"]) == ("other v1", 10)
+    assert len(endpoint.requests) == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "the supreme judge needs a model: give --supreme-model NAME"),
+        (["--recorded"], "--supreme-version"),
+        (["--supreme-version", "second"], "--recorded"),
+        (["--recorded", "--supreme-version", "second", "--supreme-model", "m"], "asks nobody"),
+        (["--recorded", "--supreme-version", "nobody"], "no judge version 'nobody'"),
+        (["--recorded", "--supreme-version", "teacher"], "cannot audit itself"),
+        (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
+        (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "1"], "--prices"),
+        (["--recorded", "--supreme-version", "second", "--sample", "0"], "--sample"),
+    ],
+)
+def test_a_bad_option_is_2_and_one_line(
+    log: GradedLog, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    assert audit(log, *options) == 2
+    shown = capsys.readouterr()
+    assert says in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == ""

@@ -1,0 +1,250 @@
+"""The commands, as a person types them: what they print, and their exit codes."""
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from judgeboard.cli.app import COMMANDS, run
+from judgeboard.store.export.export_rows import EXPORTS
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    path = str(tmp_path / "desk.db")
+    log = tmp_path / "log.jsonl"
+    rows = [{"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]} for n in range(4)]
+    log.write_text("\n".join(json.dumps(row) for row in rows))
+    assert run(["import", str(log), "--db", path]) == 0
+    return path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    assert f"judgeboard {name}" in capsys.readouterr().out.split("Example:")[1]
+
+
+def test_a_missing_database_names_the_next_command_and_makes_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "none.db"
+    for words in (["stats"], ["judge", "--judge", "lexical"], ["flag"], ["export", "flags", "-o", str(tmp_path / "x")]):
+        assert run([*words, "--db", str(missing)]) == 2
+        error = capsys.readouterr().err
+        assert "judgeboard import FILE" in error
+        assert len(error.strip().splitlines()) == 1
+    assert not missing.exists()
+
+
+def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "notes.db"
+    file.write_text("this is a text and no database at all, whatever its name says" * 20)
+    assert run(["stats", "--db", str(file)]) == 2
+    assert "cannot open" in capsys.readouterr().err
+
+
+def test_a_password_in_an_address_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["stats", "--db", "postgresql://desk:s3cret@127.0.0.1:1/none"]) == 2
+    error = capsys.readouterr().err
+    assert "s3cret" not in error
+    assert "***" in error
+
+
+def test_import_says_what_was_recognised_as_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("Frage,response\nwhy?,because\n")
+    assert run(["import", str(log), "--map", "Frage=query", "--db", str(tmp_path / "d.db")]) == 0
+    printed = capsys.readouterr().out
+    assert "query from 'Frage'" in printed
+    assert "answer from 'response'" in printed
+
+
+def test_import_names_a_field_once_where_rows_call_it_differently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    names = ["query", "question", "prompt", "input", "instruction"]
+    log.write_text("\n".join(json.dumps({name: "why?", "answer": "because"}) for name in names))
+    assert run(["import", str(log), "--db", str(tmp_path / "d.db")]) == 0
+    (read,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  read:")]
+    assert read == "  read: query from 'query' or 'question' or 'prompt' or 2 more, answer from 'answer'"
+
+
+def test_import_exit_codes_tell_all_some_and_none(tmp_path: Path) -> None:
+    good = json.dumps({"query": "q", "answer": "a"})
+    for name, text, code in (("all", good, 0), ("some", f"{good}\n{{", 1), ("none", "{", 2)):
+        log = tmp_path / f"{name}.jsonl"
+        log.write_text(text)
+        assert run(["import", str(log), "--source", name, "--db", str(tmp_path / "d.db")]) == code
+    assert run(["import", str(tmp_path / "absent.jsonl"), "--db", str(tmp_path / "d.db")]) == 2
+
+
+def test_one_unreadable_file_does_not_keep_the_others_out(database: str, tmp_path: Path) -> None:
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"id": "b1", "query": "q", "answer": "a"}))
+    assert run(["import", str(tmp_path / "absent.jsonl"), str(more), "--db", database]) == 2
+    with sqlite3.connect(database) as connection:
+        assert connection.execute("SELECT count(*) FROM response").fetchone() == (5,)
+
+
+def test_a_dry_run_makes_no_database(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"query": "q", "answer": "a"}))
+    assert run(["import", str(log), "--dry-run", "--db", str(tmp_path / "new.db")]) == 0
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_stats_json_is_json_alone_and_the_same_bytes_each_time(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["judge", "--judge", "lexical", "--db", database])
+    capsys.readouterr()
+    assert run(["stats", "--json", "--db", database]) == 0
+    first = capsys.readouterr().out
+    assert json.loads(first)["judgments"]["ok"] == 4
+    run(["stats", "--json", "--db", database])
+    assert capsys.readouterr().out == first
+
+
+def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["judge", "--judge", "lexical", "--db", database])
+    capsys.readouterr()
+    assert run(["stats", "--db", database]) == 0
+    assert "4 responses, 0 reviews" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "parquet"])
+def test_exported_responses_import_again_without_a_change(
+    database: str, tmp_path: Path, format_: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / f"out.{format_}")
+    assert run(["export", "responses", "--format", format_, "-o", file, "--db", database]) == 0
+    assert run(["import", file, "--db", database]) == 0
+    assert "nothing new, all 4 rows are here" in capsys.readouterr().out
+
+
+def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
+    assert run(["export", "all", "--format", "csv", "-o", str(tmp_path / "out"), "--db", database]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{table}.csv" for table in EXPORTS)
+
+
+def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["judge", "--judge", "lexical", "--db", database])
+    capsys.readouterr()
+    run(["stats", "--json", "--db", database])
+    before = capsys.readouterr().out
+    assert run(["forget", "a1", "--yes", "--db", database]) == 0
+    with sqlite3.connect(database) as connection:
+        texts = "SELECT query, answer, passages, content_hash IS NOT NULL FROM response WHERE external_id = 'a1'"
+        assert connection.execute(texts).fetchone() == (None, None, None, 1)
+        judged = (
+            "SELECT reasoning, raw, groundedness IS NOT NULL FROM judgment JOIN response ON response.id = response_id"
+        )
+        assert connection.execute(f"{judged} WHERE external_id = 'a1'").fetchone() == (None, None, 1)
+        assert connection.execute("SELECT kind FROM event WHERE kind = 'forget'").fetchall() == [("forget",)]
+    capsys.readouterr()
+    run(["stats", "--json", "--db", database])
+    assert capsys.readouterr().out == before
+
+
+def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["forget", "nobody", "--yes", "--db", database]) == 2
+    assert "no response 'nobody'" in capsys.readouterr().err
+
+
+def test_migrate_says_where_the_database_stood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "new.db")
+    assert run(["migrate", "--db", path]) == 0
+    assert "made" in capsys.readouterr().out
+    assert run(["migrate", "--db", path]) == 0
+    assert "was at" in capsys.readouterr().out
+
+
+def test_config_shows_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-indeed-1234")
+    assert run(["config"]) == 0
+    assert "very-secret" not in capsys.readouterr().out
+
+
+def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["import", str(tmp_path / "absent.jsonl"), "--map", "nothing", "--db", str(tmp_path / "d.db")]
+    assert run(words) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert run([*words, "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://127.0.0.1:1/none?user=desk&password=s3cret",
+        "postgresql://desk:s3cret@host:notaport/none",
+        "postgresql:/desk:s3cret@host/none",
+        "mysql+nodriver://desk:s3cret@host/none",
+        "nosuch://desk:s3cret@host/none",
+        "sqlite:///desk.db?password=s3cret",
+    ],
+)
+def test_a_wrong_address_is_said_in_one_line_without_its_password(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["stats", "--db", address]) == 2
+    error = capsys.readouterr().err
+    assert "s3cret" not in error
+    assert "--debug" not in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "shop.db"
+    with contextlib.closing(sqlite3.connect(path)) as shop:
+        shop.execute("CREATE TABLE orders (id)")
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"query": "q", "answer": "a"}')
+    for words in (["stats"], ["migrate"], ["import", str(log)]):
+        assert run([*words, "--db", str(path)]) == 2
+        assert "another program" in capsys.readouterr().err
+    with contextlib.closing(sqlite3.connect(path)) as shop:
+        assert shop.execute("SELECT name FROM sqlite_master").fetchall() == [("orders",)]
+
+
+def test_a_revision_of_a_newer_program_is_said(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    assert run(["migrate", "--db", database]) == 2
+    assert "a newer Judgeboard" in capsys.readouterr().err
+
+
+def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "b\udcff")
+    log = tmp_path / "log\udcff.jsonl"
+    log.write_text('{"query": "q", "answer": "a"}\n{"query": "q"}')
+    assert run(["import", str(log), "--db", str(tmp_path / "desk.db")]) == 1
+    with contextlib.closing(sqlite3.connect(tmp_path / "desk.db")) as connection:
+        assert connection.execute("SELECT file, actor FROM import_batch").fetchall() == [
+            ("log\ufffd.jsonl", "cli:b\ufffd")
+        ]
+
+
+def test_an_export_never_replaces_the_database(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "responses", "-o", database, "--db", database]) == 2
+    assert "is the database itself" in capsys.readouterr().err
+    assert run(["stats", "--db", database]) == 0
+
+
+def test_an_error_of_the_database_is_one_line_without_the_rows(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TRIGGER full BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    log = tmp_path / "more.jsonl"
+    log.write_text('{"query": "a private question", "answer": "a"}')
+    assert run(["import", str(log), "--db", database]) == 2
+    error = capsys.readouterr().err
+    assert "the database refused: no room" in error
+    assert "private" not in error

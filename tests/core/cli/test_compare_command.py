@@ -1,0 +1,191 @@
+"""`judgeboard compare`, as a person types it: which pairs, what it says, and being killed in the middle."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from held_endpoint import held_endpoint
+from judgeboard.cli.app import run
+from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Script, always, failure
+from judgeboard.store.engine import Store
+from judgeboard.store.landing import land_responses
+from judgeboard.store.pairs.compared_pairs import latest_asks, versions_that_compared
+from judgeboard.store.schema.method_tables import PairRow
+from judging_log import address, judgeboard, runs, until
+from pair_log import asked, by_pair, land, record, said
+from review_desk import rows_of
+
+AT_ONCE = 4
+
+
+def compare(store: Store, script: Script, *more: str) -> tuple[int, RecordingEndpoint]:
+    with RecordingEndpoint(script) as endpoint:
+        return run(words(store, endpoint, *more)), endpoint
+
+
+def words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+    asking = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    return ["compare", *asking, "--db", address(store), *more]
+
+
+def pairs_file(folder: Path, count: int) -> Path:
+    rows = [
+        {
+            "id": f"p{number}",
+            "question": f"Which, {number}?",
+            "answer_a": f"left-{number}",
+            "answer_b": f"right-{number}",
+        }
+        for number in range(count)
+    ]
+    file = folder / "pairs.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] | None]) -> None:
+    responses = [
+        Response(source, f"{source}-{place}", query, answer, passages)
+        for place, (query, answer, passages) in enumerate(given)
+    ]
+    with store.writing() as connection:
+        land_responses(connection, responses)
+
+
+def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(pairs_file(tmp_path, 5))
+    code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
+    content = json.loads(capsys.readouterr().out)
+    assert (code, len(endpoint.requests)) == (0, 10), "two calls a pair"
+    assert (content["asked"], content["ok"], content["pairs"], content["not_reached"]) == (10, 10, 5, 0)
+    (group,) = content["groups"]
+    assert (group["flips"], group["self_consistency"]["value"], group["first_position"]["value"]) == (5, 0.0, 1.0)
+    code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
+    content = json.loads(capsys.readouterr().out)
+    assert (code, endpoint.requests, content["asked"], content["run"]) == (0, [], 0, None)
+    assert content["groups"] == [group], "the figures are of all pairs of the file, whenever they were asked"
+
+
+def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copied(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers(sqlite_store, "old", ("one?", "left-1", ("p",)), ("two?", "left-2", ("p",)), ("three?", "left-3", None))
+    answers(
+        sqlite_store,
+        "new",
+        ("three?", "right-3", ("q",)),
+        ("two?", "right-2", ("other",)),
+        ("one?", "right-1", ("p",)),
+        ("four?", "right-4", None),
+    )
+    script = by_pair({(1, "ab"): said("first"), (1, "ba"): said("second")})
+    code, endpoint = compare(sqlite_store, script, "--a", "old", "--b", "new", "--json")
+    content = json.loads(capsys.readouterr().out)
+    assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
+    assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
+    assert (content["groups"][0]["wins_a"], content["groups"][0]["ties"]) == (1, 1)
+    pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PairRow)}
+    assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
+    shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
+    assert sum("[BEGIN PASSAGE 1" in text for text in shown) == 2, "passages are shown where both answers had them"
+
+
+def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: Store) -> None:
+    answers(sqlite_store, "old", ("one?", "left-1", None), ("one?", "left-2", None))
+    answers(sqlite_store, "new", ("one?", "right-1", None), ("one?", "right-2", None), ("one?", "right-3", None))
+    compare(sqlite_store, always(said("tie")), "--a", "old", "--b", "new")
+    assert [(row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PairRow)] == [(1, 3), (2, 4)]
+
+
+def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Path, capsys) -> None:
+    script = always(said("first", "style", "truth"))
+    file = str(pairs_file(tmp_path, 2))
+    _, endpoint = compare(sqlite_store, script, "--pairs", file, "--aspect", "style", "--aspect", "truth", "--json")
+    assert [group["aspect"] for group in json.loads(capsys.readouterr().out)["groups"]] == ["style", "truth"]
+    assert len(endpoint.requests) == 4
+
+
+def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Store, capsys) -> None:
+    record(sqlite_store, land(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
+    assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
+    out = capsys.readouterr().out
+    assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
+    assert "4 pairs: A better 2, B better 1, tie 0; inconsistent: 0 name both answers, 1 a tie in one order" in out
+    assert "self-consistency: 75 %" in out
+
+
+def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
+    code, _ = compare(
+        sqlite_store, always(failure(401, "no such key")), "--pairs", str(pairs_file(tmp_path, 3)), "--json"
+    )
+    content = json.loads(capsys.readouterr().out)
+    assert (code, content["state"], content["asked"], content["groups"]) == (2, "stopped", 0, [])
+    assert "401" in content["why_stopped"]
+
+
+def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Store, tmp_path: Path, capsys) -> None:
+    file = str(pairs_file(tmp_path, 3))
+    too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
+    code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
+    assert code == 1
+    assert "unmeasured 1" in capsys.readouterr().out
+    code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
+    assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
+    assert json.loads(capsys.readouterr().out)["groups"][0]["unmeasured"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ([], "say which pairs"),
+        (["--a", "x"], "say which pairs"),
+        (["--a", "x", "--b", "y", "--recorded"], "say which pairs"),
+        (["--recorded"], "belong together"),
+        (["--a", "x", "--b", "y", "--judge-version", "j"], "belong together"),
+        (["--recorded", "--judge-version", "j", "--model", "m"], "takes no --model"),
+        (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
+        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "two sources"),
+        (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers of a source 'x'"),
+    ],
+)
+def test_a_command_that_cannot_be_meant_says_why(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str], why: str
+) -> None:
+    assert run(["compare", "--db", address(sqlite_store), *options]) == 2
+    captured = capsys.readouterr()
+    assert why in captured.err
+    assert captured.out == ""
+
+
+def stored(store: Store) -> set[tuple[int, str]]:
+    """What is stored: which pair in which order."""
+    with store.reading() as connection:
+        versions = versions_that_compared(connection)
+        found = latest_asks(connection, versions[0].id, range(1, 100)) if versions else {}
+    return {(pair_id - 1, shown.value) for pair_id, shown in found}
+
+
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:
+    file = str(pairs_file(tmp_path, 15))
+    with held_endpoint() as held:
+        held.reply = said("first")
+        held.hold_after(11)
+        command = words(sqlite_store, held.server, "--pairs", file)
+        with judgeboard(*command) as first:
+            until(
+                lambda: len(held.server.requests) == 11 + AT_ONCE and len(stored(sqlite_store)) == 11,
+                "11 stored, 4 in flight",
+            )
+            first.send_signal(signal.SIGKILL)
+        assert first.returncode == -signal.SIGKILL
+        held.release()
+        assert run(command) == 0
+        assert len(held.server.requests) == 30 + AT_ONCE
+    assert len(stored(sqlite_store)) == 30
+    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)

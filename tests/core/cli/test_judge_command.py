@@ -1,0 +1,384 @@
+"""`judgeboard judge`, as a person types it: exit codes, what it says, and being killed in the middle."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from held_endpoint import held_endpoint
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Script, always, completion, failure, verdict
+from judgeboard.runner import LEAST_READ_AHEAD
+from judgeboard.store.engine import Store
+from judging_log import address, asked, by_number, judgeboard, judgments, land_answers, runs, until
+
+AT_ONCE = 4
+
+
+def words(endpoint: RecordingEndpoint, store: Store, *more: str) -> list[str]:
+    options = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    return ["judge", "--judge", "rag", *options, "--db", address(store), *more]
+
+
+def judge(store: Store, script: Script, *more: str) -> tuple[int, RecordingEndpoint]:
+    with RecordingEndpoint(script) as endpoint:
+        return run(words(endpoint, store, *more)), endpoint
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    file = tmp_path / "prices.toml"
+    file.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
+    return str(file)
+
+
+def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    land_answers(sqlite_store, 7)
+    assert judge(sqlite_store, always(verdict()))[0] == 0
+    assert "7 asked = 7 ok + 0 unparsable + 0 refused + 0 error; cost unknown" in capsys.readouterr().out
+    code, endpoint = judge(sqlite_store, always(verdict()))
+    assert (code, endpoint.requests) == (0, [])
+    assert "nothing to ask" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--repeats", "2"), ("--jury", "m1,m2")], ids=["plain", "repeats", "jury"])
+def test_json_stands_alone_on_standard_output(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    land_answers(sqlite_store, 3)
+    with RecordingEndpoint(by_number({1: completion("hm")})) as endpoint:
+        line = words(endpoint, sqlite_store, *more, "--json")
+        if "--jury" in more:
+            del line[line.index("--model") : line.index("--model") + 2]
+        assert run(line) == 0
+    said = json.loads(capsys.readouterr().out)
+    counted = said["members"] if "--jury" in more else [said]
+    for each in counted:
+        assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
+        assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, None)
+    assert len(counted) == 1 + ("--jury" in more)
+    assert said.get("repeats", {}).keys() >= {"items"} or "--repeats" not in more
+    assert said.get("jury", {}).keys() >= {"items"} or "--jury" not in more
+
+
+def test_an_error_is_1_and_what_no_verdict_could_be_read_from_is_not(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 6)
+    unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
+    assert judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2")[0] == 0
+    assert "2 asked = 0 ok + 1 unparsable + 1 refused + 0 error" in capsys.readouterr().out
+    too_long = failure(400, "maximum context length is 10 tokens")
+    assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
+    out = capsys.readouterr().out
+    assert "4 asked = 3 ok + 0 unparsable + 0 refused + 1 error" in out
+    assert "--rejudge failed" in out
+    code, endpoint = judge(sqlite_store, always(verdict()), "--rejudge", "failed")
+    assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
+
+
+@pytest.mark.parametrize(
+    ("reply", "fix"),
+    [
+        (failure(401, "bad key"), "OPENAI_API_KEY"),
+        (failure(403, "not yours"), "--model"),
+        (failure(404, "no such model", code="model_not_found"), "--model"),
+    ],
+    ids=["401", "403", "404"],
+)
+def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], reply: Any, fix: str
+) -> None:
+    land_answers(sqlite_store, 30)
+    code, endpoint = judge(sqlite_store, always(reply))
+    assert code == 2
+    assert judgments(sqlite_store) == []
+    assert len(endpoint.requests) <= AT_ONCE
+    out = capsys.readouterr().out
+    assert fix in out
+    assert "30 not reached" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--judge", "rag", "--base-url", "http://127.0.0.1:1/v1"], "--model"),
+        (["--judge", "rag", "--model", "gpt-4o-mini"], "OPENAI_API_KEY"),
+        (["--judge", "oracle"], "lexical, rag"),
+        (["--judge", "lexical", "--where", "colour=red"], "fields: query_type, source"),
+        (["--judge", "lexical", "--where", "from=yesterday"], "2026-03-01"),
+        (["--judge", "rag", "--replies", "absent.jsonl"], "absent.jsonl"),
+        (["--judge", "rag", "--model", "m", "--base-url", "localhost:8000"], "http://"),
+        (["--judge", "lexical", "--concurrency", "0"], "--concurrency"),
+        (["--judge", "lexical", "--max-cost", "nan"], "'--max-cost': nan is not a finite number"),
+        (["--judge", "lexical", "--max-cost", "inf"], "'--max-cost': inf is not a finite number"),
+        (["--judge", "lexical", "--timeout", "nan"], "'--timeout': nan is not a finite number"),
+    ],
+)
+def test_a_bad_option_is_2_and_one_line(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    land_answers(sqlite_store, 1)
+    assert run(["judge", *options, "--db", address(sqlite_store)]) == 2
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert "Traceback" not in printed.err
+    assert judgments(sqlite_store) == []
+
+
+@pytest.mark.parametrize(
+    ("conditions", "chosen"),
+    [
+        (["query_type=complex"], [3, 4, 5]),
+        (["source=log"], [0, 1, 2, 3, 4, 5]),
+        (["source=other"], []),
+        (["model=gpt"], [3, 4, 5]),
+        (["id=2"], [2]),
+        (["id=2", "id=4"], [2, 4]),
+        (["query_type=complex", "id=2"], []),
+        (["from=2026-02-01"], [0, 1, 2]),
+        (["to=2026-03-01"], [0, 1, 2]),
+        (["to=2026-02-28"], []),
+        (["status=unparsable"], [5]),
+        (["rule=low_groundedness"], [1]),
+    ],
+)
+def test_where_narrows_what_is_asked(sqlite_store: Store, conditions: list[str], chosen: list[int]) -> None:
+    land_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
+    land_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
+    judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "--name", "first")
+    narrowed = [word for condition in conditions for word in ("--where", condition)]
+    code, endpoint = judge(sqlite_store, always(verdict()), "--name", "second", *narrowed)
+    assert (code, sorted(asked(endpoint))) == (0, chosen)
+
+
+def test_the_help_lists_what_where_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["judge", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for field in ("query_type", "source", "model", "rule", "status", "id", "from", "to", "--prices", "130"):
+        assert field in shown
+
+
+def test_a_cost_limit_without_a_price_is_refused_with_the_option_that_gives_one(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 2)
+    code, endpoint = judge(sqlite_store, always(verdict()), "--max-cost", "1")
+    assert (code, endpoint.requests) == (2, [])
+    error = capsys.readouterr().err
+    assert "--max-cost" in error
+    assert "--prices" in error
+
+
+def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
+    sqlite_store: Store, prices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 60)
+    code, _ = judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "0.0012")
+    out = capsys.readouterr().out
+    assert code == 2
+    assert "the cost limit is reached" in out
+    assert "The same command goes on" in out
+    assert 10 <= len(judgments(sqlite_store)) < 10 + AT_ONCE
+    assert judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "1")[0] == 0
+    assert len(judgments(sqlite_store)) == 60
+    assert "cost $ 0.0072" in capsys.readouterr().out
+    assert len(runs(sqlite_store)) == 1
+
+
+def test_recorded_replies_are_judged_without_model_key_or_network(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 2)
+    replies = tmp_path / "replies.jsonl"
+    good = {"reasoning": "r", "groundedness": 0.5, "quality": 3}
+    replies.write_text("\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2)))
+    assert run(["judge", "--judge", "rag", "--replies", str(replies), "--db", address(sqlite_store)]) == 0
+    assert [row["quality"] for row in judgments(sqlite_store)] == [3, 3]
+    assert "cost unknown" in capsys.readouterr().out
+
+
+def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    land_answers(sqlite_store, 50)
+    assert run(["judge", "--judge", "lexical", "--max-cost", "0.01", "--db", address(sqlite_store)]) == 0
+    assert "50 ok" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--model", "m"],
+        ["--base-url", "http://localhost:8000/v1"],
+        ["--replies", "replies.jsonl"],
+        ["--max-output", "99"],
+        ["--domain", "climbing"],
+        ["--claims"],
+        ["--timeout", "9"],
+        ["--prices", "prices.toml"],
+    ],
+    ids=lambda given: given[0],
+)
+def test_the_offline_judge_refuses_what_is_meant_for_a_model(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: list[str]
+) -> None:
+    land_answers(sqlite_store, 1)
+    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *given]) == 2
+    assert f"{given[0]}: the lexical judge asks no model and takes none of these" in capsys.readouterr().err
+    assert judgments(sqlite_store) == []
+
+
+def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    land_answers(sqlite_store, 1)
+    monkeypatch.setenv("JUDGEBOARD_MODEL", "m")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
+
+
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 100)
+    with held_endpoint() as held:
+        held.hold_after(40)
+        command = words(held.server, sqlite_store)
+        with judgeboard(*command) as first:
+            until(
+                lambda: len(held.server.requests) == 44 and len(judgments(sqlite_store)) == 40, "40 stored, 4 in flight"
+            )
+            first.send_signal(signal.SIGKILL)
+        assert first.returncode == -signal.SIGKILL
+        held.release()
+        assert run(command) == 0
+        assert len(held.server.requests) == 100 + AT_ONCE
+    rows = judgments(sqlite_store)
+    assert sorted(int(row["id"]) for row in rows) == list(range(100))
+    assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 100)]
+
+
+def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 40)
+    assert judge(sqlite_store, always(verdict()))[0] == 0
+    with held_endpoint() as held:
+        held.hold_after(20)
+        command = words(held.server, sqlite_store, "--rejudge", "all")
+        with judgeboard(*command) as first:
+            until(
+                lambda: len(held.server.requests) == 24 and len(judgments(sqlite_store)) == 60, "20 stored, 4 in flight"
+            )
+            first.send_signal(signal.SIGKILL)
+        held.release()
+        assert run(command) == 0
+        assert len(held.server.requests) == 40 + AT_ONCE
+        assert {row["ask"] for row in judgments(sqlite_store)} == {0, 1}
+        assert len(judgments(sqlite_store)) == 80
+        assert run(command) == 0
+    assert len(judgments(sqlite_store)) == 120
+
+
+def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_go_on(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 100)
+    with held_endpoint() as held:
+        held.hold_after(10)
+        command = words(held.server, sqlite_store)
+        with judgeboard(*command) as process:
+            until(lambda: len(held.server.requests) == 14, "4 in flight")
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            assert "finishing 4 calls in flight" in process.stderr.readline()
+            held.release()
+            assert process.stdout is not None
+            said = process.stdout.read()
+        assert process.returncode == 130
+        assert "14 asked = 14 ok" in said
+        assert "86 not reached" in said
+        assert "The same command goes on where this one ended." in said
+        assert len(held.server.requests) == len(judgments(sqlite_store)) == 14
+        assert run(command) == 0
+    assert len(judgments(sqlite_store)) == 100
+
+
+def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 20)
+    with held_endpoint() as held:
+        held.hold_after(5)
+        command = words(held.server, sqlite_store)
+        with judgeboard(*command) as process:
+            until(lambda: len(held.server.requests) == 9 and len(judgments(sqlite_store)) == 5, "5 stored, 4 in flight")
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            rest = process.stderr.read()
+        assert process.returncode == 130
+        assert "Traceback" not in rest
+        assert [row["state"] for row in runs(sqlite_store)] == ["interrupted"]
+        held.release()
+        assert run(command) == 0
+    assert len(judgments(sqlite_store)) == 20
+
+
+def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store) -> None:
+    count = 400
+    land_answers(store, count)
+    with held_endpoint() as held, contextlib.ExitStack() as stack:
+        held.hold_after(0)
+        command = words(held.server, store)
+        processes = [stack.enter_context(judgeboard(*command)) for _ in range(2)]
+        until(lambda: len(held.server.requests) == 2 * AT_ONCE, "both ask")
+        held.release()
+        said = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    rows = judgments(store)
+    assert sorted(int(row["id"]) for row in rows) == list(range(count))
+    assert {row["ask"] for row in rows} == {0}
+    assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
+    twice = sum(often - 1 for often in asked(held.server).values())
+    assert set(asked(held.server)) == set(range(count))
+    assert twice <= 2 * (LEAST_READ_AHEAD + 2 * AT_ONCE), "they come from both ends: only where they meet"
+
+
+def test_nothing_but_the_summary_is_written_where_nobody_watches(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_answers(sqlite_store, 20)
+    judge(sqlite_store, always(verdict()))
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.startswith("rag v1, run 1: 20 asked")
+    assert "\x1b" not in printed.out
+
+
+def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> None:
+    land_answers(sqlite_store, 30)
+    ours, theirs = pty.openpty()
+    with held_endpoint() as held:
+        held.reply = completion("hm")
+        held.hold_after(24)  # each is asked for a repair
+        command = words(held.server, sqlite_store)
+        with judgeboard(*command, stderr=theirs, env={"TERM": "xterm", "COLUMNS": "140"}) as process:
+            os.close(theirs)
+            shown = ""
+            drawn = _reading(ours)
+            while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +unknown", shown):
+                shown += next(drawn)
+            held.release()
+            shown += "".join(drawn)
+    os.close(ours)
+    assert process.returncode == 0
+    assert "30/30" in shown
+
+
+def _reading(terminal: int) -> Iterator[str]:
+    """What a terminal is sent, until nobody writes there any more."""
+    with contextlib.suppress(OSError):
+        while text := os.read(terminal, 1 << 16):
+            yield re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", text.decode(errors="replace"))

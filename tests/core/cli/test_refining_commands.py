@@ -1,0 +1,164 @@
+"""`judgeboard reflect` and `judgeboard refine`, as a person types them; and killed in the middle."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.store.engine import Store
+from judging_log import address, judgeboard, judgments, runs, until
+from refining_log import Gate, both, generations, land_bad, made, rated, ratings, refinements, scored, written
+
+COUNTS = {"run", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
+
+
+def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+    judge = ["--judge", "rag", "--model", "reader", "--base-url", endpoint.base_url]
+    return ["reflect", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", address(store)]
+
+
+def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
+    judge = ["--judge-model", "reader", "--base-url", endpoint.base_url]
+    return ["refine", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", database]
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    land_bad(sqlite_store, 2)
+    script = both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
+    with RecordingEndpoint(script) as endpoint:
+        assert run(reflect_words(sqlite_store, endpoint, "--json")) == 0
+    said = printed(capsys)
+    own = {"eligible": 2, "no_messages": 0, "identical": 0, "regenerated": 2, "kept_new": 2, "kept_original": 0}
+    assert own.items() <= said.items()
+    assert said.keys() >= COUNTS | {"second_failed", "calls"}
+    assert (said["asked"], said["ok"], said["calls"], said["cost"]) == (6, 6, 6, None)
+
+
+def test_reflect_in_words_names_what_would_reach_the_rest(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_bad(sqlite_store, 2, messages=None)
+    with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
+        assert run(reflect_words(sqlite_store, endpoint)) == 0
+        assert "2 eligible answers have no logged messages: --rebuild-messages" in capsys.readouterr().out
+        assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
+        assert "2 new ones kept" in capsys.readouterr().out
+        assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
+        assert "nothing to do" in capsys.readouterr().out
+
+
+def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store) -> None:
+    land_bad(sqlite_store, query_type="QA", answer="Marble sings.")
+    with RecordingEndpoint(lambda _request, _number: rated(1)) as endpoint:
+        words = ["reflect", "--generator", "writer", "--generator-base-url", endpoint.base_url, "--judge", "lexical"]
+        words += ["--max-quality", "3", "--min-chars", "5", "--query-type", "QA", "--query-type", "complex"]
+        assert run([*words, "--generator-max-output", "64", "--timeout", "9", "--db", address(sqlite_store)]) == 0
+    assert [request["max_tokens"] for request in written(endpoint)] == [64]
+
+
+def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from judgeboard.llm.scripted_replies import failure
+
+    land_bad(sqlite_store)
+    with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:
+        assert run(reflect_words(sqlite_store, endpoint)) == 2
+    assert "The same command goes on where this one ended." in capsys.readouterr().out
+
+
+def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, database = tmp_path / "prompts.txt", str(tmp_path / "new.db")
+    file.write_text("How warm is it?\n")
+    with RecordingEndpoint(ratings(2, "Fine.", 4)) as endpoint:
+        assert run(refine_words(database, endpoint, "--prompts", str(file), "--json")) == 0
+    said = printed(capsys)
+    assert said.keys() >= COUNTS
+    assert (said["prompts"], said["passed"], said["calls"]) == (1, 1, 7)
+    [item] = said["items"]
+    assert (item["id"], item["passed"]) == ("1", True)
+    assert [(one["rating"], one["status"]) for one in item["attempts"]] == [(2, "ok"), (None, "unparsable"), (4, "ok")]
+
+
+def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land_bad(sqlite_store)
+    words = ("--where", "query_type=complex", "--max-repeats", "1", "--success-rating", "3", "--keep", "best")
+    with RecordingEndpoint(ratings(2, 1)) as endpoint:
+        assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
+    said = capsys.readouterr().out
+    assert "1 prompts, 0 passed; 4 calls" in said
+    assert "0: 2 → 1  not passed" in said
+
+
+def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    with RecordingEndpoint() as endpoint:
+        assert run(refine_words(address(sqlite_store), endpoint)) == 2
+    assert "--prompts FILE" in capsys.readouterr().err
+
+
+def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
+    prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
+    answers.write_text('{"response_id": "a", "raw": "15 degrees"}')
+    rating = {"evaluation": "good", "rating": 4, "feedback": ""}
+    replies.write_text(json.dumps({"response_id": "a~refine-1-1", "raw": rating}))
+    words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
+    assert run([*words, "--prompts", str(prompts), "--json", "--db", str(tmp_path / "d.db")]) == 0
+    assert printed(capsys)["passed"] == 1
+
+
+def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
+    land_bad(sqlite_store, 6)
+    gate = Gate(both(lambda _request: "granite", scored({"granite": (0.9, 4)})), free=8)
+    with RecordingEndpoint(gate) as endpoint:
+        words = reflect_words(sqlite_store, endpoint)
+        with judgeboard(*words) as first:
+            until(lambda: len(endpoint.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
+            first.send_signal(signal.SIGKILL)
+        gate.open()
+        assert run(words) == 0
+        assert len(endpoint.requests) == 6 * 3 + 2
+    assert [row["outcome"] for row in refinements(sqlite_store)] == ["kept_new"] * 6
+    assert len(made(sqlite_store)) == 6
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]
+
+
+def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("".join(f"How warm is it in town {number}?\n" for number in range(4)))
+    replies = {"1": rated(2, "colder"), "2": rated(2, "warmer"), "3": rated(4)}
+    gate = Gate(both(attempt_of, lambda answer: replies[answer[-1]]), free=13)
+    with RecordingEndpoint(gate) as endpoint:
+        words = refine_words(address(sqlite_store), endpoint, "--prompts", str(file))
+        with judgeboard(*words) as first:
+            until(lambda: len(endpoint.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
+            first.send_signal(signal.SIGKILL)
+        gate.open()
+        assert run(words) == 0
+        assert len(endpoint.requests) == 4 * 6 + 2
+    by_subject: dict[str, list[int]] = {}
+    for row in refinements(sqlite_store):
+        by_subject.setdefault(row["subject"], []).append(row["rating"])
+    assert by_subject == {str(number): [2, 2, 4] for number in range(1, 5)}
+
+
+def attempt_of(request: dict[str, Any]) -> str:
+    """Name the attempt by the feedback that it comes with."""
+    told = str(request["messages"])
+    return "attempt 2" if "colder" in told else "attempt 3" if "warmer" in told else "attempt 1"
+
+
+def steps(store: Store) -> int:
+    return len(generations(store)) + len(judgments(store))

@@ -1,0 +1,198 @@
+"""`judgeboard ssr`, as a person types it: what it says before, its JSON, and being killed in the middle."""
+
+import json
+import os
+import pty
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from held_endpoint import HeldEndpoint
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import failure
+from judgeboard.store.engine import Store
+from judgeboard.store.schema.method_tables import ComparisonRow, SampleRow
+from judging_log import address, judgeboard, runs, until
+from solving_log import OPTIONS, TORN, Solver
+
+AT_ONCE = 2
+COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+
+
+def pairs_file(folder: Path, count: int) -> str:
+    rows = [
+        {
+            "id": f"q{number}",
+            "question": f"Question-{number}?",
+            "options": OPTIONS,
+            "reference": "B",
+            "answer_a": f"left-{number}",
+            "answer_b": f"right-{number}",
+            "gold": "a",
+            "query_type": "geo",
+        }
+        for number in range(count)
+    ]
+    file = folder / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> list[str]:
+    model = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    return ["ssr", "--pairs", file, *model, "--db", address(store), *more]
+
+
+def stored(store: Store) -> int:
+    """How many samples and verdicts are stored."""
+    with store.reading() as connection:
+        tables = (SampleRow.__table__, ComparisonRow.__table__)
+        return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
+
+
+def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
+    with RecordingEndpoint(Solver({0: TORN})) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--prices", str(prices))
+        assert run([*command, "--json", "--tau-by", "category"]) == 0
+        assert len(endpoint.requests) == 27
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert "3 items, 27 calls; at most about $ 0." in err
+    assert [result[name] for name in COUNTS] == [27, 27, 0, 0, 0, 0]
+    assert (result["items"], result["calls_planned"], result["ties"], result["no_answer"]) == (3, 27, 1, 0)
+    assert set(result["conditions"]["C"]) == {"accuracy", "on", "off", "splits", "unmeasured", "not_asked"}
+    assert set(result["conditions"]["C"]["accuracy"]) == {"value", "low", "high", "n", "method"}
+    assert len(result["slices"]) == 4
+    assert [(row["agree"], row["n"], row["right"]) for row in result["calibration"]] == [
+        (5, 2, 2),
+        (4, 0, 0),
+        (3, 0, 0),
+        (2, 1, 0),
+        (1, 0, 0),
+    ]
+    assert [row["category"] for row in result["categories"]] == ["geo"]
+    assert [row["tau"] for row in result["sweep"]] == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert result["tau_by_category"]["optimistic"] is True
+    assert result["cost"] > 0
+
+
+def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(Solver()) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
+        assert run([*command, "--limit", "2"]) == 0
+        assert "2 items, 14 calls; cost unknown: no price for scripted" in capsys.readouterr().err
+        assert run(command) == 0
+        assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
+        assert len(endpoint.requests) == 21
+    assert run(["ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
+    said = capsys.readouterr().out
+    assert "ssr v1: 21 asked = 21 ok" in said
+    assert "A no reference: the judge was not asked" in said
+    assert "C selective: 100 %" in said
+    assert "gate from 3 of 5: on for 100 %" in said
+
+
+def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(lambda *_: failure(400, "no such thing")) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 1))
+        assert run(command) == 1
+        asked = len(endpoint.requests)
+        capsys.readouterr()
+        assert run(command) == 1
+        assert len(endpoint.requests) == asked
+        said = capsys.readouterr().out
+        assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in said
+        assert "the call for a try failed: 1 question." in said
+        endpoint.script = Solver()
+        assert run([*command, "--rejudge", "failed"]) == 0
+        assert run(command) == 0
+    assert "9 asked = 9 ok" in capsys.readouterr().out
+
+
+def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    solver = Solver({0: TORN})
+    with RecordingEndpoint() as server:
+        held = HeldEndpoint(server)
+
+        async def answer(request: dict[str, Any], number: int) -> Any:
+            await held.answer(number)
+            return solver(request, number)
+
+        server.script = answer
+        held.hold_after(13)
+        command = words(server, sqlite_store, pairs_file(tmp_path, 4))
+        with judgeboard(*command) as first:
+            until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")
+            first.send_signal(signal.SIGKILL)
+        held.release()
+        assert run([*command, "--json"]) == 0
+        assert len(server.requests) == 4 * 9 + AT_ONCE
+    assert stored(sqlite_store) == 4 * 9
+    assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 4 * 9)]
+
+
+def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pty.openpty()
+    with (
+        RecordingEndpoint(Solver()) as endpoint,
+        os.fdopen(ours, "wb", buffering=0) as keyboard,
+        os.fdopen(theirs, encoding="utf-8") as terminal,
+    ):
+        monkeypatch.setattr(sys, "stdin", terminal)
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 1))
+        keyboard.write(b"n\n")
+        assert run(command) == 0
+        assert endpoint.requests == []
+        assert run([*command, "--yes"]) == 0
+        assert len(endpoint.requests) == 9
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], "--pairs FILE to ask a judge, or --recorded"),
+        (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
+        (["--recorded", "--model", "m"], "--model: --recorded asks nobody"),
+        (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version is a stored judge"),
+        (["--pairs", "x"], "needs a model"),
+        (["--recorded", "--conditions", "X"], "A, B and C"),
+        (["--recorded"], "no judge has sampled answers yet"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_that_says_why(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: list[str], why: str
+) -> None:
+    assert run(["ssr", *given, "--db", address(sqlite_store)]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "questions.jsonl"
+    good = {"id": 1, "question": "Capital of Italy?", "options": OPTIONS, "answer": "Rome"}
+    questions.write_text(json.dumps(good) + "\n" + json.dumps({**good, "answer": "Athens"}) + "\n")
+    assert run(["ssr", "make-pairs", "--questions", str(questions)]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["reference"] == "B"
+    assert "1 pairs made, 1 questions left out" in err
+    assert "line 2: its right option 'Athens' is none of its 4 options" in err
+    target = tmp_path / "made.jsonl"
+    assert run(["ssr", "make-pairs", "--questions", str(questions), "--out", str(target)]) == 0
+    assert target.read_text() == out
+    assert run(["ssr", "make-pairs", "--questions", str(questions), "--out", str(tmp_path / "no" / "x")]) == 2

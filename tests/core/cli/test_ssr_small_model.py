@@ -1,0 +1,40 @@
+"""`judgeboard ssr` with a real small model: whatever it says, every sample and every order is accounted for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.store.engine import Store
+from judgeboard.store.schema.method_tables import ComparisonRow, SampleRow
+from judging_log import address
+from review_desk import rows_of
+
+PAIR = {
+    "id": "q",
+    "question": "Capital of Italy?",
+    "options": ["Paris", "Rome"],
+    "answer_a": "Rome",
+    "answer_b": "Paris",
+}
+
+
+@pytest.mark.llm
+@pytest.mark.timeout(900)
+def test_a_real_small_model_goes_through_all_of_it(
+    small_model: str, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text(json.dumps(PAIR))
+    with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
+        model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
+        command = ["ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
+        assert run([*command, "--db", address(sqlite_store)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    asked = sum(result[status] for status in ("ok", "unparsable", "refused", "error"))
+    stored = len(rows_of(sqlite_store, SampleRow)) + len(rows_of(sqlite_store, ComparisonRow))
+    assert result["asked"] == asked == stored == 3
+    assert (result["error"], result["not_reached"], result["items"]) == (0, 0, 1)
+    assert result["no_answer"] in {0, 1}

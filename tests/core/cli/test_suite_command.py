@@ -1,0 +1,267 @@
+"""`judgeboard suite`, as a person or a build server runs it: exit codes, JSON, JUnit, being killed in the middle."""
+
+import json
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from held_endpoint import HeldEndpoint
+from judgeboard.cli.app import run
+from judgeboard.domain import DimensionScore, Grade
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Script, completion
+from judgeboard.review import ensure_reviewer, grade
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import get_version
+from judging_log import address, judgeboard, judgments, runs, until
+from suite_runs import asked, playing, scored
+
+RUBRIC = "rubric:\n  dimensions:\n" + "".join(
+    f"  - {{name: {name}, levels: {{1: a, 2: b, 3: c, 4: d, 5: e}}}}\n" for name in ("accuracy", "tone")
+)
+AT_ONCE = 4
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    cases = "".join(f"- query: 'What is number-{number}?'\n" for number in range(24))
+    file = tmp_path / "suite.yaml"
+    file.write_text(f"name: house\ncandidate: model:candidate\n{RUBRIC}cases:\n{cases}")
+    return file
+
+
+def words(endpoint: RecordingEndpoint, store: Store, suite: Path, *more: str) -> list[str]:
+    options = ["--model", "judge", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    return ["suite", "run", str(suite), *options, "--db", address(store), *more]
+
+
+def ran(store: Store, script: Script, suite: Path, *more: str) -> int:
+    with RecordingEndpoint(script) as endpoint:
+        return run(words(endpoint, store, suite, *more))
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return content
+
+
+def test_the_json_has_every_field_and_show_prints_the_same(
+    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ran(sqlite_store, playing(scores={3: scored(1, 2)}), suite, "--json") == 0
+    first = said(capsys)
+    assert (first["run"], first["total_cases"], first["measured"], first["unmeasured"]) == (1, 24, 24, 0)
+    assert first["average_score"]["value"] == pytest.approx((23 * 4 + 1.5) / 24)
+    assert set(first["average_score"]) >= {"value", "low", "high", "n", "method"}
+    assert (first["above_threshold"], first["pass_rate"]["value"]) == (23, pytest.approx(23 / 24))
+    assert (first["passed"], first["gate"], first["baseline"]) == (
+        True,
+        {"code": 0, "state": "pass", "reasons": []},
+        None,
+    )
+    assert first["failures"] == [
+        {
+            "query": "What is number-3?",
+            "score": 1.5,
+            "details": {
+                "case": "4",
+                "response": first["failures"][0]["details"]["response"],
+                "dimensions": {
+                    "accuracy": {"score": 1.0, "reasoning": "So."},
+                    "tone": {"score": 2.0, "reasoning": "So."},
+                },
+                "checks": [],
+            },
+        }
+    ]
+    assert set(first["dimensions"]) == {"accuracy", "tone"}
+    assert {name: first[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")} == {
+        **dict.fromkeys(("unparsable", "refused", "error", "not_reached"), 0),
+        "asked": 48,
+        "ok": 48,
+    }
+    assert run(["suite", "show", "1", "--db", address(sqlite_store), "--json"]) == 0
+    assert said(capsys) == first
+    assert run(["suite", "list", "--db", address(sqlite_store), "--json"]) == 0
+    (listed,) = said(capsys)["runs"]
+    assert (listed["run"], listed["suite"], listed["candidate"], listed["measured"]) == (
+        *(1, "house", "model:candidate", 24),
+    )
+
+
+def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = {number: scored(1, 1) for number in range(24)}
+    some = {number: scored(3, 3) for number in range(8)}
+    silent = {number: completion("Hm.") for number in range(2)}
+    assert ran(sqlite_store, playing(), suite) == 0
+    assert "gate: pass" in capsys.readouterr().out
+    assert ran(sqlite_store, playing(scores=bad), suite) == 1
+    assert "gate: fail: the average 1.00 is below the threshold 3.5" in capsys.readouterr().out
+    assert ran(sqlite_store, playing(scores=bad | silent), suite) == 2
+    assert "gate: not measured: 2 of 24 cases have no score" in capsys.readouterr().out
+    assert ran(sqlite_store, playing(scores=some), suite) == 0, "without a baseline there is no regression"
+    assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
+    out = capsys.readouterr().out
+    assert "against run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
+    assert "the pass rate fell by 33 points" in out
+    assert run(["suite", "show", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
+    assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
+    assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
+    assert "no suite run 99" in capsys.readouterr().err
+    assert run(["suite", "show", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
+    assert "Compared with no baseline: 'house' has no earlier finished run" in capsys.readouterr().out
+
+
+def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(
+        f"name: 'a < b & \"c\"'\n{RUBRIC}cases:\n"
+        "- {query: 'number-0 <script>]]>'}\n"
+        "- {query: 'number-1', checks: {equals: x}}\n"
+        '- {query: "number-2 \\x1b\\ufffe"}\n'
+    )
+    report = tmp_path / "junit.xml"
+    said_ = playing({1: completion("number-1 ]]> \x1b")}, {1: scored(4, 4), 2: completion("\x00 no")})
+    assert ran(sqlite_store, said_, file, "--candidate", "model:candidate", "--junit", str(report)) == 2
+    root = ET.fromstring(report.read_bytes())
+    (listed,) = root
+    assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", 'a < b & "c"')
+    counts = {name: int(listed.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": 4, "failures": 1, "errors": 2, "skipped": 0}
+    assert counts["tests"] == len(listed.findall("testcase"))
+    assert counts["failures"] == len(listed.findall("testcase/failure"))
+    assert counts["errors"] == len(listed.findall("testcase/error"))
+    names = [one.get("name") for one in listed]
+    assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd", "gate"]
+    assert "check equals: the answer is another text" in (listed.findtext("testcase/failure") or "")
+
+
+def test_a_junit_file_that_cannot_be_written_is_said(
+    sqlite_store: Store, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ran(sqlite_store, playing(), suite, "--junit", str(tmp_path / "none" / "j.xml")) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert runs(sqlite_store) == [], "nothing was asked"
+
+
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, suite: Path) -> None:
+    play = playing()
+    with RecordingEndpoint() as server:
+        held = HeldEndpoint(server, free=20)
+
+        async def script(request: dict[str, Any], number: int) -> Any:
+            await held.answer(number)
+            return play(request, number)
+
+        server.script = script
+        command = words(server, sqlite_store, suite)
+
+        def stored() -> int:
+            with sqlite3.connect(address(sqlite_store)) as connection:
+                return sum(
+                    connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                    for table in ("generation", "judgment")
+                )
+
+        with judgeboard(*command) as first:
+            until(lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20, "20 stored, 4 in flight")
+            first.send_signal(signal.SIGKILL)
+        held.release()
+        assert run(command) == 0
+        assert len(server.requests) == 48 + AT_ONCE
+        answers, scores = asked(server)
+        assert set(answers) == set(scores) == set(range(24))
+    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)] == [("suite", "done", 48)]
+    assert stored() == 48
+
+
+def test_a_mistake_in_the_file_is_one_line_with_its_place(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("name: s\ncases:\n- qery: x\n")
+    assert ran(sqlite_store, playing(), file) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"judgeboard: {file}, line 3: a case has no field 'qery'")
+
+
+def test_answers_of_the_log_ask_the_judge_alone(
+    sqlite_store: Store, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        "".join(
+            json.dumps({"id": str(n), "query": f"What is number-{n}?", "answer": f"It is number-{n}."}) + "\n"
+            for n in range(24)
+        )
+    )
+    assert run(["import", str(log), "--source", "app", "--db", address(sqlite_store)]) == 0
+    capsys.readouterr()
+    assert ran(sqlite_store, playing(), suite, "--candidate", "source:app", "--json") == 0
+    assert said(capsys)["asked"] == 24
+
+
+def test_recorded_replies_judge_by_the_id_of_the_case(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, replies = tmp_path / "s.yaml", tmp_path / "replies.jsonl"
+    file.write_text(f"name: s\n{RUBRIC}cases: [{{id: rope, query: 'How long?'}}]\n")
+    replies.write_text(
+        json.dumps(
+            {"response_id": "rope", "raw": {name: {"reasoning": "r", "score": 5} for name in ("accuracy", "tone")}}
+        )
+        + "\n"
+    )
+    code = run(
+        [
+            *("suite", "run", str(file), "--candidate", "python:textwrap:dedent", "--replies", str(replies)),
+            *("--db", address(sqlite_store), "--json"),
+        ]
+    )
+    shown = said(capsys)
+    assert (code, shown["average_score"]["value"], shown["asked"]) == (0, 5.0, 2)
+
+
+def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rubric, log, replies = tmp_path / "r.yaml", tmp_path / "log.jsonl", tmp_path / "replies.jsonl"
+    rubric.write_text("\n".join(line.removeprefix("  ") for line in RUBRIC.splitlines()[1:]))
+    log.write_text("".join(json.dumps({"id": str(n), "query": "q?", "answer": f"a {n}"}) + "\n" for n in range(3)))
+    said_ = {name: {"reasoning": "r", "score": 2} for name in ("accuracy", "tone")}
+    replies.write_text("".join(json.dumps({"response_id": str(n), "raw": said_}) + "\n" for n in range(3)))
+    where = ["--db", address(sqlite_store)]
+    asking = ["judge", "--judge", "rubric", "--rubric", str(rubric), "--replies", str(replies), *where]
+    assert run(["import", str(log), *where]) == 0
+    assert run(asking) == 0
+    assert "3 asked = 3 ok" in capsys.readouterr().out
+    assert {(row["groundedness"], row["quality"]) for row in judgments(sqlite_store)} == {(None, None)}
+    assert run([*asking, "--examples-from-reviews", "1"]) == 2
+    assert "only 0 answers are graded by people" in capsys.readouterr().err
+    reviewer = ensure_reviewer(sqlite_store, "test", "mara")
+    given = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
+    grade(sqlite_store, response_id=2, reviewer=reviewer, grade=given, request_key="1")
+    assert run([*asking, "--examples-from-reviews", "1"]) == 0
+    assert "rubric v2" in capsys.readouterr().out
+    with sqlite_store.reading() as connection:
+        assert get_version(connection, "rubric v2").params["examples"][0]["response"] == 2
+    rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
+    assert run(asking) == 2
+    assert "r.yaml, line 2: the levels of accuracy has no field '6'" in capsys.readouterr().err
+
+
+def test_a_fresh_database_is_made_and_a_failed_check_is_named(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite.write_text(suite.read_text() + "  checks: {equals: x}\n")
+    fresh = str(tmp_path / "fresh" / "suite.db")
+    with RecordingEndpoint(playing()) as endpoint:
+        code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
+    assert code == 0
+    out = capsys.readouterr().out
+    assert "23 of 24 pass (96 %)" in out
+    assert "failed, 4.00: 24: What is number-23? (equals: the answer is another text)" in out

@@ -1,0 +1,111 @@
+"""What `import judgeboard` offers to a program."""
+
+import asyncio
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import judgeboard
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import always, failure, in_turn, verdict
+
+QUERY = "At what temperature does Dyneema melt?"
+ANSWER = "Dyneema melts at about 145 degrees."
+PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
+
+
+def test_every_public_name_is_there_and_no_module_hides_one() -> None:
+    assert sorted(judgeboard.__all__) == dir(judgeboard)
+    modules = {module.name for module in pkgutil.iter_modules(judgeboard.__path__)}
+    for name in judgeboard.__all__:
+        assert getattr(judgeboard, name) is not None
+        assert name not in modules
+
+
+def test_a_name_that_is_not_there_is_said_so() -> None:
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = judgeboard.nothing_like_it
+
+
+def test_one_answer_is_judged_with_and_without_an_event_loop() -> None:
+    blocking = judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES)
+    awaited = asyncio.run(judgeboard.judge(QUERY, ANSWER, PASSAGES, judge="lexical"))
+    assert blocking == awaited
+    assert (blocking.status, blocking.groundedness) == ("ok", 1.0)
+
+
+def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0() -> None:
+    assert judgeboard.judge_blocking(QUERY, ANSWER).groundedness is None
+    assert judgeboard.judge_blocking(QUERY, ANSWER, []).groundedness == 0
+
+
+def test_a_chat_model_judges_by_name_and_address() -> None:
+    with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
+        said = judgeboard.judge_blocking(
+            QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
+        )
+    assert (said.groundedness, said.quality) == (0.25, 2)
+    assert len(endpoint.requests) == 1
+
+
+def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
+    async def ask(base_url: str) -> list[judgeboard.Verdict]:
+        made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
+        said = [await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
+        await made.aclose()
+        return said
+
+    with RecordingEndpoint(in_turn([verdict(quality=1), verdict(quality=3)])) as endpoint:
+        assert [said.quality for said in asyncio.run(ask(endpoint.base_url))] == [1, 3]
+
+
+def test_a_failed_call_is_a_verdict_without_scores() -> None:
+    with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
+        said = judgeboard.judge_blocking(
+            QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
+        )
+    assert (said.status, said.groundedness) == ("error", None)
+    assert judgeboard.annotate(ANSWER, said.groundedness).level == "unmeasured"
+
+
+def test_blocking_inside_an_event_loop_names_the_coroutine() -> None:
+    async def call() -> None:
+        judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES)
+
+    with pytest.raises(judgeboard.JudgeboardError, match=r"await judgeboard\.judge"):
+        asyncio.run(call())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"judge": "oracle"}, "oracle"),
+        ({"passages": "one text"}, "list of texts"),
+        ({"passages": [7]}, "int"),
+        ({"answer": None}, "answer must be a text"),
+        ({"judge": "rag"}, "--model"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], said: str) -> None:
+    given = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
+    with pytest.raises(judgeboard.JudgeboardError, match=said) as raised:
+        judgeboard.judge_blocking(**given)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n')
+    store = judgeboard.open_store(tmp_path / "desk.db", create=True)
+    judgeboard.import_file(store, log)
+    asked = judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    assert (asked.ok, asked.not_reached) == (1, 0)
+    assert judgeboard.raise_flags(store).raised == 0
+    assert judgeboard.measure(store)["judgments"]["ok"] == 1
+    out = tmp_path / "judgments.jsonl"
+    assert judgeboard.export_tables(store, {"judgments": out}) == {"judgments": 1}
+    assert '"lexical"' in out.read_text()
+    with pytest.raises(judgeboard.JudgeboardError, match="secrets"):
+        judgeboard.export_tables(store, {"secrets": out})
+    store.close()
