@@ -1,0 +1,199 @@
+"""The pictures of the agreement page: where both differ, by query type, calibration, over time."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from judgeboard.agreement import AgreementRow
+from judgeboard.agreement_notes import headline
+from judgeboard.agreement_page import AgreementPage, TimePoint
+from judgeboard.agreement_words import WHAT_PEOPLE_GAVE
+from judgeboard.disagreement import disagreement_page
+from judgeboard.pair_cells import PairCell, cell_names
+from judgeboard.stats.calibration import MIN_CALIBRATION
+from judgeboard.trend_words import period_words
+from judgeboard_dashboard.address import as_date
+from judgeboard_dashboard.agreement_tables import (
+    HEADLINES,
+    calibration_table,
+    confusion_table,
+    slices_table,
+    time_table,
+)
+from judgeboard_dashboard.charts import calibration, confusion, heat, trend
+from judgeboard_dashboard.charts.whisker import Slice, whisker_chart, whisker_height
+from judgeboard_dashboard.drill import cell_rows
+from judgeboard_dashboard.figure import figure
+from judgeboard_dashboard.picking import Rows
+from judgeboard_dashboard.saying import heading, instead
+from judgeboard_dashboard.session import store
+from judgeboard_dashboard.tables import frame
+
+PERCENT = st.column_config.NumberColumn(format="%.0f %%")
+MOST_SLICES = 8
+WEEK = 7
+CALIBRATED = (
+    "On the dashed line, a score of 0.7 means that people call 70 % of such answers grounded. Numbers: answers."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementFigures:
+    """The pictures of one judge version's row; with ``reviewer_id`` only this one's grades count."""
+
+    page: AgreementPage
+    row: AgreementRow
+    reviewer_id: int | None
+    as_tables: bool
+
+    def show(self) -> None:
+        """Show them, three beside each other; two at 800 px and the third across."""
+        with st.container(key="wrap_agreement"):
+            first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
+        with first:
+            heading("Where they differ")
+            self._differ()
+        with second:
+            heading("By query type")
+            self._slices()
+        with third:
+            if self.row.grade == "label":
+                heading("Calibration")
+                self._calibration()
+            else:
+                heading("Over time")
+                self.over_time()
+
+    def _cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> PairCell:
+        return PairCell(self.row.version.id, self.row.grade, people, judge, score, self.reviewer_id)
+
+    def _differ(self) -> None:
+        table = self.row.statistics.confusion
+        if table is None:
+            self._heat()
+            return
+        figure(
+            lambda: confusion.confusion_chart(table),
+            confusion.HEIGHT,
+            confusion_table(table),
+            [cell_rows(self._cell(people, judge)) for people in table.categories for judge in table.categories],
+            key=f"confusion_{self.row.grade}",
+            says=f"Confusion table of {self.row.n} answers, people in the rows, the judge in the columns",
+            as_table=self.as_tables,
+            under=(
+                "Answers. Click a cell to read them.",
+                None if self.reviewer_id else f"{WHAT_PEOPLE_GAVE[self.row.grade]}.",
+            ),
+            columns={"% of row": PERCENT},
+        )
+
+    def _heat(self) -> None:
+        with store().reading() as connection:
+            found = disagreement_page(
+                connection,
+                version_id=self.row.version.id,
+                grade="groundedness",
+                reviewer_id=self.reviewer_id,
+                limit=0,
+            )
+        names = cell_names("groundedness")
+        places = heat.heat_places(found.picture.counts)
+        figure(
+            lambda: heat.heat_chart(names, found.picture.counts, found.gap),
+            340,
+            frame(
+                {"People from": "str", "Judge from": "str", "Answers": "Int64"},
+                ((names[people], names[judge], found.picture.counts[people][judge]) for people, judge in places),
+            ),
+            [cell_rows(self._cell(names[people], names[judge])) for people, judge in places],
+            key="heat_agreement",
+            says=f"{self.row.n} answers by tenths of groundedness, people across, the judge upwards",
+            as_table=self.as_tables,
+            under=(f"Answers per tenth. Outlined: {found.gap:g} or more apart. Click a cell to read them.",),
+        )
+
+    def _slices(self) -> None:
+        rows = [self.row, *sorted(self.page.by_query_type, key=lambda row: -row.n)[:MOST_SLICES]]
+        if headline(self.row.statistics).value is None:
+            instead(f"{HEADLINES[self.row.grade]}: {headline(self.row.statistics).reason}.")
+            return
+        targets: list[Rows | None] = [
+            cell_rows(self._cell(), **({"query_type": row.query_type} if row.query_type else {})) for row in rows
+        ]
+        luck = next((each.text for each in self.page.notes if each.code == "slices"), None)
+        left_out = 1 + len(self.page.by_query_type) - len(rows)
+        figure(
+            lambda: whisker_chart(
+                [Slice(row.query_type or "All", row.n, headline(row.statistics)) for row in rows],
+                f"{HEADLINES[self.row.grade]}, 95 % interval",
+            ),
+            whisker_height(len(rows)),
+            slices_table(rows, self.row.grade),
+            targets,
+            key=f"slices_{self.row.grade}",
+            says=f"{HEADLINES[self.row.grade]} with 95 % interval per query type",
+            as_table=self.as_tables,
+            under=(
+                "0: no order in common, 1: the same order."
+                if self.row.grade == "groundedness"
+                else "0 is what chance would give, 1 is full agreement.",
+                luck,
+                f"The {MOST_SLICES} types with most answers; {left_out} others are in the file below."
+                if left_out
+                else None,
+            ),
+        )
+
+    def _calibration(self) -> None:
+        tenths = self.row.calibration
+        if tenths is None:
+            scored = self.row.statistics.auroc.n
+            instead(f"Calibration needs at least {MIN_CALIBRATION} scored and graded answers; there are {scored:,}.")
+            return
+        names = cell_names("groundedness")
+        figure(
+            lambda: calibration.calibration_chart(tenths),
+            calibration.HEIGHT,
+            calibration_table(tenths),
+            [cell_rows(self._cell(score=names[place])) for place in calibration.drawn_tenths(tenths)],
+            key="calibration",
+            says="Share of answers that people call grounded, by tenths of the judge's groundedness",
+            as_table=self.as_tables,
+            under=(CALIBRATED,),
+            columns={"Mean": st.column_config.NumberColumn(format="%.2f")},
+        )
+
+    def over_time(self) -> None:
+        """Show agreement by the week in which the answers were asked."""
+        points = self.page.over_time
+        if not points:
+            instead("None of these answers says when it was asked. Import with `--map YOURS=asked_at`")
+            return
+        share = self.row.grade != "groundedness"
+        title = "Same grade" if share else "Mean difference"
+        starts = [point.start for point in points]
+        missing = self.page.without_time
+        axis = trend.TrendAxis(
+            title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
+        )
+        figure(
+            lambda: trend.trend_chart([_drawn(point) for point in points], (), axis),
+            260,
+            time_table(points, share=share),
+            [cell_rows(self._cell(), **_days(point)) for point in points],
+            key=f"over_time_{self.row.grade}",
+            says=f"{title} per week with 95 % interval",
+            as_table=self.as_tables,
+            under=(
+                "By the week (UTC) in which the answers were asked. Click a point to open its answers.",
+                f"{missing:,} have no time and are not drawn." if missing else None,
+            ),
+        )
+
+
+def _drawn(point: TimePoint) -> trend.TrendPoint:
+    return trend.TrendPoint(point.start, period_words(point.start, "week", year=True), point.estimate, point.segment)
+
+
+def _days(point: TimePoint) -> dict[str, str]:
+    return {"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}

@@ -1,0 +1,1 @@
+"""The charts, one file each, on the frame all share."""

@@ -1,0 +1,80 @@
+"""Draws the average of each run of a suite with its interval, and the threshold that the run had to reach."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from judgeboard.domain import Estimate
+from judgeboard_dashboard.charts.frame import palette, pick
+
+HEIGHT = 240
+SCALE = (1, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """One run: its number, the day it began, what a tip says of it, its average and its threshold from 1 to 5."""
+
+    run_id: int
+    day: str
+    words: str
+    average: Estimate
+    threshold: float
+
+
+def two_decimals(average: Estimate) -> str:
+    """Return an average as tables show it, a half rounded up; an empty text where there is none."""
+    return "" if average.value is None else f"{average.value + 1e-9:.2f}"
+
+
+def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
+    """Return the chart, runs from left to right; the run on the page is the filled one."""
+    colours = palette()
+    chosen = pick()
+    labels = [f"{point.run_id}|{point.day}" for point in points]
+    rows = pd.DataFrame(
+        {
+            "at": range(len(points)),
+            "run": labels,
+            "value": [point.average.value for point in points],
+            "low": [point.average.low for point in points],
+            "threshold": [point.threshold for point in points],
+            "high": [point.average.high for point in points],
+            "text": [two_decimals(point.average) for point in points],
+            "ground": [colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
+            "tip": [point.words for point in points],
+        }
+    )
+    # Two lines: the number of the run, under it its day.
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
+    x = alt.X("run:O", title="Run", sort=labels, axis=axis)
+    scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)
+    y = alt.Y("value:Q", title="Average score", scale=scale, axis=alt.Axis(values=[1, 2, 3, 4, 5], format="d"))
+    every = alt.Chart(rows).encode(x=x)
+    base = every.transform_filter("isValid(datum.value)")
+    blue = colours.series[0]
+    layers = [
+        every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
+            y=alt.Y("threshold:Q", scale=scale)
+        ),
+        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
+        base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
+            y=y, fill=alt.Fill("ground:N", scale=None)
+        ),
+        base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
+        .encode(y=y, text="text:N")
+        .transform_filter("datum.text != ''"),
+        base.mark_point(filled=True, size=420, color=blue, cursor="pointer")
+        .encode(
+            y=y,
+            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
+            tooltip=alt.Tooltip("tip:N", title=" "),
+            description="tip:N",
+        )
+        .add_params(chosen),
+    ]
+    return alt.layer(*layers)

@@ -1,0 +1,1 @@
+"""The parts of the item page: panes, head line, bar."""

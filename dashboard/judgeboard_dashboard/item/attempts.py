@@ -1,0 +1,154 @@
+"""The attempts at a better answer: one after the other with their ratings, the text difference, which should stand."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from judgeboard.refining import AttemptSequence, ShownAttempt
+from judgeboard_dashboard.amounts import money
+from judgeboard_dashboard.controls import Turn, key_button
+from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.item.attempt_presses import AttemptPresses
+from judgeboard_dashboard.item.presses import Presses
+from judgeboard_dashboard.item.text_panes import LONGEST
+from judgeboard_dashboard.item.word_difference import word_difference
+from judgeboard_dashboard.words import capital, count, score, when
+
+METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
+LONGEST_SAID = 4_000  # characters of an evaluation or a feedback
+
+
+def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> None:
+    """Show the attempts under the panes; nothing where there are none.
+
+    Args:
+        presses: What the keys of the screen do.
+        sequences: The attempts, the newest run's first; keys go through all of them.
+    """
+    places = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
+    if not places:
+        return
+    bound, row = AttemptPresses.on(presses, places), presses.screen.row
+    sequence, attempt = places[bound.at]
+    with st.container(key="attempts", gap="small"):
+        with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            show(_title(sequence, len(sequences)))
+            key_button(
+                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="V", disabled=len(places) == 1
+            )
+            _stand_button(bound, sequence, attempt, row)
+        with st.container(key="stack_attempts"):
+            left, right = st.columns([1, 1.35], gap="small")
+            with left:
+                show(_list(sequence, attempt))
+            with right:
+                show(_text(sequence, attempt))
+
+
+def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
+    """Return the line that leads from the answer to its attempts, None where there are none."""
+    made = sum(sequence.made for sequence in sequences)
+    return tag("a", f"{count(made, 'attempt')} at a better one", href="#attempts") if made else None
+
+
+def _stand_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: ShownAttempt, row: str) -> None:
+    reviewer = bound.reviewer
+    stands = reviewer is not None and sequence.stands_by(reviewer.id) == attempt.number
+    key_button(
+        "Take it back" if stands else f"Let {attempt.name} stand",
+        bound.stand,
+        key=f"stand_{row}",
+        turn=Turn.GIVE,
+        shortcut="T",
+        chosen=stands,
+        disabled=attempt.response_id is None,
+        tip="Your name and the time stand beside it; the same key takes it back",
+    )
+
+
+def _title(sequence: AttemptSequence, runs: int) -> Html:
+    facts = [
+        count(sequence.made, "attempt"),
+        f"rated by {sequence.judge}" if sequence.method == "refine" else f"judged by {sequence.judge}",
+        f"run {sequence.run_id}, {when(sequence.at)}",
+        f"cost {money(sequence.cost_micro)}",
+        f"{runs} runs" if runs > 1 else None,
+    ]
+    said = " · ".join(fact for fact in facts if fact)
+    named = METHODS.get(sequence.method, sequence.method)
+    return tag("div", tag("b", named), " · ", said, cls="jb-say jb-line", id="attempts")
+
+
+def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
+    cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
+    said = [
+        tag("div", tag("b", one.reviewer), f" says that {_named(sequence, one.number)} should stand, {when(one.at)}")
+        for one in sequence.standing
+    ]
+    return tag("div", *cards, tag("div", *said, cls="jb-standing") if said else None, cls="jb-attempts")
+
+
+def _named(sequence: AttemptSequence, number: int) -> str:
+    return next((one.name for one in sequence.attempts if one.number == number), f"attempt {number}")
+
+
+def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
+    people = [one.reviewer for one in sequence.standing if one.number == attempt.number]
+    marks = [
+        tag("span", "kept", cls="jb-mark") if attempt.kept else None,
+        tag("span", f"should stand: {', '.join(people)}", cls="jb-mark") if people else None,
+    ]
+    head = tag(
+        "div",
+        tag("b", capital(attempt.name)),
+        *marks,
+        tag("span", _scores(attempt), cls="jb-rating"),
+        cls="jb-attempt-head",
+    )
+    cost = f"cost {money(attempt.cost_micro)}" if attempt.number or attempt.cost_micro is not None else None
+    return tag(
+        "div",
+        head,
+        tag("div", attempt.note, cls="jb-why") if attempt.note else None,
+        tag("div", attempt.reasoning[:LONGEST_SAID], cls="jb-reason") if attempt.reasoning else None,
+        _feedback(attempt),
+        tag("div", cost, cls="jb-cap") if cost else None,
+        cls="jb-attempt jb-viewed" if viewed else "jb-attempt",
+    )
+
+
+def _scores(attempt: ShownAttempt) -> str:
+    parts = [
+        None if attempt.rating is None else f"rated {attempt.rating} of 4",
+        None if attempt.groundedness is None else f"groundedness {score(attempt.groundedness)}",
+        None if attempt.quality is None else f"quality {attempt.quality} / 4",
+    ]
+    return ", ".join(part for part in parts if part) or "not rated"
+
+
+def _feedback(attempt: ShownAttempt) -> Html | None:
+    if not attempt.feedback:
+        return None
+    return tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_SAID], cls="jb-reason")
+
+
+def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
+    before = [one for one in sequence.attempts if one.number < viewed.number and one.answer is not None]
+    heading = capital(viewed.name)
+    if viewed.answer is None:
+        body = tag("div", viewed.note or "This text was removed (judgeboard forget).", cls="jb-mut")
+    elif not before:
+        body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
+    else:
+        heading = f"{heading}, against {before[-1].name}"
+        body = _difference(before[-1].answer or "", viewed.answer)
+    return tag("div", tag("div", heading, cls="jb-label"), body, cls="jb-attempt-text")
+
+
+def _difference(old: str, new: str) -> Html:
+    pieces = word_difference(old, new)
+    if pieces is None:
+        note = tag("div", "Too long to compare: this is the later text.", cls="jb-cap")
+        return tag("div", note, tag("div", new[:LONGEST], cls="jb-evidence"))
+    names = {"same": "span", "added": "ins", "removed": "del"}
+    return tag("div", *(tag(names[piece.kind], piece.text) for piece in pieces), cls="jb-evidence jb-difference")

@@ -1,0 +1,160 @@
+"""The bar under the panes: grades, the note, and the question that is decided."""
+
+from functools import partial
+
+import streamlit as st
+
+from judgeboard.domain import Decision, Label
+from judgeboard.store.judgments.rubric_scores import RubricScores
+from judgeboard_dashboard.controls import Turn, key_button
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.item.desk import Draft
+from judgeboard_dashboard.item.fields import field_key, fill_fields
+from judgeboard_dashboard.item.presses import Presses
+from judgeboard_dashboard.item.rubric import rubric_fields
+from judgeboard_dashboard.item.scales import ANCHORS, QUALITIES
+from judgeboard_dashboard.session import NAME_FIELD, give_name
+
+DECISIONS = (
+    (Decision.CONFIRM, "Confirm", "Y", ":material/flag:", "Yes: the answer has a problem"),
+    (Decision.DISMISS, "Dismiss", "N", ":material/check:", "No: the answer is fine"),
+    (Decision.UNSURE, "Unsure", "U", ":material/question_mark:", "It stays open for somebody else and out of your way"),
+)
+
+
+def bar(presses: Presses, rubric: RubricScores, *, decided: str | None) -> None:
+    """Show the bar; it keeps its place and height whatever the item is.
+
+    Args:
+        presses: What the keys do.
+        rubric: What rubric judges gave the answer: people may grade on the same dimensions.
+        decided: What became of the flag where nothing waits for a decision, None where it does or never was flagged.
+    """
+    draft = presses.here.draft(presses.screen.response_id)
+    draft.dimensions = tuple(rubric.words)
+    fill_fields(draft)
+    with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        _quality(presses, draft)
+        _groundedness(presses, draft)
+        rubric_fields(rubric, draft)
+        _note(draft)
+        if presses.reviewer is None:
+            _who()
+        elif presses.screen.flag_id is not None:
+            _decision(presses)
+        else:
+            _save(presses, decided)
+
+
+def _quality(presses: Presses, draft: Draft) -> None:
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Quality", cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall", wrap=False):
+            for step in QUALITIES:
+                key_button(
+                    step.name,
+                    partial(presses.quality, step.value),
+                    key=f"quality{step.value}_{presses.screen.row}",
+                    turn=Turn.GIVE,
+                    shortcut=step.key,
+                    chosen=draft.quality == step.value,
+                    tip=f"{step.value}: {step.meaning}",
+                )
+
+
+def _groundedness(presses: Presses, draft: Draft) -> None:
+    given = draft.groundedness
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Groundedness", cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall", wrap=False):
+            for step in ANCHORS:
+                key_button(
+                    step.name,
+                    partial(presses.groundedness, step.value),
+                    key=f"grounded{step.key}_{presses.screen.row}",
+                    turn=Turn.GIVE,
+                    shortcut=step.key,
+                    chosen=given == step.value,
+                    tip=step.meaning,
+                )
+            exact = given is not None and given not in {step.value for step in ANCHORS}
+            chosen = exact or draft.label is not None or bool(draft.corrected_answer)
+            said = f"{given:.2f}" if exact else "•••"
+            with st.popover(said, type="primary" if chosen else "secondary", key="more_grades"):
+                _more(presses, draft)
+
+
+def _more(presses: Presses, draft: Draft) -> None:
+    """What is given rarely: an exact value, a label, a better answer; and the way to ask a judge again."""
+    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=field_key("exact", draft), format="%.2f")
+    st.segmented_control(
+        "Label", [label.value for label in Label], key=field_key("label", draft), format_func=str.capitalize
+    )
+    st.text_area(
+        "Corrected answer", key=field_key("corrected", draft), height=120, placeholder="What it should have said"
+    )
+    key_button(
+        "Rejudge this answer",
+        presses.to_rejudge,
+        key=f"rejudge_{presses.screen.row}",
+        turn=Turn.MOVE,
+        icon=":material/replay:",
+    )
+
+
+def _note(draft: Draft) -> None:
+    with st.container(key="notebox", gap="xxsmall"):
+        show(tag("div", "Note (M)", cls="jb-label"))
+        st.text_input(
+            "Note",
+            key=field_key("note", draft),
+            label_visibility="collapsed",
+            placeholder="Optional: what is wrong, or why it is fine",
+        )
+
+
+def _decision(presses: Presses) -> None:
+    token = presses.here.token(presses.screen.row)
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Is there a problem?", cls="jb-label"))
+        with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
+            for decision, name, shortcut, icon, meaning in DECISIONS:
+                key_button(
+                    name,
+                    partial(presses.decide, decision, token),
+                    key=f"{decision.value}_{presses.screen.row}",
+                    turn=Turn.DECIDE,
+                    shortcut=shortcut,
+                    icon=icon,
+                    tip=meaning,
+                )
+
+
+def _save(presses: Presses, decided: str | None) -> None:
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", decided or "Not flagged: nothing waits for a decision", cls="jb-label"))
+        with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
+            key_button(
+                "Save grade",
+                partial(presses.save, presses.here.token(presses.screen.row)),
+                key=f"save_{presses.screen.row}",
+                turn=Turn.DECIDE,
+                shortcut="Ctrl+Enter",
+                icon=":material/save:",
+                tip="Saves quality, groundedness, label, note and corrected answer as your review",
+            )
+
+
+def _who() -> None:
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Who is reviewing? Your name stands beside what you decide.", cls="jb-label"))
+        with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
+            st.text_input(
+                "Your name",
+                key=NAME_FIELD,
+                label_visibility="collapsed",
+                placeholder="Your name",
+                width=220,
+                on_change=give_name,
+            )
+            st.button("OK", key="who_start", on_click=give_name, wrap=False)

@@ -1,0 +1,64 @@
+"""What happened to one answer: judgments, flags and reviews, newest first."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from judgeboard.store.judgments.rubric_scores import RUBRIC
+from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
+from judgeboard_dashboard.evidence import Html, join, tag
+from judgeboard_dashboard.words import capital, rule_words, score, short, when
+
+MOST = 10
+DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "took it back"}
+
+
+def history(item: Item) -> Html | None:
+    """Return the foldable list of the last ten events, None where nothing happened."""
+    events = sorted(_events(item), key=lambda event: event[0], reverse=True)
+    if not events:
+        return None
+    shown = [tag("div", tag("span", when(at)), said, cls="jb-event") for at, said in events[:MOST]]
+    left = tag("div", f"{len(events) - MOST} older", cls="jb-cap") if len(events) > MOST else None
+    return tag("details", tag("summary", f"History ({len(events)})"), *shown, left, cls="jb-block")
+
+
+def verdict_words(judgment: ItemJudgment) -> str:
+    """Return a verdict in words: "groundedness 0.42, quality 3", "hallucinated", "no usable verdict"."""
+    if judgment.status != "ok":
+        return f"no usable verdict: {judgment.error or judgment.status}"
+    parts = [
+        None if judgment.groundedness is None else f"groundedness {score(judgment.groundedness)}",
+        None if judgment.quality is None else f"quality {judgment.quality}",
+        None if judgment.label is None else str(judgment.label),
+        "scored on a rubric" if judgment.judge_kind == RUBRIC else None,
+    ]
+    return ", ".join(part for part in parts if part) or "no score"
+
+
+def review_words(review: ItemReview) -> str:
+    """Return a review in few words: "confirmed", "0.5, 3 / 4", "hallucinated"."""
+    parts = [
+        DECIDED.get(review.decision or ""),
+        None if review.groundedness is None else short(review.groundedness),
+        None if review.quality is None else f"{review.quality} / 4",
+        review.label,
+        f"{review.scored} on a rubric" if review.scored else None,
+    ]
+    return ", ".join(part for part in parts if part) or "a note"
+
+
+def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
+    for judgment in item.judgments:
+        yield judgment.created_at, join((tag("b", judgment.version_title), f": {verdict_words(judgment)}"))
+    for flag in item.flags:
+        state = "" if flag.state == "open" else f" ({flag.state})"
+        yield flag.created_at, join((tag("b", f"Flag, {rule_words(flag.rule)}"), f"{state}: {flag.why}"))
+    for review in item.reviews:
+        yield review.at, _review(review)
+
+
+def _review(review: ItemReview) -> Html:
+    gone = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
+    note = f": “{review.note}”" if review.note else ""
+    corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
+    return tag("span", tag("b", review.reviewer), f" {review_words(review)}{gone}{note}", corrected)

@@ -1,0 +1,200 @@
+"""The pane of signals: why the item is here, what judge, second judges, user and people say, each on its own line."""
+
+from collections.abc import Sequence
+
+from judgeboard.store.judgments.rubric_scores import RUBRIC, RubricScores
+from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
+from judgeboard_dashboard.evidence import Html, join, tag
+from judgeboard_dashboard.item.history import history, review_words
+from judgeboard_dashboard.item.marks import NumberedClaim, problems_first
+from judgeboard_dashboard.item.rubric import rubric_block
+from judgeboard_dashboard.item.scales import KEYS
+from judgeboard_dashboard.words import count, day, score, short
+
+MOST_REASONING = 20_000
+
+
+def primary_verdict(item: Item) -> ItemJudgment | None:
+    """Return the current verdict of the primary judge, None where it has no usable one."""
+    return next((one for one in item.currents if one.judge_name == item.primary_judge), None)
+
+
+def judge_pane(
+    item: Item,
+    claims: Sequence[NumberedClaim],
+    threshold: float,
+    flag_id: int | None,
+    rubric: RubricScores,
+    *,
+    keys_shown: bool,
+) -> Html:
+    """Return the pane.
+
+    Args:
+        item: The answer with all that was said of it.
+        claims: The primary judge's claims.
+        threshold: Below this groundedness the rule flags; drawn as a tick on the bar.
+        flag_id: The flag to decide; its reason comes first.
+        rubric: What rubric judges and people gave it by dimension.
+        keys_shown: Whether the list of keys stands at the top.
+    """
+    return tag(
+        "div",
+        _keys() if keys_shown else None,
+        _why(item, flag_id),
+        _signals(item, threshold),
+        rubric_block(rubric),
+        _reasoning(item),
+        _claims(claims),
+        history(item),
+        cls="jb-pane jb-signals",
+    )
+
+
+def _keys() -> Html:
+    lines = [part for key, meaning in KEYS for part in (tag("kbd", key), tag("span", meaning))]
+    return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-block")
+
+
+def _why(item: Item, flag_id: int | None) -> Html | None:
+    waiting = sorted(
+        (flag for flag in item.flags if flag.state == "open"), key=lambda flag: (flag.id != flag_id, -flag.severity)
+    )
+    if not waiting:
+        return None
+    reasons = [tag("div", flag.why, cls="jb-why") for flag in waiting]
+    return tag("div", tag("div", "Why you see this", cls="jb-label"), *reasons, cls="jb-block")
+
+
+def _signals(item: Item, threshold: float) -> Html:
+    primary = primary_verdict(item)
+    others = [one for one in item.currents if one is not primary and one.judge_kind != RUBRIC]  # it has its own lines
+    return tag(
+        "div",
+        tag("div", "Judge", tag("span", _judge_title(primary, item)), cls="jb-label"),
+        _unusable(item) if primary is None else None,
+        tag(
+            "div",
+            join(_primary_lines(primary, threshold)) if primary else None,
+            join(_other_lines(others)),
+            join(_user_lines(item)),
+            join(_people_lines(item.reviews)),
+            cls="jb-scores",
+        ),
+        cls="jb-block",
+    )
+
+
+def _judge_title(primary: ItemJudgment | None, item: Item) -> str:
+    if primary is None:
+        return item.primary_judge or ""
+    return " · ".join(part for part in (primary.version_title, primary.model) if part)
+
+
+def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
+    lines: list[Html] = []
+    if primary.groundedness is not None:
+        filled = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
+        tick = tag("s", style=f"left:{threshold * 100:.1f}%", title=f"flagged below {short(threshold)}")
+        lines += [
+            tag("span", "Groundedness"),
+            tag("span", filled, tick, cls="jb-bar", role="img", aria_label=f"{score(primary.groundedness)} of 1"),
+            tag("b", score(primary.groundedness), cls="jb-big"),
+        ]
+    if primary.quality is not None:
+        steps = [tag("i", cls="jb-on" if step <= primary.quality else None) for step in (1, 2, 3, 4)]
+        lines += [
+            tag("span", "Quality"),
+            tag("span", *steps, cls="jb-steps", role="img", aria_label=f"{primary.quality} of 4"),
+            tag("b", f"{primary.quality} / 4", cls="jb-big"),
+        ]
+    if primary.label is not None:
+        lines += [tag("span", "Label"), tag("span"), tag("b", str(primary.label), cls="jb-big")]
+    return lines
+
+
+def _unusable(item: Item) -> Html:
+    failed = next((one for one in item.judgments if one.judge_name == item.primary_judge), None)
+    if failed is None:
+        return tag("div", "Not judged yet.", cls="jb-mut")
+    raw = (
+        tag("details", tag("summary", "What it answered"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
+    )
+    return tag(
+        "div", tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why"), raw, cls="jb-block"
+    )
+
+
+def _other_lines(others: Sequence[ItemJudgment]) -> list[Html]:
+    lines: list[Html] = []
+    for place, judgment in enumerate(others):
+        name = ("Second judge" if len(others) == 1 else "Other judges") if place == 0 else ""
+        said = [judgment.version_title]
+        if judgment.groundedness is not None and judgment.quality is not None:
+            said.append(f"quality {judgment.quality}")
+        if judgment.groundedness is not None:
+            value = score(judgment.groundedness)
+        else:
+            value = str(judgment.label or (f"{judgment.quality} / 4" if judgment.quality else "–"))
+        lines += [tag("span", name), tag("span", ", ".join(said), cls="jb-who"), tag("b", value)]
+    return lines
+
+
+def _user_lines(item: Item) -> list[Html]:
+    if not item.feedback:
+        return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
+    latest = item.feedback[0]
+    at = day(latest.at) if latest.at else ""
+    return [tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)]
+
+
+def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
+    standing = [review for review in reviews if review.stands]
+    lines: list[Html] = []
+    for place, review in enumerate(standing[:3]):
+        name = ("Person" if len(standing) == 1 else "People") if place == 0 else ""
+        who = f"{review.reviewer}, {day(review.at)}"
+        lines += [tag("span", name), tag("span", who, cls="jb-who"), tag("b", review_words(review))]
+    return lines
+
+
+def _reasoning(item: Item) -> Html | None:
+    primary = primary_verdict(item)
+    if primary is None or not primary.reasoning:
+        return None
+    return tag("div", primary.reasoning[:MOST_REASONING], cls="jb-block jb-reason")
+
+
+def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
+    if not claims:
+        return None
+    supported = sum(one.status == "supported" for one in claims)
+    return tag(
+        "div",
+        tag("div", "Claims", tag("span", f"{supported} of {count(len(claims), 'claim')} supported"), cls="jb-label"),
+        join(_claim(one) for one in problems_first(claims)),
+        cls="jb-block",
+    )
+
+
+def _claim(one: NumberedClaim) -> Html:
+    return tag(
+        "div",
+        tag("b", one.sign, aria_label=one.words),
+        tag("span", one.claim.text, title=one.claim.text),
+        _place(one),
+        cls=f"jb-claim jb-{one.status} c{one.number}",
+    )
+
+
+def _place(one: NumberedClaim) -> Html:
+    """Where the claim's evidence stands: a link to the quote, to the passage, or that there is none."""
+    claim = one.claim
+    if one.status == "notfound":
+        return tag("span", "not in answer")
+    if claim.passage is None:
+        return tag("span", "no passage")
+    if claim.passage_start is not None:
+        return tag("a", f"passage {claim.passage}", href=f"#q{one.number}")
+    said = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
+    return tag("a", said, href=f"#p{claim.passage}")

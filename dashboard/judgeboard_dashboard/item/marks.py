@@ -1,0 +1,144 @@
+"""Places the claims of a judge in the texts they quote: which characters are marked, which claim wins an overlap."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from judgeboard.domain import Claim, ClaimStatus
+from judgeboard_dashboard.evidence import Html, escaped, join, tag
+
+ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓"}
+# Worst first: an overlap shows the worse claim, and so does the list.
+ORDER = tuple(ICONS)
+MOST_LIT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedClaim:
+    """A claim with its number on the page, from 1 in the judge's order."""
+
+    number: int
+    claim: Claim
+
+    @property
+    def status(self) -> str:
+        """The claim's status, ``notfound`` where its quote does not stand in the answer."""
+        return str(self.claim.status.value) if self.claim.answer_start is not None else "notfound"
+
+    @property
+    def sign(self) -> str:
+        """Icon and number: "✗1"."""
+        return f"{ICONS[self.status]}{self.number}"
+
+    @property
+    def words(self) -> str:
+        """For a screen reader: "claim 1, contradicted"."""
+        said = "quote not found in the answer" if self.status == "notfound" else _STATUS_WORDS[self.claim.status]
+        return f"claim {self.number}, {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` to ``end`` of a text that belong to a claim."""
+
+    start: int
+    end: int
+    claim: NumberedClaim
+
+
+def numbered(claims: Iterable[Claim]) -> list[NumberedClaim]:
+    """Number claims in the judge's order."""
+    return [NumberedClaim(number, claim) for number, claim in enumerate(claims, start=1)]
+
+
+def problems_first(claims: Iterable[NumberedClaim]) -> list[NumberedClaim]:
+    """Order claims worst first, then by number."""
+    return sorted(claims, key=lambda claim: (ORDER.index(claim.status), claim.number))
+
+
+def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
+    """Return what the claims quote of the answer."""
+    return [
+        Span(one.claim.answer_start, one.claim.answer_end, one)
+        for one in claims
+        if one.claim.answer_start is not None
+        and one.claim.answer_end is not None
+        and 0 <= one.claim.answer_start < one.claim.answer_end <= len(answer)
+    ]
+
+
+def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
+    """Return what the claims quote of passage number ``passage`` (from 1)."""
+    return [
+        Span(one.claim.passage_start, one.claim.passage_end, one)
+        for one in claims
+        if one.claim.passage == passage
+        and one.claim.passage_start is not None
+        and one.claim.passage_end is not None
+        and 0 <= one.claim.passage_start < one.claim.passage_end <= len(text)
+    ]
+
+
+def split(length: int, spans: Sequence[Span]) -> list[tuple[int, int, NumberedClaim | None]]:
+    """Cut a text of ``length`` characters into pieces that each show one claim or none; overlaps show the worse."""
+    edges = sorted({0, length, *(span.start for span in spans), *(span.end for span in spans)})
+    pieces: list[tuple[int, int, NumberedClaim | None]] = []
+    for start, end in pairwise(edges):
+        over = [span.claim for span in spans if span.start <= start and end <= span.end]
+        claim = problems_first(over)[0] if over else None
+        if pieces and pieces[-1][2] is claim:
+            pieces[-1] = (pieces[-1][0], end, claim)
+        else:
+            pieces.append((start, end, claim))
+    return pieces
+
+
+def marked(text: str, spans: Sequence[Span], *, here: str, there: str) -> Html:
+    """Return a text with its claims marked; its text content stays exactly the text.
+
+    Args:
+        text: As stored.
+        spans: What to mark.
+        here: The first letter of the marks' ids in this text ("a" in the answer, "q" in the passages).
+        there: The same in the other text, to which a mark's number leads.
+    """
+    pieces = [piece for piece in split(len(text), spans) if piece[0] < piece[1]]
+    last = {claim.number: place for place, (_, _, claim) in enumerate(pieces) if claim is not None}
+    begun: set[int] = set()
+    parts: list[Html] = []
+    for place, (start, end, claim) in enumerate(pieces):
+        if claim is None:
+            parts.append(escaped(text[start:end]))
+            continue
+        first = claim.number not in begun
+        begun.add(claim.number)
+        parts.append(
+            tag(
+                "mark",
+                text[start:end],
+                _number(claim, there) if last[claim.number] == place else None,
+                cls=f"jb-m jb-{claim.status} c{claim.number}",
+                id=f"{here}{claim.number}" if first else None,
+            )
+        )
+    return join(parts)
+
+
+def _number(claim: NumberedClaim, there: str) -> Html:
+    """The number after a mark: CSS content, since text would change what is copied and compared."""
+    return tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
+
+
+def _goal(claim: NumberedClaim, there: str) -> str | None:
+    if there == "a":
+        return f"#a{claim.number}" if claim.claim.answer_start is not None else None
+    if claim.claim.passage_start is not None:
+        return f"#q{claim.number}"
+    return f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
+
+
+_STATUS_WORDS = {
+    ClaimStatus.SUPPORTED: "supported",
+    ClaimStatus.UNSUPPORTED: "not supported",
+    ClaimStatus.CONTRADICTED: "contradicted",
+}

@@ -1,0 +1,151 @@
+"""What the keys of the item page do: grade, decide, save, take back, move on.
+
+Nothing here touches Streamlit: a press is either done whole or still waits (see controls).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from judgeboard.domain import Decision
+from judgeboard.errors import DecisionRefused, JudgeboardError
+from judgeboard.review import Reviewer, decide, grade, undo
+from judgeboard.store.desk.queue_pages import neighbours
+from judgeboard.store.engine import Store
+from judgeboard_dashboard.errors import numbered
+from judgeboard_dashboard.item.desk import Desk, Done, Goal
+from judgeboard_dashboard.item.screen import Screen
+
+SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
+NOBODY = "Not saved: say who you are first, at the lower right."
+
+
+@dataclass(frozen=True, slots=True)
+class Presses:
+    """What can be pressed on a screen, bound when it was drawn."""
+
+    store: Store
+    here: Desk
+    reviewer: Reviewer | None
+    screen: Screen
+    seconds: Callable[[], float]
+
+    def quality(self, value: int) -> None:
+        """Give a quality; the same again takes it back."""
+        draft = self.here.draft(self.screen.response_id)
+        draft.quality = None if draft.quality == value else value
+
+    def groundedness(self, value: float) -> None:
+        """Give a groundedness; the same again takes it back."""
+        draft = self.here.draft(self.screen.response_id)
+        draft.groundedness = None if draft.groundedness == value else value
+        self.here.refill(draft)
+
+    def decide(self, decision: Decision, token: str) -> None:
+        """Decide the flag on the screen with the draft, then go on to the next of the list."""
+        if token not in self.here.used:
+            safely(self.here, self.reviewer, lambda reviewer: self._decide(reviewer, decision, token))
+
+    def save(self, token: str) -> None:
+        """Save the draft as a grade that decides nothing."""
+        if token not in self.here.used:
+            safely(self.here, self.reviewer, lambda reviewer: self._save(reviewer, token))
+
+    def go(self, flag_id: int) -> None:
+        """Go to another flag of the list."""
+        self.here.say("")
+        self.here.goal = Goal(flag_id=flag_id)
+
+    def to_list(self, default_sort: str) -> None:
+        """Go back to the list."""
+        self.here.say("")
+        self.here.goal = Goal(page="queue", query=self.screen.listing.query(default_sort))
+
+    def to_rejudge(self) -> None:
+        """Ask a judge again about this answer."""
+        self.here.goal = Goal(page="rejudge", query={"response": [str(self.screen.response_id)]})
+
+    def keys(self) -> None:
+        """Show or hide the list of keys."""
+        self.here.keys_shown = not self.here.keys_shown
+
+    def whole(self) -> None:
+        """Send the long texts of this item whole."""
+        self.here.whole.add(self.screen.response_id)
+
+    def _decide(self, reviewer: Reviewer, decision: Decision, token: str) -> None:
+        screen = self.screen
+        if screen.flag_id is None:
+            return
+        draft = self.here.draft(screen.response_id)
+        try:
+            decided = decide(
+                self.store,
+                flag_id=screen.flag_id,
+                reviewer=reviewer,
+                decision=decision,
+                grade=draft.grade(),
+                judgment_seen_id=screen.judgment_seen_id,
+                seconds=self.seconds(),
+                request_key=token,
+            )
+            self.here.say(f"Saved: {SAVED[decision]} {screen.external_id}")
+            self.here.done.append(Done(decided.review_id, screen.response_id, screen.flag_id, replace(draft)))
+        except DecisionRefused as refused:
+            self.here.say(f"Not saved: {refused}", refused=True)
+        self.here.leave(screen, token)
+        if screen.from_list:
+            self.here.goal = self._next(screen.flag_id, reviewer)
+
+    def _next(self, flag_id: int, reviewer: Reviewer) -> Goal:
+        """The next of the list, at its end what was passed over, else the end of the list."""
+        listing = self.screen.listing
+        with self.store.reading() as connection:
+            beside = neighbours(connection, listing.where, listing.sort, flag_id, reviewer.id)
+        return Goal(flag_id=None if beside is None else beside.next or beside.previous)
+
+    def _save(self, reviewer: Reviewer, token: str) -> None:
+        screen = self.screen
+        draft = self.here.draft(screen.response_id)
+        review_id = grade(
+            self.store,
+            response_id=screen.response_id,
+            reviewer=reviewer,
+            grade=draft.grade(),
+            judgment_seen_id=screen.judgment_seen_id,
+            seconds=self.seconds(),
+            request_key=token,
+        )
+        self.here.say(f"Saved: your grade of {screen.external_id}")
+        self.here.done.append(Done(review_id, screen.response_id, None, replace(draft)))
+        self.here.leave(screen, token)
+
+
+def take_back(store: Store, here: Desk, reviewer: Reviewer | None, done: Done, token: str) -> None:
+    """Take a review back and go to its item, the draft as it was; also from where no item is on the screen."""
+    if token not in here.used:
+        safely(here, reviewer, lambda known: _take_back(store, here, known, done, token))
+
+
+def _take_back(store: Store, here: Desk, reviewer: Reviewer, done: Done, token: str) -> None:
+    try:
+        undone = undo(store, review_id=done.review_id, reviewer=reviewer, request_key=token)
+        here.say(undone.message)
+        here.put_draft(done.response_id, replace(done.draft))
+    except DecisionRefused as refused:
+        here.say(str(refused), refused=True)
+    here.used.add(token)
+    here.done = [one for one in here.done if one.review_id != done.review_id]
+    here.goal = Goal(flag_id=done.flag_id, response_id=done.response_id if done.flag_id is None else None)
+
+
+def safely(here: Desk, reviewer: Reviewer | None, act: Callable[[Reviewer], None]) -> None:
+    """Do what needs a reviewer; whatever goes wrong is said in the head line."""
+    if reviewer is None:
+        here.say(NOBODY, refused=True)
+        return
+    try:
+        act(reviewer)
+    except JudgeboardError as error:
+        here.say(f"Not saved: {error}", refused=True)
+    except Exception as error:  # noqa: BLE001 - the last handler of a press: the number leads to the traceback
+        here.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)

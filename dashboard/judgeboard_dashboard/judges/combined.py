@@ -1,0 +1,107 @@
+"""The panel of a jury's members, or of a judge's repeats, beside its checks."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from judgeboard.combining.jury_report import JuryReport
+from judgeboard.combining.repeats_report import RepeatsReport
+from judgeboard.stats.words import number_words, percent_words
+from judgeboard_dashboard.estimates import both_words
+from judgeboard_dashboard.figure import table
+from judgeboard_dashboard.saying import caption, heading
+from judgeboard_dashboard.tables import frame
+
+_WORDS = st.column_config.TextColumn(width=115)
+_COUNT = st.column_config.NumberColumn(format="localized", width=65)
+JURY_COLUMNS = {
+    "Judge": st.column_config.TextColumn(width=150),
+    "With people": _WORDS,
+    "Kappa": st.column_config.TextColumn(width=125),
+    "Answers": _COUNT,
+}
+REPEATS_COLUMNS = {
+    "Measure": st.column_config.TextColumn(width=110),
+    "All the same": _WORDS,
+    "Alpha": st.column_config.TextColumn(width=125),
+    "Spread": st.column_config.TextColumn(width=125),
+    "Answers": _COUNT,
+}
+
+
+def combined_panel(report: JuryReport | RepeatsReport | str) -> None:
+    """Show how far members or repeats agree; a text says why there is nothing, with the command."""
+    if isinstance(report, str):
+        heading("Asked again")
+        caption(_sentence(report))
+    elif isinstance(report, JuryReport):
+        _jury(report)
+    else:
+        _repeats(report)
+
+
+def _jury(report: JuryReport) -> None:
+    heading(f"Its {len(report.members)} members")
+    all_of_one_mind = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
+    unanimous = f"{all_of_one_mind}: {percent_words(report.unanimous)}."
+    _lines(
+        [
+            unanimous,
+            f"Fleiss' kappa among them {number_words(report.fleiss_kappa)}.",
+            f"Split: {report.split:,} of {report.items:,} answers, which have no verdict.",
+            f"Unanimous and wrong by people's grades: {percent_words(report.wrong_together)}.",
+            *(
+                f"Mean distance of the highest and the lowest {measure}: {number_words(spread)}."
+                for measure, spread in report.spread.items()
+                if spread.value is not None
+            ),
+        ]
+    )
+    rows = frame(
+        {"Judge": "str", "With people": "str", "Kappa": "str", "Answers": "Int64"},
+        (
+            (
+                each.version.title,
+                both_words(each.accuracy, share=True),
+                both_words(each.kappa, share=False),
+                each.accuracy.n,
+            )
+            for each in (report.jury, *report.members)
+        ),
+    )
+    table(rows, [None] * len(rows), key="jury_members", under=report.notes, columns=JURY_COLUMNS)
+
+
+def _repeats(report: RepeatsReport) -> None:
+    heading("Asked again")
+    main = report.main
+    caption(
+        f"{report.name} was asked up to {report.repeats} times about an answer; on {main.measure} it gives the same "
+        f"every time on {percent_words(main.self_consistency)} of {main.items:,} answers."
+    )
+    rows = frame(
+        {"Measure": "str", "All the same": "str", "Alpha": "str", "Spread": "str", "Answers": "Int64"},
+        (
+            (
+                each.measure,
+                both_words(each.self_consistency, share=True),
+                both_words(each.krippendorff_alpha, share=False),
+                both_words(each.spread, share=False),
+                each.items,
+            )
+            for each in report.measures
+        ),
+    )
+    incomplete = (
+        f"{main.incomplete:,} answers without a value in every repeat are left out." if main.incomplete else None
+    )
+    table(rows, [None] * len(rows), key="repeats", under=(*report.notes, incomplete), columns=REPEATS_COLUMNS)
+
+
+def _lines(said: Sequence[str]) -> None:
+    for text in said:
+        caption(text)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

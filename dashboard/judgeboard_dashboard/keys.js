@@ -1,0 +1,111 @@
+/* Keys that Streamlit's shortcuts cannot do by themselves.
+
+   M goes into the note and Esc leaves it. A held key counts once. On the item page presses reach the server one after
+   the other, each sent when the one before was taken: Streamlit loses a press that arrives while another is just being
+   taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
+   again. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
+(() => {
+  if (window.__judgeboardKeys) return;
+  window.__judgeboardKeys = true;
+
+  const OURS = /^(Digit[1-4]|Numpad[1-4]|Key[ASDFGYNUZJKLHVT])$/;
+  const STALE = 15000; // ms after which a press that could not be sent is forgotten
+  const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes
+  const TRIES = 3;
+  const waiting = [];
+  let sent = null; // the press that is on its way: {press, taken, tries, moved}
+
+  const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
+  const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
+  const head = () => document.querySelector(".jb-head");
+  const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
+  const now = () => performance.now();
+
+  const swallow = (event) => {
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  };
+
+  const dispatch = (press) => {
+    const event = new KeyboardEvent("keydown", { ...press.keys, bubbles: true, cancelable: true, composed: true });
+    event.judgeboard = true;
+    (document.activeElement || document.body).dispatchEvent(event);
+  };
+
+  const onItsWay = (press, tries) => {
+    sent = { press, tries, taken: head().dataset.taken, moved: now() };
+  };
+
+  /* Meant for the row that was on the screen; a note that is being typed is not to get it either. */
+  const meant = (press) =>
+    now() - press.at < STALE && press.row === head()?.dataset.row && !typing(document.activeElement);
+
+  const look = () => {
+    if (!head()) {
+      waiting.length = 0;
+      sent = null;
+      return;
+    }
+    if (sent) {
+      if (running()) sent.moved = now();
+      const still = now() - sent.moved > SILENT;
+      if (head().dataset.taken !== sent.taken) {
+        sent = null;
+      } else if (still && sent.tries < TRIES && meant(sent.press)) {
+        dispatch(sent.press);
+        onItsWay(sent.press, sent.tries + 1);
+      } else if (still) {
+        sent = null;
+      }
+    }
+    while (!sent && waiting.length) {
+      const press = waiting.shift();
+      if (!meant(press)) continue;
+      dispatch(press);
+      onItsWay(press, 1);
+    }
+    if (sent || waiting.length) setTimeout(look, 15);
+  };
+
+  window.addEventListener("keydown", (event) => {
+    if (event.judgeboard || !event.isTrusted) return;
+    if (typing(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (inTable(event.target)) return;
+    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.repeat && (/^(Key|Digit|Numpad)/.test(event.code) || event.key === "Enter")) {
+      swallow(event);
+      return;
+    }
+    const notes = plain && event.code === "KeyM" ? [...document.querySelectorAll('[class*="st-key-note_"] input')] : [];
+    const note = notes.find((field) => field.offsetParent); // that of the row before is still there, unseen
+    if (note) {
+      event.preventDefault();
+      note.focus();
+      return;
+    }
+    if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
+    const { key, code, shiftKey, ctrlKey, metaKey } = event;
+    const press = { keys: { key, code, shiftKey, ctrlKey, metaKey }, at: now(), row: head().dataset.row };
+    if (sent || waiting.length) {
+      swallow(event);
+      waiting.push(press);
+    } else {
+      onItsWay(press, 1);
+      setTimeout(look, 15);
+    }
+  }, true);
+
+  let kept = "";
+  const remember = () => {
+    const name = document.querySelector(".jb-reviewer")?.dataset.name;
+    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; SameSite=Lax`;
+    kept = name || kept;
+  };
+  // As soon as the server says the name: what comes after the last press of a key may be a reload.
+  new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
+  remember();
+})();

@@ -1,0 +1,140 @@
+"""Carries what a click on a chart or a table means from its callback to the body of the page, which goes there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from judgeboard.filters import RowFilter
+from judgeboard_dashboard.address import query_of
+from judgeboard_dashboard.charts.frame import SELECTION, fin
+from judgeboard_dashboard.session import open_rows
+
+_PICKED = "picked_rows"
+_LEFT = "left_pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a page: its file name and what its address carries."""
+
+    page: str
+    query: Mapping[str, str | list[str]]
+
+
+def responses(where: RowFilter, **more: str) -> Rows:
+    """Return the answers that a filter means, on the Responses page."""
+    return Rows("responses", {**query_of(where), **more})
+
+
+def queue(**query: str | list[str]) -> Rows:
+    """Return open flags on the Queue page."""
+    return Rows("queue", query)
+
+
+def item(response_id: int) -> Rows:
+    """Return one answer on the Item page."""
+    return Rows("item", {"response": str(response_id)})
+
+
+def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
+    """Show the button that hands a list to the Rejudge page, narrowed as here.
+
+    Args:
+        page: Where the button stands.
+        rows: Which of them (`rejudge.rows`): "match" all, "open" those with an open flag.
+        query: The filter as an address carries it; an order is left out.
+    """
+    narrowed = {name: values for name, values in query.items() if name != "sort"}
+    st.button(
+        "Rejudge these",
+        key=f"{page}_rejudge",
+        type="tertiary",
+        icon=":material/restart_alt:",
+        on_click=pick_rows,
+        args=(Rows("rejudge", {**narrowed, "rows": rows}),),
+        wrap=False,
+    )
+
+
+def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
+    """Go where the last click leads; call it first in the body of a page, since a callback cannot.
+
+    After the browser's Back the address of the page that was left carries the parameters of the page it led to, and
+    its own are lost: they are then brought back.
+
+    Args:
+        page: The page's file name; without it nothing is remembered.
+        own: The parameters that the page reads.
+    """
+    left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
+    picked = st.session_state.pop(_PICKED, None)
+    if isinstance(picked, Rows):
+        if page:
+            left[page] = {name: st.query_params.get_all(name) for name in st.query_params}
+        open_rows(picked.page, **dict(picked.query))
+    if page in left and not set(st.query_params) <= set(own):
+        open_rows(page, **left.pop(page))
+
+
+def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
+    """Show a chart whose marks open rows.
+
+    Args:
+        chart: Made with `charts.frame.pick`: its marks carry in ``at`` their place among ``targets``.
+        height: In px, axes included.
+        targets: Where each mark leads; None leads nowhere.
+        key: Unique on the page.
+        says: What is drawn, for those who do not see it.
+    """
+    st.altair_chart(
+        fin(chart, height),
+        theme=None,
+        width="stretch",
+        key=key,
+        on_select=lambda: _pick(targets, mark_in(key)),
+        selection_mode=SELECTION,
+        alt=says,
+    )
+
+
+def mark_in(key: str) -> int | None:
+    """Return the place of the mark that was clicked in the chart of this key; for use in its callback."""
+    marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
+    return int(marks[0]["at"]) if marks else None
+
+
+def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
+    """Return the callback of a dataframe with ``selection_mode="single-cell"`` whose lines lead to ``targets``.
+
+    The selection is a place in the table as it was shown: it is turned into rows at once.
+    """
+
+    def clicked() -> None:
+        cells = st.session_state[key].selection.cells
+        _pick(targets, cells[0][0] if cells else None)
+
+    return clicked
+
+
+def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
+    """Return the same for a table whose every cell leads elsewhere: one mapping of column to rows a line."""
+
+    def clicked() -> None:
+        cells = st.session_state[key].selection.cells
+        if cells:
+            line, column = cells[0]
+            _pick([targets[line].get(str(column)) or targets[line].get(columns[0])], 0)
+
+    return clicked
+
+
+def _pick(targets: Sequence[Rows | None], place: int | None) -> None:
+    if place is not None and place < len(targets) and targets[place] is not None:
+        st.session_state[_PICKED] = targets[place]
+
+
+def pick_rows(rows: Rows) -> None:
+    """Go to these rows in the next run of the page; the callback of a button."""
+    st.session_state[_PICKED] = rows

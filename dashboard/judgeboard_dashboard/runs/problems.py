@@ -1,0 +1,127 @@
+"""What went wrong in a run, grouped, with the ways to look at it and to ask again."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from judgeboard.errors import JudgeboardError
+from judgeboard.filters import RowFilter
+from judgeboard.jobs import estimate_calls, judge_spec, request_rejudge
+from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.runs.run_problems import RunProblem, run_problems
+from judgeboard_dashboard.errors import problem
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.picking import Rows, item, pick_rows, responses, row_clicked
+from judgeboard_dashboard.runs.run_table import RunLine
+from judgeboard_dashboard.saying import caption, heading
+from judgeboard_dashboard.session import ask_reviewer, store
+from judgeboard_dashboard.tables import csv_button, frame, height
+from judgeboard_dashboard.words import count
+
+COLUMNS = {"Status": "str", "Reason": "str", "Steps": "Int64", "Example": "str"}
+NOT_OK = ("error", "refused", "unparsable")
+
+
+def problems(line: RunLine) -> None:
+    """Show the reasons of a run and what can be done about them."""
+    run = line.run
+    if not line.failed:
+        heading(f"Run {run.id}: nothing went wrong")
+        caption(_nothing_words(line))
+        _ways(line)
+        return
+    heading(f"Run {run.id}: what went wrong, {line.failed:,} of {line.counts.asked:,}")
+    with store().reading() as connection:
+        found = run_problems(connection, run.id)
+    _table(run.id, found)
+    _ways(line)
+
+
+def _nothing_words(line: RunLine) -> str:
+    if not line.counts.asked:
+        return "It has not asked anything."
+    return f"{count(line.counts.asked, 'answer')} asked, all with a usable verdict."
+
+
+def _table(run_id: int, found: Sequence[RunProblem]) -> None:
+    table = frame(COLUMNS, ((each.status, _reason(each), each.steps, each.example) for each in found))
+    key = f"problems_{run_id}_{len(found)}"
+    st.dataframe(
+        table,
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=36,
+        height=height(len(table), most=8),
+        selection_mode="single-cell",
+        on_select=row_clicked(key, [_rows_of(each) for each in found]),
+        column_config={
+            "Status": st.column_config.TextColumn(width=95),
+            "Reason": st.column_config.TextColumn(width=440),
+            "Steps": st.column_config.NumberColumn(width=75, format="localized"),
+            "Example": st.column_config.TextColumn(width=130, help="Opens the answer or the pair"),
+        },
+    )
+    csv_button(table, f"run-{run_id}-problems", key="problems_csv")
+
+
+def _rows_of(each: RunProblem) -> Rows:
+    if each.response_id is not None:
+        return item(each.response_id)
+    return Rows("runs", {}) if each.pair_id is None else Rows("pairs", {"pair": str(each.pair_id)})
+
+
+def _reason(each: RunProblem) -> str:
+    return " ".join(each.reason.split()) if each.reason else "no reason was given"
+
+
+def _ways(line: RunLine) -> None:
+    """Buttons: ask the failed again, open them, see what changed."""
+    run = line.run
+    if run.version_id is None:
+        return
+    with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
+        if line.failed:
+            _retry(line, run.version_id)
+            failed = RowFilter(judge_version=run.version_id, statuses=NOT_OK)
+            _open("Open those without a verdict", responses(failed), "run_open")
+        if run.kind == "rejudge" and line.counts.ok:
+            _open("See what changed", Rows("rejudge", {"run": str(run.id)}), "run_changes")
+
+
+def _retry(line: RunLine, version_id: int) -> None:
+    """Ask again what this judge version has no usable verdict on; what was mended meanwhile is not asked."""
+    where = line.run.selection.where if line.run.selection else RowFilter()
+    try:
+        with store().reading() as connection:
+            spec = judge_spec(connection, get_version(connection, version_id))
+        if spec is None:
+            show(tag("div", "This judge version cannot be asked again from here.", cls="jb-cap"), width="content")
+            return
+        estimate = estimate_calls(store(), judge=spec, where=where, mode="failed")
+    except JudgeboardError as error:
+        problem(str(error))
+        return
+    if not estimate.calls:
+        show(tag("div", "All of them have a usable verdict by now.", cls="jb-cap"), width="content")
+        return
+    reviewer = ask_reviewer("It stands beside the job.")
+    if reviewer is None:
+        return
+    pressed = st.button(
+        f"Retry the {estimate.calls:,}", key="run_retry", type="primary", icon=":material/restart_alt:", wrap=False
+    )
+    if pressed:
+        try:
+            job_id = request_rejudge(
+                store(), judge=spec, where=where, mode="failed", estimate=estimate.as_dict(), actor=reviewer.name
+            )
+        except JudgeboardError as error:
+            problem(f"Not asked: {error}.")
+            return
+        pick_rows(Rows("rejudge", {"job": job_id}))
+        st.rerun()
+
+
+def _open(label: str, rows: Rows, key: str) -> None:
+    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False)

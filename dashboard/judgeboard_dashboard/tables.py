@@ -1,0 +1,83 @@
+"""Tables as all pages show and export them: declared types, one height, formulas defused in the CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from judgeboard.exporters.csv_table import defused
+from judgeboard.storable_text import storable_or_none
+
+ROW_HEIGHT = 36
+HEADER_HEIGHT = 37  # borders included
+
+
+def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+    """Return a frame with declared types, so that an empty one and one full of gaps look the same to Streamlit.
+
+    Args:
+        columns: Title -> pandas type ("str", "Float64", "Int64", "boolean", "datetime64[us, UTC]", "object").
+        rows: One sequence of values a row, in the order of the columns; None is unknown.
+    """
+    listed = list(rows)
+    return pd.DataFrame(
+        {
+            title: pd.Series([_showable(row[place]) for row in listed], dtype=kind)
+            for place, (title, kind) in enumerate(columns.items())
+        }
+    )
+
+
+def _showable(value: Any) -> Any:
+    """A rejected row may hold half a character, which has no bytes to send to a browser."""
+    return storable_or_none(value) if isinstance(value, str) else value
+
+
+def height(rows: int, *, most: int = 15) -> int:
+    """Return the height in px of a table with so many rows, at most ``most`` of them without scrolling."""
+    return ROW_HEIGHT * max(1, min(rows, most)) + HEADER_HEIGHT
+
+
+def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, *, key: str, label: str = "CSV") -> None:
+    """Show a button that downloads the table as CSV.
+
+    Args:
+        rows: The table as shown or with more columns, or what makes it when the button is pressed.
+        name: The file's name without ending.
+        key: Unique on the page.
+        label: What the button says.
+    """
+    st.download_button(
+        label,
+        data=lambda: csv_text(rows() if callable(rows) else rows).encode("utf-8-sig"),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=key,
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def csv_text(rows: pd.DataFrame) -> str:
+    """Return the table as CSV whose cells no spreadsheet takes for a formula."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow([defused(title) for title in rows.columns])
+    for values in rows.itertuples(index=False, name=None):
+        writer.writerow([_cell(value) for value in values])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str | int | float:
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN alone differs from itself
+        return ""
+    if isinstance(value, datetime):
+        return "" if value is pd.NaT else value.isoformat()
+    if isinstance(value, bool | int | float):
+        return value
+    return defused(str(value))

@@ -1,0 +1,1 @@
+"""The pages, one file each; app.PAGES lists them."""

@@ -1,0 +1,209 @@
+"""Audits: how well a supreme judge tells another judge's wrong verdicts, and which those are."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from judgeboard.auditing import AuditReport
+from judgeboard.auditing.audits_page import (
+    NO_AUDIT,
+    DoneAudit,
+    ListedAnswer,
+    audit_sentence,
+    done_audits,
+    listed_answers,
+    nothing_usable,
+    rate_words,
+    shown_audit,
+    unmeasured_words,
+)
+from judgeboard_dashboard.charts.audit import ALONE, HEIGHT, MARKED, RIGHT, WRONG, audit_chart
+from judgeboard_dashboard.figure import figure, table
+from judgeboard_dashboard.picking import Rows, follow, item
+from judgeboard_dashboard.saying import caption, empty, heading, sentence
+from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.tables import frame
+from judgeboard_dashboard.words import count
+
+MOST = 500
+FIELDS = ("audited", "supreme", "list", "table")
+LISTS = ("Caught", "Missed", "Accused")
+MEANINGS = {
+    "Caught": "Wrong by people's grades, and marked.",
+    "Missed": "Wrong by people's grades, and left alone.",
+    "Accused": "Right by people's grades, and marked all the same.",
+}
+GROUPED = "Answers to one question with the same passages are one group."
+COLUMNS = {
+    "Question": st.column_config.TextColumn(width=330),
+    "Answer": st.column_config.TextColumn(width=380),
+    "Type": st.column_config.TextColumn(width=100),
+    "Judge": st.column_config.TextColumn(width=105),
+    "People": st.column_config.TextColumn(width=105),
+}
+RATES = {
+    "Rate": st.column_config.TextColumn(width=100),
+    "Value": st.column_config.TextColumn(width=125, help="With its 95 % interval"),
+    "Of": st.column_config.NumberColumn(format="localized", width=60),
+    "What it says": st.column_config.TextColumn(width=220),
+}
+
+
+def audits() -> None:
+    """Show one audit: four counts, three rates, the answers of each list."""
+    follow("audits", own=FIELDS)
+    with store().reading() as connection:
+        done = done_audits(connection)
+        if not done:
+            empty(*NO_AUDIT)
+            return
+        audit, as_table = _asked(done)
+        report = shown_audit(connection, audit)
+        sentence(audit_sentence(report))
+        if report.notes:
+            caption(*report.notes)
+        if nothing_usable(report):
+            return
+        with st.container(key="stack_audits"):
+            left, right = st.columns([1, 1.1], gap="medium")
+        with left:
+            heading("What people say of the verdicts")
+            _counts(report, as_table=as_table)
+        with right:
+            heading("How far to trust the marks")
+            _rates(report)
+        chosen = _list_field()
+        answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
+        listed = listed_answers(connection, audit.audited, answers, limit=MOST)
+    _list(chosen, listed, total=len(answers))
+
+
+def _asked(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
+    with st.container(key="filters_audits", horizontal=True, vertical_alignment="bottom", gap="small"):
+        audited_titles = list(dict.fromkeys(each.audited.title for each in done))
+        audited = st.selectbox("Audited judge", audited_titles, key="audited", bind="query-params", width=240)
+        of_this = [each for each in done if each.audited.title == audited] or list(done)
+        titles = [each.supreme.title for each in of_this]
+        supreme = st.selectbox("Supreme judge", titles, key="supreme", bind="query-params", width=240)
+        st.space("stretch")
+        as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+    return next((each for each in of_this if each.supreme.title == supreme), of_this[0]), as_table
+
+
+def _counts(report: AuditReport, *, as_table: bool) -> None:
+    cells = [
+        (WRONG, MARKED, report.tp, "Caught"),
+        (WRONG, ALONE, report.fn, "Missed"),
+        (RIGHT, MARKED, report.fp, "Accused"),
+        (RIGHT, ALONE, report.tn, None),
+    ]
+    rows = frame(
+        {"Verdict": "str", "Supreme judge": "str", "Verdicts": "Int64"},
+        ((verdict, mark, number) for verdict, mark, number, _ in cells),
+    )
+    figure(
+        lambda: audit_chart(report),
+        HEIGHT,
+        rows,
+        [None if name is None else _list_rows(report, name) for *_, name in cells],
+        key="audit_counts",
+        says=audit_sentence(report),
+        as_table=as_table,
+        under=(
+            "Click a field to see its answers.",
+            f"Rightly left alone, without a list: {report.tn:,}." if report.graded else None,
+        ),
+    )
+
+
+def _list_rows(report: AuditReport, name: str) -> Rows:
+    query = {"audited": report.judge_version.title, "supreme": report.supreme_version.title, "list": name}
+    return Rows("audits", query)
+
+
+def _rates(report: AuditReport) -> None:
+    rows = frame(
+        {"Rate": "str", "Value": "str", "Of": "Int64", "What it says": "str"},
+        ((name, value, n, meaning) for name, meaning, value, n in rate_words(report)),
+    )
+    unit = report.recall.unit or report.false_alarm_rate.unit
+    flags = f"{count(report.flags_raised, 'flag')} for people to decide." if report.marked else None
+    table(
+        rows,
+        [None] * len(rows),
+        key="audit_rates",
+        under=(
+            f"Intervals: 95 %, by {unit}." if unit else None,
+            GROUPED if unit == "evidence group" else None,
+            unmeasured_words(report),
+            flags,
+        ),
+        columns=RATES,
+    )
+
+
+def _list_field() -> str:
+    # Without counts in its words: they are what the address holds.
+    chosen = st.segmented_control(
+        "Answers", list(LISTS), default=LISTS[0], required=True, key="list", bind="query-params"
+    )
+    return chosen or LISTS[0]
+
+
+def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
+    if not listed:
+        caption(f"No answer here. {MEANINGS[name]}")
+        return
+    first = f"The first {len(listed):,} of " if len(listed) < total else ""
+    shown = f"{first}{count(total, 'answer')}."
+    table(
+        _rows(listed),
+        [item(each.answer.response_id) for each in listed],
+        key=f"audit_{name.lower()}",
+        under=(MEANINGS[name], shown, "Click a line to open the answer."),
+        columns=COLUMNS,
+        csv=_file(listed),
+    )
+
+
+def _rows(listed: Sequence[ListedAnswer]) -> pd.DataFrame:
+    return frame(
+        {"Question": "str", "Answer": "str", "Type": "str", "Judge": "str", "People": "str"},
+        (
+            (
+                _line(each.said.question if each.said else None),
+                _line(each.said.answer if each.said else None),
+                each.said.query_type if each.said else None,
+                each.answer.judge,
+                each.answer.people,
+            )
+            for each in listed
+        ),
+    )
+
+
+def _file(listed: Sequence[ListedAnswer]) -> pd.DataFrame:
+    names = ("source", "external_id", "query_type", "question", "answer", "judge", "people", "reasoning")
+    return frame(
+        dict.fromkeys(names, "str"),
+        (
+            (
+                each.answer.source,
+                each.answer.external_id,
+                *((said.query_type, said.question, said.answer) if (said := each.said) else (None, None, None)),
+                each.answer.judge,
+                each.answer.people,
+                each.said.reasoning if each.said else None,
+            )
+            for each in listed
+        ),
+    )
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+with page("Audits"):
+    audits()

@@ -1,0 +1,159 @@
+"""Disagreement: where judge and people differ, worst first, with what both said beside each other."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from judgeboard.agreement import PairSource
+from judgeboard.answer_pairs import GradeName
+from judgeboard.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
+from judgeboard.pair_cells import cell_names
+from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+from judgeboard.store.reviews.reviewers import list_graders
+from judgeboard.store.settings_table import primary_judge
+from judgeboard_dashboard.disagreement_pictures import picture
+from judgeboard_dashboard.disagreement_table import SIZE, disagreement_table, export_table
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.graded_filter import grade_field, people_field, version_field
+from judgeboard_dashboard.picking import follow
+from judgeboard_dashboard.saying import empty, sentence
+from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.two_texts import two_texts
+
+DIRECTIONS: dict[Direction | None, str] = {
+    None: "Both",
+    "too_kind": "Judge too kind",
+    "too_harsh": "Judge too harsh",
+}
+CELL = "cell"
+FIELDS = ("version", "grade", "people", "types", "direction", "table", CELL)
+EXPORT_MOST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the filter row says; ``cell`` is the (people, judge) cell that was clicked."""
+
+    version: StoredVersion | None
+    grade: GradeName
+    reviewer_id: int | None
+    people: str
+    query_types: tuple[str, ...]
+    direction: Direction | None
+    cell: tuple[int, int] | None
+    as_table: bool
+
+
+def disagreement() -> None:
+    """Show a picture of all pairs, the worst of them as rows, and both texts of the chosen one."""
+    follow("disagreement", own=FIELDS)
+    asked, found = _load()
+    if found.version is None or found.pairs == 0:
+        empty(found.sentence)
+        return
+    sentence(found.sentence)
+    with st.container(key="stack_disagreement"):
+        left, right = st.columns([1, 1.35], gap="medium")
+    with left:
+        picture(found, asked.reviewer_id, cell=asked.cell, as_table=asked.as_table, choose=_choose)
+    with right:
+        _cell_chip(asked, found)
+        chosen = disagreement_table(found, lambda: export_table(_rows(asked, EXPORT_MOST)))
+        if chosen is not None:
+            two_texts(chosen, found.version.title, found.grade)
+
+
+def _load() -> tuple[Asked, DisagreementPage]:
+    with store().reading() as connection:
+        with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
+            place = st.container(width=230)
+            types_place = st.container(width=210)
+            people_place = st.container(width=220)
+            grade = grade_field("groundedness")
+            with people_place:
+                people = people_field(list_graders(connection), grade)
+            source = PairSource.open(connection, people.reviewer_id)
+            with types_place:
+                types = st.multiselect(
+                    "Query type",
+                    source.graded.query_type_names,
+                    format_func=as_label,
+                    placeholder="All types",
+                    key="types",
+                    bind="query-params",
+                )
+            direction = st.segmented_control(
+                "Direction",
+                list(DIRECTIONS.values()),
+                default=DIRECTIONS[None],
+                required=True,
+                key="direction",
+                bind="query-params",
+            )
+            as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+        version = version_field(place, source.paired(list_versions(connection), grade, primary_judge(connection)))
+        asked = Asked(
+            version,
+            grade,
+            people.reviewer_id,
+            people.words,
+            tuple(types),
+            next((each for each, words in DIRECTIONS.items() if words == direction), None),
+            _cell(grade),
+            as_table,
+        )
+        found = disagreement_page(connection, source=source, limit=SIZE, **_options(asked))
+    return asked, found
+
+
+def _options(asked: Asked) -> dict[str, Any]:
+    return {
+        "version_id": asked.version.id if asked.version else None,
+        "grade": asked.grade,
+        "query_types": asked.query_types,
+        "reviewer_id": asked.reviewer_id,
+        "direction": asked.direction,
+        "cell": asked.cell,
+    }
+
+
+def _rows(asked: Asked, limit: int) -> tuple[Disagreement, ...]:
+    with store().reading() as connection:
+        return disagreement_page(connection, limit=limit, **_options(asked)).rows
+
+
+def _cell(grade: GradeName) -> tuple[int, int] | None:
+    """The cell in the address, as "grade:people:judge" in the words of the picture."""
+    given, *names = st.query_params.get(CELL, "").split(":")
+    known = cell_names(grade)
+    if given != grade or len(names) != 2 or not set(names) <= set(known):
+        return None
+    return known.index(names[0]), known.index(names[1])
+
+
+def _choose(grade: GradeName, cell: tuple[int, int] | None) -> None:
+    if cell is None:
+        st.query_params.pop(CELL, None)
+        return
+    names = cell_names(grade)
+    st.query_params[CELL] = f"{grade}:{names[cell[0]]}:{names[cell[1]]}"
+
+
+def _cell_chip(asked: Asked, found: DisagreementPage) -> None:
+    if asked.cell is None:
+        return
+    people, judge = (cell_names(asked.grade)[place] for place in asked.cell)
+    from_ = "from " if asked.grade == "groundedness" else ""
+    with st.container(key="chips_disagreement", horizontal=True, gap="xsmall"):
+        st.button(
+            f"People {from_}{people}, judge {from_}{judge}: {found.total:,} ✕",
+            key="disagreement_cell",
+            help="Take this away",
+            on_click=_choose,
+            args=(asked.grade, None),
+        )
+
+
+with page("Disagreement"):
+    disagreement()

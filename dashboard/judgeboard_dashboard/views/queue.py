@@ -1,0 +1,208 @@
+"""The queue: choose what to review, hand the list to the item page."""
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from judgeboard.filters import RowFilter
+from judgeboard.store.desk.queue_counts import queue_facets
+from judgeboard.store.desk.queue_pages import QueueLine, QueuePage, queue_page
+from judgeboard_dashboard.address import FIELDS
+from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
+from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.picking import follow, rejudge_button
+from judgeboard_dashboard.session import ask_reviewer, change_name, current_reviewer, open_rows, page, store
+from judgeboard_dashboard.tables import frame, height
+from judgeboard_dashboard.waiting import nothing_waits
+from judgeboard_dashboard.words import SORTS, ago, capital, count, rule_words
+
+PAGE_SIZE = 50
+EXPORT_PAGE = 500
+COLUMNS = {
+    "Why": "str",
+    "Groundedness": "Float64",
+    "Quality": "str",
+    "User": "str",
+    "Question": "str",
+    "Answer": "str",
+    "Type": "str",
+    "Asked": "str",
+    "Id": "str",
+}
+_OPEN = "queue_open"
+
+
+def queue() -> None:
+    """Show the open flags that match, fifty at a time."""
+    follow("queue", own=(*FIELDS, "sort"))
+    reviewer = current_reviewer()
+    with store().reading() as connection:
+        facets = queue_facets(connection)
+        choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS)
+        chosen = filter_row("queue", choices)
+        place = place_in("queue", chosen.query)
+        found = queue_page(
+            connection,
+            chosen.where,
+            chosen.sort,
+            after=place.after,
+            before=place.before,
+            limit=PAGE_SIZE,
+            reviewer_id=reviewer.id if reviewer else None,
+        )
+    write_address("queue", chosen.query)
+    if flag_id := st.session_state.pop(_OPEN, None):
+        open_rows("item", flag=flag_id, **chosen.query)
+    if not found.total:
+        _nothing(chosen.where)
+        return
+    _sentence(chosen, found)
+    ask_reviewer()
+    _table(found)
+    _foot(chosen, found)
+
+
+def _nothing(where: RowFilter) -> None:
+    if where != RowFilter():
+        show(tag("div", "No open flag matches.", cls="jb-empty"))
+        return
+    nothing_waits()
+
+
+def _sentence(chosen: Chosen, found: QueuePage) -> None:
+    """How many wait, which and in what order; beside it the button that starts."""
+    which = "" if chosen.where == RowFilter() else f" in {chosen.where.describe()}"
+    with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
+        show(tag("div", tag("b", f"{found.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
+        st.button(
+            "Start reviewing",
+            key="queue_start_button",
+            type="primary",
+            icon=":material/play_arrow:",
+            shortcut="Enter",
+            on_click=_open,
+            args=(found.lines[0].flag_id,),
+            wrap=False,
+        )
+
+
+def _table(found: QueuePage) -> None:
+    rows = _frame(found.lines)
+    key = f"queue_table_{found.lines[0].flag_id}_{found.first}"
+    st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=36,
+        height=height(len(rows)),
+        selection_mode="single-cell",
+        on_select=lambda: _cell_chosen(key, [line.flag_id for line in found.lines]),
+        column_config={
+            "Why": st.column_config.TextColumn(width=125, help="The rule that flagged the answer"),
+            "Groundedness": st.column_config.ProgressColumn(
+                width=115, min_value=0, max_value=1, format="%.2f", color="primary", help="The primary judge's, 0 to 1"
+            ),
+            "Quality": st.column_config.TextColumn(width=70, help="The primary judge's, 1 to 4", alignment="right"),
+            "User": st.column_config.TextColumn(width=92, help="What the user of the assistant said"),
+            "Question": st.column_config.TextColumn(width=300),
+            "Answer": st.column_config.TextColumn(width=330),
+            "Type": st.column_config.TextColumn(width=85),
+            "Asked": st.column_config.TextColumn(width=85),
+            "Id": st.column_config.TextColumn(width=125),
+        },
+    )
+
+
+def _frame(lines: tuple[QueueLine, ...]) -> pd.DataFrame:
+    now = datetime.now(UTC)
+    return frame(COLUMNS, (_row(line, now) for line in lines))
+
+
+def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
+    return (
+        capital(rule_words(line.rule)),
+        line.groundedness,
+        f"{line.quality} / 4" if line.quality else None,
+        line.user_feedback,
+        _one_line(line.question),
+        _one_line(line.answer),
+        line.query_type,
+        ago(line.asked_at, now) if line.asked_at else None,
+        line.external_id,
+    )
+
+
+def _one_line(text: str | None) -> str | None:
+    return None if text is None else " ".join(text.split())
+
+
+def _foot(chosen: Chosen, found: QueuePage) -> None:
+    last = found.first + len(found.lines) - 1
+    turning_foot(
+        "queue",
+        f"{found.first:,}–{last:,} of {count(found.total, 'flag')}",
+        lambda: _export(chosen),
+        query=chosen.query,
+        previous_key=found.previous_key,
+        next_key=found.next_key,
+        size=PAGE_SIZE,
+        beside=lambda: _beside(chosen),
+    )
+
+
+def _beside(chosen: Chosen) -> None:
+    _who()
+    rejudge_button("queue", "open", chosen.query)
+
+
+def _who() -> None:
+    """Under which name one reviews, and the way to another."""
+    reviewer = current_reviewer()
+    if reviewer is not None:
+        st.button(
+            as_label(reviewer.name),
+            key="queue_who",
+            type="tertiary",
+            icon=":material/person:",
+            help="You review under this name. Press to give another.",
+            on_click=change_name,
+            wrap=False,
+        )
+
+
+def _export(chosen: Chosen) -> pd.DataFrame:
+    """All lines of the filter with whole sentences and ids, for a file; texts are their first 300 characters."""
+    names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
+    kinds = {"severity": "Float64", "groundedness": "Float64", "quality": "Int64", "asked_at": "object"}
+    lines: list[QueueLine] = []
+    key: str | None = None
+    with store().reading() as connection:
+        while True:
+            found = queue_page(connection, chosen.where, chosen.sort, after=key, limit=EXPORT_PAGE)
+            lines.extend(found.lines)
+            key = found.next_key
+            if key is None:
+                break
+    return frame(
+        {name: kinds.get(name, "str") for name in names}, ([getattr(line, name) for name in names] for line in lines)
+    )
+
+
+def _open(flag_id: int) -> None:
+    st.session_state[_OPEN] = flag_id
+
+
+def _cell_chosen(key: str, flag_ids: list[int]) -> None:
+    """Turn the chosen cell into an id at once: a selection is a place in the list, and the list changes."""
+    cells = st.session_state[key].selection.cells
+    if cells:
+        _open(flag_ids[cells[0][0]])
+
+
+with page("Queue"):
+    queue()

@@ -1,0 +1,94 @@
+"""Rejudge: ask a judge again about one answer, a filter, the open flags or what failed; watch it; see what changed."""
+
+import streamlit as st
+
+from judgeboard.errors import NotFound
+from judgeboard.filters import RowFilter
+from judgeboard.flags import RULES
+from judgeboard.jobs import JobProgress, job_progress, recent_jobs
+from judgeboard.store.responses.response_facets import response_facets
+from judgeboard.store.runs.runs import get_run, run_counts
+from judgeboard_dashboard.address import FIELDS, Query
+from judgeboard_dashboard.errors import problem
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.filter_row import Choices, filter_row, write_address
+from judgeboard_dashboard.picking import follow
+from judgeboard_dashboard.rejudge.comparison import comparison
+from judgeboard_dashboard.rejudge.earlier_jobs import earlier_jobs
+from judgeboard_dashboard.rejudge.form import form
+from judgeboard_dashboard.rejudge.job_panel import job_panel
+from judgeboard_dashboard.rejudge.place import PARAMETERS, Place, place_in_address
+from judgeboard_dashboard.saying import empty
+from judgeboard_dashboard.session import page, store
+
+PAGE = "rejudge"
+
+
+def rejudge() -> None:
+    """Show the form at the left, the job and what it changed at the right."""
+    follow(PAGE, own=(*FIELDS, *PARAMETERS))
+    place = place_in_address()
+    where, query = _filters(place)
+    with st.container(key="stack_rejudge"):
+        left, right = st.columns([1, 2.4], gap="medium")
+    with left, st.container(border=True, key="rejudge_form"):
+        place = form(place, where)
+    write_address(PAGE, {**query, **place.query()})
+    with right:
+        _outcome(place)
+
+
+def _filters(place: Place) -> tuple[RowFilter, Query]:
+    """The filter row; where the page is about one answer there is nothing to filter."""
+    if place.response_id is not None:
+        return RowFilter(), {}
+    with store().reading() as connection:
+        facets = response_facets(connection)
+    rules = tuple(rule.name for rule in RULES)
+    chosen = filter_row(PAGE, Choices(rules, facets.query_types, facets.sources, facets.judges))
+    return chosen.where, chosen.query
+
+
+def _outcome(place: Place) -> None:
+    jobs = recent_jobs(store())
+    try:
+        job = _shown_job(place, jobs)
+    except NotFound:
+        problem("There is no such job.")
+        job = None
+    if job is not None:
+        job_panel(job)
+        if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
+            comparison(job.run_id, job.version_id, job.ok)
+    elif place.run is not None:
+        _run(place.run)
+    elif not jobs:
+        empty(
+            "Nothing was judged again yet.",
+            "Choose rows and a judge at the left. In a terminal:",
+            "`judgeboard judge --judge rag --rejudge all`",
+        )
+    earlier_jobs([each for each in jobs if job is None or each.id != job.id])
+
+
+def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
+    """The job that the address names, else the newest one that goes on."""
+    if place.job is not None:
+        return job_progress(store(), place.job)
+    if place.run is not None:
+        return None
+    return next((job for job in jobs if not job.finished), None)
+
+
+def _run(run_id: int) -> None:
+    """What a run of a command changed: it has no job to show."""
+    with store().reading() as connection:
+        run = get_run(connection, run_id)
+        usable = run_counts(connection, [run_id])[run_id].ok
+    show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
+    if run.version_id is not None:
+        comparison(run.id, run.version_id, usable)
+
+
+with page("Rejudge"):
+    rejudge()

@@ -1,0 +1,102 @@
+"""Runs: every batch of judging and importing, with what became of each row and what went wrong."""
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from judgeboard.domain import RunState
+from judgeboard.jobs import recent_jobs
+from judgeboard.store.responses.import_batches import list_batches
+from judgeboard.store.runs.run_heard import last_verdicts
+from judgeboard.store.runs.runs import list_runs, run_counts
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.picking import Rows, follow, pick_rows
+from judgeboard_dashboard.runs.imports_table import imports_table
+from judgeboard_dashboard.runs.problems import problems
+from judgeboard_dashboard.runs.run_table import RunLine, run_frame, run_table
+from judgeboard_dashboard.saying import empty
+from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.tables import csv_button
+from judgeboard_dashboard.words import count
+
+PAGE_SIZE = 50
+_BEFORE = "runs_before"
+
+
+def runs() -> None:
+    """Show the runs, newest first, and of the chosen one what went wrong."""
+    follow("runs", own=())
+    lines = _lines(st.session_state.get(_BEFORE))
+    with store().reading() as connection:
+        batches = list_batches(connection)
+    if not lines:
+        empty("No run yet.", "`judgeboard judge --judge lexical`")
+        imports_table(batches)
+        return
+    _going_on()
+    now = datetime.now(UTC)
+    show(
+        tag(
+            "div",
+            "Every row adds up: asked = ok + unparsable + refused + error. Selected but not asked is ",
+            tag("i", "not reached"),
+            ".",
+            cls="jb-say",
+        )
+    )
+    chosen = run_table(lines, now)
+    _foot(lines, now)
+    with st.container(key="stack_runs"):
+        left, right = st.columns([1.4, 1], gap="medium")
+    with left:
+        problems(chosen)
+    with right:
+        imports_table(batches)
+
+
+def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
+    with store().reading() as connection:
+        found = list_runs(connection, before_id=before, limit=limit)
+        counts = run_counts(connection, [run.id for run in found])
+        heard = last_verdicts(connection, [run.id for run in found if run.state is RunState.RUNNING])
+    return [RunLine(run, counts[run.id], heard.get(run.id)) for run in found]
+
+
+def _going_on() -> None:
+    """A line per job that goes on or waits, with the way to it."""
+    for job in recent_jobs(store()):
+        if job.finished:
+            continue
+        with st.container(key=f"going_{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
+            asked = (
+                f" · {job.asked:,} of {job.selected:,} asked" if job.run_id else f" · {count(job.selected, 'answer')}"
+            )
+            show(tag("div", tag("b", f"A job is {job.state}"), f" · {job.actor}{asked}", cls="jb-note jb-line"))
+            st.button(
+                "Watch it",
+                key=f"watch_{job.id}",
+                type="tertiary",
+                on_click=pick_rows,
+                args=(Rows("rejudge", {"job": job.id}),),
+                wrap=False,
+            )
+
+
+def _foot(lines: list[RunLine], now: datetime) -> None:
+    with st.container(key="runs_foot", horizontal=True, vertical_alignment="center", gap="small"):
+        show(tag("div", f"Runs {lines[-1].run.id}–{lines[0].run.id}", cls="jb-cap jb-line"))
+        csv_button(lambda: run_frame(_lines(None, 100_000), now), "runs", key="runs_csv")
+        if st.session_state.get(_BEFORE) is not None:
+            st.button("Newest", key="runs_newest", type="tertiary", on_click=_turn, args=(None,), wrap=False)
+        if len(lines) == PAGE_SIZE:
+            st.button(
+                "Earlier", key="runs_earlier", type="tertiary", on_click=_turn, args=(lines[-1].run.id,), wrap=False
+            )
+
+
+def _turn(before: int | None) -> None:
+    st.session_state[_BEFORE] = before
+
+
+with page("Runs"):
+    runs()

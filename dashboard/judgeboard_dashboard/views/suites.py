@@ -1,0 +1,203 @@
+"""Suites: what a candidate's answers to a suite of cases scored, run by run, and what fell behind a baseline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from judgeboard.domain import RunState
+from judgeboard.suites import SuiteResult, suite_result
+from judgeboard.suites.listing import ListedRun, list_results
+from judgeboard.suites.words import baseline_sentence, result_sentence
+from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_chart, two_decimals
+from judgeboard_dashboard.figure import figure, table
+from judgeboard_dashboard.picking import Rows, follow, item
+from judgeboard_dashboard.saying import caption, empty, heading, sentence
+from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.suites.tables import (
+    CHANGE_COLUMNS,
+    FAILURE_COLUMNS,
+    RUN_COLUMNS,
+    changes_table,
+    dimensions_table,
+    failures_table,
+    runs_table,
+    unmeasured_table,
+)
+from judgeboard_dashboard.words import count, day, when
+
+FIELDS = ("suite", "run", "baseline", "tables")
+NO_BASELINE = "No baseline"
+MOST_DRAWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the filter row says: the runs of a suite, newest first, one of them, and what it is compared with."""
+
+    runs: Sequence[ListedRun]
+    run_id: int
+    baseline: int | None
+    as_tables: bool
+
+
+def suites() -> None:
+    """Show the chosen run of a suite beside the others."""
+    follow("suites", own=FIELDS)
+    everything = list_results(store())
+    if not everything:
+        empty("No suite was run yet.", "`judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`")
+        return
+    asked = _asked(everything)
+    result = suite_result(store(), asked.run_id, baseline=asked.baseline)
+    sentence(result_sentence(result))
+    caption(f"{result.run.candidate}, judged by {result.run.judge}, {when(result.run.created_at)}.")
+    with st.container(key="stack_suites"):
+        left, right = st.columns([1.6, 1], gap="medium")
+    with left:
+        _trend(asked)
+    with right:
+        _dimensions(result)
+    _failures(result)
+    _unmeasured(result)
+    _against(asked, result)
+    _runs(asked)
+
+
+def _asked(everything: Sequence[ListedRun]) -> Asked:
+    with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
+        names = list(dict.fromkeys(one.run.name for one in everything))
+        name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
+        runs = [one for one in everything if one.run.name == (name or names[0])]
+        titles = {_title(one.run.run_id): one for one in runs}
+        chosen = titles.get(
+            st.selectbox("Run", list(titles), key="run", bind="query-params", width=130) or "", runs[0]
+        ).run.run_id
+        earlier = [one for one in runs if one.run.run_id < chosen and one.run.state is RunState.DONE]
+        later = [one for one in runs if one.run.run_id > chosen and one.run.state is RunState.DONE]
+        baselines = {_title(one.run.run_id): one.run.run_id for one in (*earlier, *later)}
+        against = st.selectbox(
+            "Compare with", [*baselines, NO_BASELINE], key="baseline", bind="query-params", width=160
+        )
+        st.space("stretch")
+        as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    return Asked(runs, chosen, baselines.get(against or ""), as_tables)
+
+
+def _title(run_id: int) -> str:
+    return f"Run {run_id}"
+
+
+def _this_page(one: ListedRun) -> Rows:
+    return Rows("suites", {"suite": one.run.name, "run": _title(one.run.run_id)})
+
+
+def _trend(asked: Asked) -> None:
+    heading("Over its runs")
+    drawn = list(reversed(asked.runs[:MOST_DRAWN]))
+    points = [
+        RunPoint(one.run.run_id, day(one.run.created_at), _tip(one), one.average, one.run.spec["threshold"])
+        for one in drawn
+    ]
+    more = len(asked.runs) - len(drawn)
+    figure(
+        lambda: suite_runs_chart(points, asked.run_id),
+        HEIGHT,
+        runs_table(drawn),
+        [_this_page(one) for one in drawn],
+        key="suite_trend",
+        says=f"Average score of {count(len(drawn), 'run')} from 1 to 5, with 95 % interval",
+        as_table=asked.as_tables,
+        under=(
+            "Short lines: the threshold of that run. Click a run to see it.",
+            f"The newest {len(drawn)} of {len(asked.runs)} runs." if more else None,
+        ),
+        columns=RUN_COLUMNS,
+    )
+
+
+def _tip(one: ListedRun) -> str:
+    value = two_decimals(one.average) or "no score"
+    return f"run {one.run.run_id}, {one.run.candidate}, {when(one.run.created_at)}: {value} on {one.measured} cases"
+
+
+def _dimensions(result: SuiteResult) -> None:
+    heading("By dimension")
+    rows = dimensions_table(result.dimensions)
+    table(
+        rows,
+        [None] * len(rows),
+        key="suite_dimensions",
+        under=("Over the cases in which the judge scored it, from 1 to 5.",),
+        columns={"Cases": st.column_config.NumberColumn(format="localized", width=60)},
+    )
+
+
+def _failures(result: SuiteResult) -> None:
+    failures = result.failures
+    heading(f"Cases that do not pass, {len(failures):,}" if failures else "Cases that do not pass")
+    if not failures:
+        caption("None." if result.measured else "None was measured.")
+        return
+    table(
+        failures_table(failures),
+        [None if one.response_id is None else item(one.response_id) for one in failures],
+        key="suite_failures",
+        under=("The lowest first. Click a line to read the answer.",),
+        columns=FAILURE_COLUMNS,
+        most=8,
+    )
+
+
+def _unmeasured(result: SuiteResult) -> None:
+    cases = result.unmeasured
+    if not cases:
+        return
+    heading(f"Cases without a score, {len(cases):,}")
+    table(
+        unmeasured_table(cases),
+        [None if one.response_id is None else item(one.response_id) for one in cases],
+        key="suite_unmeasured",
+        under=("They count neither as good nor as bad.",),
+        columns={"Question": st.column_config.TextColumn(width=330)},
+        most=6,
+    )
+
+
+def _against(asked: Asked, result: SuiteResult) -> None:
+    if result.baseline is None:
+        return
+    heading(f"Against run {asked.baseline}")
+    caption(
+        baseline_sentence(result.baseline),
+        *result.baseline.caveats,
+    )
+    if not result.baseline.cases:
+        return
+    rows, responses = changes_table(result, result.baseline)
+    table(
+        rows,
+        [None if one is None else item(one) for one in responses],
+        key="suite_changes",
+        under=("The greatest fall first, on the dimensions that both runs scored.",),
+        columns=CHANGE_COLUMNS,
+        most=8,
+    )
+
+
+def _runs(asked: Asked) -> None:
+    if asked.as_tables:  # the trend is this table already
+        return
+    heading("All runs")
+    table(
+        runs_table(asked.runs),
+        [_this_page(one) for one in asked.runs],
+        key="suite_runs",
+        under=("Click a line to see that run.",),
+        columns=RUN_COLUMNS,
+        most=8,
+    )
+
+
+with page("Suites"):
+    suites()

@@ -1,0 +1,176 @@
+"""Trends: whether answers get better or worse, per query type, by week or day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+from judgeboard.store.settings_table import rules_in_force
+from judgeboard.trend_measures import MEASURES, MeasureName
+from judgeboard.trend_periods import Period
+from judgeboard.trend_words import trend_sentence, without_time_words
+from judgeboard.trends import Panel, Trend, trend
+from judgeboard_dashboard.charts.trend import MOST_NUMBERS
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.picking import follow, pick_rows, responses
+from judgeboard_dashboard.saying import caption, empty, sentence
+from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.trend_panels import trend_panels, trend_table
+from judgeboard_dashboard.words import count
+
+CURRENT = "Current verdicts"
+LAST: dict[Period, dict[str, int | None]] = {
+    "week": {"12 weeks": 12, "6 weeks": 6, "26 weeks": 26, "52 weeks": 52, "All": None},
+    "day": {"30 days": 30, "14 days": 14, "90 days": 90, "All": None},
+}
+PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
+MOST_PANELS = 6
+FIELDS = ("show", "by", "verdicts", "last", "table", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the filter row says; ``judge`` as `trend` takes it."""
+
+    measure: MeasureName
+    period: Period
+    judge: str | int | None
+    last: int | None
+    table: bool
+
+
+def trends() -> None:
+    """Show one panel per query type."""
+    follow("trends", own=FIELDS)
+    with store().reading() as connection:
+        rules = rules_in_force(connection)
+        asked = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
+        found = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)
+    drawn = [panel for panel in found.panels if panel.points]
+    if not drawn:
+        _nothing(found)
+        return
+    _say(found)
+    shown = _chosen(drawn)
+    if asked.table:
+        trend_table(found, shown)
+    else:
+        trend_panels(found, shown, drawn)
+    _caption(found, asked, max(len(panel.points) for panel in drawn))
+
+
+def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVersion]) -> Asked:
+    measures: dict[MeasureName, str] = {
+        "groundedness": "Groundedness",
+        "quality": "Quality",
+        "low_share": f"Share below {threshold:g}",
+        "flagged_share": "Share flagged",
+    }
+    judges = judge_choices(primary, versions)
+    with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
+        measure = st.segmented_control(
+            "Show",
+            list(measures),
+            format_func=measures.__getitem__,
+            default="groundedness",
+            required=True,
+            key="show",
+            bind="query-params",
+        )
+        period = st.segmented_control(
+            "By",
+            list(PERIODS),
+            format_func=PERIODS.__getitem__,
+            default="week",
+            required=True,
+            key="by",
+            bind="query-params",
+        )
+        judge = st.selectbox(
+            "Judge version",
+            list(judges),
+            key="verdicts",
+            bind="query-params",
+            width=210,
+            disabled=measure == "flagged_share",
+            help="Current verdicts: the latest usable verdict of the primary judge, whichever of its versions gave it.",
+        )
+        lasts = LAST[period or "week"]
+        last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
+        st.space("stretch")
+        table = st.toggle("Table", key="table", bind="query-params", width="content")
+    return Asked(measure or "groundedness", period or "week", judges.get(judge), lasts.get(last), table)
+
+
+def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
+    """Return what a trend can be asked of, by its words: the primary judge, other judges, single versions."""
+    names = [version.name for version in versions]
+    choices: dict[str, str | int | None] = {CURRENT: None}
+    choices |= {f"{name}, current": name for name in sorted(set(names) - {primary})}
+    choices |= {version.title: version.id for version in versions if names.count(version.name) > 1}
+    return choices
+
+
+def _nothing(found: Trend) -> None:
+    empty(trend_sentence(found))
+    if found.without_time:
+        _open_without_time(found)
+
+
+def _say(found: Trend) -> None:
+    said_of = trend_sentence(found)
+    # What fell stands in bold, the figures after it are read second.
+    lead, comma, rest = said_of.partition(", from ")
+    moved = found.panels[0].move is not None and bool(comma)
+    sentence(f"from {rest}" if moved else said_of, lead=f"{lead}," if moved else "")
+
+
+def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
+    """The panels that are shown: six at most of their own accord, the others by a select."""
+    if len(drawn) <= MOST_PANELS:
+        return list(drawn)
+    most = sorted(drawn, key=lambda panel: -panel.n)[:MOST_PANELS]
+    names = st.multiselect(
+        "Query types",
+        [panel.query_type for panel in drawn],
+        default=[panel.query_type for panel in drawn if panel in most],
+        format_func=as_label,
+        key="type",
+        bind="query-params",
+    )
+    return [panel for panel in drawn if panel.query_type in names]
+
+
+def _caption(found: Trend, asked: Asked, most_points: int) -> None:
+    measure = MEASURES[found.measure]
+    parts = [
+        f"Line: {'share' if measure.bounds is None else 'mean'} of the {found.period} (UTC)",
+        "band: 95 % interval",
+        f"grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
+        f"dotted: the flag threshold {found.threshold:g}" if found.threshold is not None and measure.bounds else None,
+        "dashed upright: a new judge version" if found.marks else None,
+    ]
+    legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
+    judged = f"Verdicts of {found.judge}." if found.judge and measure.of_judge else None
+    with st.container(key="foot_trends", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        caption(None if asked.table else legend, judged, without_time_words(found))
+        if found.without_time:
+            _open_without_time(found)
+
+
+def _open_without_time(found: Trend) -> None:
+    first = next(panel for panel in found.panels if panel.without_time)
+    every = replace(first.without_time_where, query_types=())
+    st.button(
+        f"Open {count(found.without_time, 'answer')}",
+        key="without_time",
+        type="tertiary",
+        on_click=pick_rows,
+        args=(responses(every),),
+        wrap=False,
+    )
+
+
+with page("Trends"):
+    trends()

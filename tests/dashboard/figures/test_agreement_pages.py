@@ -1,0 +1,135 @@
+"""Agreement and Disagreement: the sentence first, pictures that open rows, and what they say with little data."""
+
+import pytest
+
+from app_pages import OpenPage, charts, labels, texts
+from figures_log import FELL, HOSTILE, FiguresLog
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Decision
+from judgeboard.store.engine import Store
+
+
+def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence.startswith("On 54 answers that people graded, judge and people agree on ")
+    assert "[" in sentence
+    assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
+    assert "Calibration needs at least 100 scored and graded answers; there are 54." in texts(app, "jb-instead")
+    assert len(charts(app)) == 3  # confusion, query types, over time
+    assert app.selectbox[0].options == ["rag v1", "second v1"]
+
+
+def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", version="second v1", grade="Groundedness")
+    figures_table = next(table.value for table in app.dataframe if "Figure" in table.value)
+    assert figures_table["Figure"].tolist() == [
+        "Pearson correlation",
+        "Spearman rank correlation",
+        "Mean absolute difference",
+        "Judge minus people, mean",
+    ]
+    assert set(figures_table["Answers"]) == {57}
+    assert figures_table["95 %"].str.match(r"\[-?\d").all()
+
+
+def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, figures: FiguresLog) -> None:
+    assert "rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
+    assert "same quality" in texts(open_page("agreement", grade="Quality"), "jb-say")[0]
+
+
+def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", people="Jon")
+    assert texts(app, "jb-say")[0].startswith("On 19 answers")
+
+
+def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", tables="true")
+    assert charts(app) == []
+    confusion = app.dataframe[0].value
+    assert confusion["Answers"].sum() == 54  # three more have as many people on either side
+    assert app.dataframe[1].value["Query type"].tolist()[0] == "All"
+
+
+def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) -> None:
+    for place, each in enumerate(figures.ids[FELL][-12:]):
+        figures.log.decide(each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30)
+    app = open_page("agreement")
+    worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
+    assert worth.iloc[0].tolist()[:2] == ["Low groundedness", 12]
+    assert worth.iloc[0]["Confirmed"] == pytest.approx(1100 / 12)
+    assert worth.iloc[0]["Minutes each"] == pytest.approx(0.5)
+
+
+def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version, ids = log.version(), log.answers(9)
+    log.say_all(version, ids, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    app = open_page("agreement")
+    assert "too few to say (under 10)" in texts(app, "jb-say")[0]
+    assert charts(app) == []
+
+
+def test_one_class_only_says_what_cannot_be_computed(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version, ids = log.version(), log.answers(40)
+    log.say(version, {each: {"label": BAD if place == 0 else GOOD} for place, each in enumerate(ids)})
+    log.review_all(ids, label=GOOD)
+    app = open_page("agreement")
+    assert "People found no bad answer here" in texts(app, "jb-note")[0]
+    assert len(charts(app)[0]["layer"]) == 3  # the matrix stays, with its row of zeros
+
+
+def test_without_grades_both_pages_say_how_to_get_them(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version(), log.answers(3), groundedness=0.4)
+    for name in ("agreement", "disagreement"):
+        (said,) = texts(open_page(name), "jb-empty")
+        assert "judgeboard import --kind grades grades.jsonl" in said
+
+
+def test_disagreement_shows_the_worst_and_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("disagreement", version="second v1")
+    assert texts(app, "jb-say")[0].startswith("On ")
+    differences = app.dataframe[0].value["Difference"].abs()
+    assert differences.is_monotonic_decreasing
+    two = texts(app, "jb-two")[0]
+    assert "second v1, 0." in two
+    assert f"Because {HOSTILE}" in two
+    assert "Open item" in labels(app)
+
+
+def test_direction_and_query_type_narrow_the_rows(open_page: OpenPage, figures: FiguresLog) -> None:
+    kind = open_page("disagreement", version="second v1", direction="Judge too kind").dataframe[0].value
+    assert (kind["Difference"] > 0).all()
+    only = open_page("disagreement", version="second v1", types=[FELL]).dataframe[0].value
+    assert set(only["Type"]) == {FELL}
+
+
+def test_a_cell_filters_the_rows_and_says_so(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("disagreement", grade="Label", cell="label:grounded:grounded")
+    table = app.dataframe[0].value
+    assert set(table["Judge"]) == set(table["People"]) == {"grounded"}
+    assert f"People grounded, judge grounded: {len(table)} ✕" in labels(app)
+    nonsense = open_page("disagreement", grade="Label", cell="label:grounded:<b>")
+    assert not any("✕" in label for label in labels(nonsense))
+
+
+def test_few_pairs_are_points(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version, ids = log.version(), log.answers(12)
+    log.say_all(version, ids, groundedness=0.9)
+    log.review_all(ids, groundedness=0.2)
+    app = open_page("disagreement")
+    assert "One point an answer" in texts(app, "jb-cap")[0]
+    assert charts(app)[0]["layer"][1]["mark"]["type"] == "point"
+
+
+def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version, ids = log.version(), log.answers(31)
+    log.say_all(version, ids, groundedness=0.9)
+    log.review_all(ids, groundedness=0.9)
+    app = open_page("disagreement")
+    assert texts(app, "jb-say") == ["Judge and people never differ by 0.4 or more on 31 answers."]

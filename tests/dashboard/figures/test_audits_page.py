@@ -1,0 +1,98 @@
+"""Audits: four counts, three rates with their intervals, and the answers of each list."""
+
+from app_pages import OpenPage, charts, labels, texts
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.audit_choice import make_supreme
+from judgeboard.auditing import audit, audit_recorded
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import always, completion
+from judgeboard.store.engine import Store
+
+HOSTILE = "<script>alert(1)</script> **bold** $x$"
+
+
+def audited(store: Store) -> GradedLog:
+    """Twelve answers: 4 wrong verdicts are caught, 2 missed, 1 right one is accused, 5 are left alone."""
+    log = GradedLog(store)
+    ids = [*log.answers(11), *log.answers(1, query_type=HOSTILE)]
+    said = [GOOD] * 6 + [BAD] * 6
+    people = [BAD] * 6 + [BAD] * 6
+    supreme = [BAD] * 4 + [GOOD] * 2 + [GOOD] + [BAD] * 5
+    for name, labels_ in (("teacher", said), ("supreme", supreme)):
+        version = log.version(name)
+        log.say(version, {id_: {"label": label} for id_, label in zip(ids, labels_, strict=True)})
+    log.reviews({id_: {"label": label.value} for id_, label in zip(ids, people, strict=True)})
+    audit_recorded(store, "supreme", "teacher")
+    return log
+
+
+def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: Store) -> None:
+    audited(sqlite_store)
+    app = open_page("audits")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence == (
+        "supreme v1 looked at 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 that people graded it caught "
+        "4 of 6 wrong verdicts, and 1 of its 5 marks accuse a right one."
+    )
+    assert len(charts(app)) == 1
+    rates = app.dataframe[0].value
+    assert rates["Rate"].tolist() == ["Precision", "Recall", "False alarms"]
+    assert rates["Value"].tolist()[0] == "80 % [38, 96]"
+    assert rates["Of"].tolist() == [5, 6, 6]
+    caught = app.dataframe[1].value
+    assert caught["Answer"].tolist() == [f"answer {number}" for number in range(1, 5)]
+    assert set(caught["Judge"]) == {"grounded"}
+    under = texts(app, "jb-cap")
+    assert any("5 flags for people to decide." in text for text in under)
+    assert any("4 answers." in text for text in under)
+
+
+def test_each_list_is_an_address(open_page: OpenPage, sqlite_store: Store) -> None:
+    audited(sqlite_store)
+    for name, answers in (("Missed", ["answer 5", "answer 6"]), ("Accused", ["answer 7"])):
+        app = open_page("audits", list=name)
+        assert app.dataframe[1].value["Answer"].tolist() == answers
+
+
+def test_the_table_takes_the_place_of_the_chart(open_page: OpenPage, sqlite_store: Store) -> None:
+    audited(sqlite_store)
+    app = open_page("audits", table="true")
+    assert charts(app) == []
+    assert app.dataframe[0].value["Verdicts"].tolist() == [4, 2, 1, 5]
+
+
+def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(2)
+    log.say_all(log.version("teacher"), ids, groundedness=0.9)
+    log.say_all(log.version("supreme"), ids, label=BAD)
+    audit_recorded(sqlite_store, "supreme", "teacher")
+    app = open_page("audits")
+    assert "people graded none of these answers yet" in texts(app, "jb-say")[0]
+    assert app.dataframe[0].value["Value"].tolist() == ["–"] * 3, "a reason would be cut in a cell"
+    assert any("Not measured: nothing that people graded was marked wrong;" in text for text in texts(app, "jb-cap"))
+    assert any("No answer here." in text for text in texts(app, "jb-cap"))
+
+
+def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    log = audited(sqlite_store)
+    with RecordingEndpoint(always(completion("Hm."))) as endpoint:
+        supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)
+        audit(log.store, supreme, "teacher")
+    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 looked at 12 verdicts")
+    app = open_page("audits", supreme="supreme v2")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence == (
+        "12 of 12 reviews of teacher v1 by supreme v2 gave nothing usable: judgeboard audit --supreme-model deaf "
+        "--judge-version 'teacher v1' --rejudge failed asks again."
+    )
+    assert charts(app) == []
+
+
+def test_before_any_audit_the_page_says_the_command(open_page: OpenPage, sqlite_store: Store) -> None:
+    app = open_page("audits")
+    said = texts(app, "jb-empty")[0]
+    assert "judgeboard audit --supreme-model MODEL --judge-version NAME" in said
+    assert labels(app) == [] or "Audited judge" not in labels(app)

@@ -1,0 +1,216 @@
+"""What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.calibration import Tenth
+from judgeboard.stats.confusion import Confusion
+from judgeboard_dashboard.charts import calibration, confusion, frame, heat, quadrant, scatter, trend, whisker
+from judgeboard_dashboard.charts.frame import DARK, LIGHT, Palette, fin
+from judgeboard_dashboard.charts.grid import STEPS, heat_step
+
+MONDAY = 20_514  # 2 March 2026
+AXIS = trend.TrendAxis(
+    "Groundedness", 0, 1, share=False, days=7, first=MONDAY, last=MONDAY + 35, most=10, threshold=0.5
+)
+
+
+def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10) -> trend.TrendPoint:
+    ends = (None, None) if reach is None else (value - reach, value + reach)
+    return trend.TrendPoint(MONDAY + 7 * week, f"week {week}", Estimate(value, *ends, n=n), segment)
+
+
+def specification(chart: Any) -> dict[str, Any]:
+    return fin(chart, 300).to_dict()
+
+
+def rows(spec: dict[str, Any], name: str) -> list[Any]:
+    """One column of the largest data set of a chart that has it."""
+    return [row[name] for row in max((data for data in spec["datasets"].values() if name in data[0]), key=len)]
+
+
+def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
+    return [layer for layer in spec["layer"] if layer["mark"]["type"] == mark]
+
+
+def test_a_line_is_drawn_within_a_segment_only() -> None:
+    spec = specification(trend.trend_chart([point(0), point(1), point(3, segment=1), point(4, segment=1)], (), AXIS))
+    assert layers(spec, "line")[0]["encoding"]["detail"]["field"] == "segment"
+    assert rows(spec, "segment") == [0, 0, 1, 1]
+    assert rows(spec, "band") == [1, 1, 2, 2]
+
+
+def test_a_point_by_itself_has_a_whisker_and_one_answer_neither() -> None:
+    table = trend.frame_of([point(0), point(2, segment=1), point(3, reach=None, segment=1), point(4, segment=1)], AXIS)
+    assert table["alone"].tolist() == [1, 1, 2, 1]
+    joined = trend.frame_of([point(0), point(1), point(2)], AXIS)
+    assert joined["alone"].tolist() == [0, 0, 0]
+    assert joined["band"].tolist() == [1, 1, 1]
+
+
+def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own() -> None:
+    spec = specification(trend.trend_chart([point(0), point(5)], [(MONDAY + 14, "rag v2")], AXIS))
+    x = layers(spec, "line")[0]["encoding"]["x"]
+    assert x["scale"]["type"] == "utc"
+    assert x["axis"]["values"] == [f"2026-{day}" for day in ("03-02", "03-09", "03-16", "03-23", "03-30", "04-06")]
+    assert rows(spec, "start") == ["2026-03-02", "2026-04-06"]
+    marks = next(data for data in spec["datasets"].values() if "title" in data[0])
+    assert marks == [{"start": "2026-03-12T12:00:00Z", "title": "rag v2", "top": 1}]
+
+
+def test_no_bar_reaches_the_scale_of_the_values() -> None:
+    table = trend.frame_of([point(0, n=10), point(1, n=1)], AXIS)
+    assert table["bar"].max() < AXIS.low
+    assert table["bar"].min() > AXIS.floor
+
+
+def test_numbers_of_answers_stand_on_up_to_sixteen_bars() -> None:
+    few, many = ([point(week, n=3) for week in range(count)] for count in (16, 17))
+    assert len(layers(specification(trend.trend_chart(few, (), AXIS)), "text")) == 1
+    assert layers(specification(trend.trend_chart(many, (), AXIS)), "text") == []
+
+
+def test_the_marks_of_every_chart_name_their_place() -> None:
+    tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
+    specs = [
+        trend.trend_chart([point(0), point(1)], (), AXIS),
+        quadrant.quadrant_chart({("low", "down"): 3}),
+        confusion.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
+        heat.heat_chart(("0.0", "0.5"), ((1, 0), (2, 3)), 0.4),
+        whisker.whisker_chart([whisker.Slice("QA", 20, Estimate(0.5, 0.4, 0.6, 20))], "kappa"),
+        calibration.calibration_chart(tenths),
+        scatter.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
+    ]
+    for spec in map(specification, specs):
+        (chosen,) = spec["params"]
+        assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
+        assert rows(spec, "at") == list(range(len(rows(spec, "at"))))
+    assert len(rows(specification(specs[5]), "at")) == len(calibration.drawn_tenths(tenths)) == 2
+
+
+def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None:
+    assert len(quadrant.quadrant_sides({("low", "up"): 1})) == 8
+    assert len(quadrant.quadrant_sides({("none", "none"): 1})) == 12
+    spec = specification(quadrant.quadrant_chart({("low", "down"): 41, ("high", "up"): 2_260}))
+    assert rows(spec, "count") == ["41", "0", "0", "0", "0", "0", "2,260", "0"]
+    assert rows(spec, "ground")[0] == LIGHT.bad[1]
+    assert rows(spec, "ground")[2] == LIGHT.quiet[1], "nothing in it: nothing to look at"
+
+
+def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
+    spec = specification(confusion.confusion_chart(Confusion(("bad", "good"), ((0, 0), (3, 97)))))
+    assert rows(spec, "word") == ["no such answer", "no such answer", "3 % of row", "97 % of row"]
+
+
+def test_four_categories_outline_the_diagonal() -> None:
+    counts = tuple(tuple(5 for _ in range(4)) for _ in range(4))
+    spec = specification(confusion.confusion_chart(Confusion(("1", "2", "3", "4"), counts)))
+    assert [place for place, width in enumerate(rows(spec, "width")) if width] == [0, 5, 10, 15]
+
+
+def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
+    counts = ((4, 0), (1, 9))
+    assert heat.heat_places(counts) == [(0, 0), (1, 0), (1, 1)]
+    spec = specification(heat.heat_chart(("0.0", "0.4"), counts, 0.4))
+    assert rows(spec, "width") == [0, 2, 0]
+    chosen = specification(heat.heat_chart(("0.0", "0.4"), counts, 0.4, chosen=(1, 0)))
+    assert rows(chosen, "opacity") == [0.45, 1, 0.45]
+
+
+def test_a_slice_without_a_value_stays_with_its_reason() -> None:
+    slices = [
+        whisker.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
+        whisker.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few to say (under 10)")),
+    ]
+    spec = specification(whisker.whisker_chart(slices, "kappa"))
+    assert rows(spec, "label") == ["All · 40", "a very long name … · 4"]
+    assert rows(spec, "reason") == ["", "too few to say (under 10)"]
+
+
+@pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])
+def test_the_axis_goes_as_far_left_as_an_interval(low: float | None, start: float) -> None:
+    found = whisker.value_range([whisker.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
+    assert found == (pytest.approx(start), 1)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
+    on_steps = [heat_step(share, colours) for share in (0, *STEPS)]
+    assert len(set(on_steps)) == 5
+    for ground, ink in (
+        *on_steps,
+        *((pair[1], colours.ink) for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)),
+        *((pair[1], pair[0]) for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)),
+        (colours.quiet[1], colours.muted),
+        (colours.page, colours.muted),
+    ):
+        assert contrast(ground, ink) >= 4.5, (ground, ink)
+    for mark in colours.series:
+        assert contrast(colours.page, mark) >= 3, mark
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
+    for first, second in _pairs(colours.series):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 20, (first, second)
+    for first, second in _pairs([colours.good[1], colours.doubt[1], colours.bad[1]]):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
+    for first, second in pairwise(colours.heat):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
+
+
+def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
+    spec = specification(scatter.scatter_chart([(0.1, 0.2)], 0.4))
+    assert spec["background"] == "transparent"
+    assert "Source Sans" in spec["config"]["font"]
+    assert frame.palette() is LIGHT, "until the browser has said which"
+
+
+def _tenth(mean: float | None, n: int) -> Tenth:
+    share = Estimate(None, n=0, reason="none") if mean is None else Estimate(mean, mean - 0.05, mean + 0.05, n)
+    return Tenth(0.0, 0.1, mean, share)
+
+
+def _pairs(colours: Sequence[str]) -> list[tuple[str, str]]:
+    return [(first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]]
+
+
+def _linear(colour: str) -> list[float]:
+    values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    light, dark = sorted(
+        (0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(_linear, (first, second))),
+        reverse=True,
+    )
+    return (light + 0.05) / (dark + 0.05)
+
+
+def deuteranopia(colour: str) -> list[float]:
+    """Linear RGB as seen without green cones (Machado, Oliveira and Fernandes 2009, severity 1)."""
+    matrix = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+    linear = _linear(colour)
+    return [max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True))) for row in matrix]
+
+
+def distance(first: Sequence[float], second: Sequence[float]) -> float:
+    """The CIE 1976 difference of two linear RGB colours."""
+    return sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
+
+
+def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
+    matrix = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    white = (0.9505, 1.0, 1.089)
+    x, y, z = (
+        sum(weight * value for weight, value in zip(row, linear, strict=True)) / full
+        for row, full in zip(matrix, white, strict=True)
+    )
+    root = [value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116 for value in (x, y, z)]
+    return 116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])

@@ -1,0 +1,127 @@
+"""Judges: the checks of one judge version as a list, its scores, answers that show a fault."""
+
+from app_pages import OpenPage, charts, texts
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.combining.jury import judge_by_jury
+from judgeboard.controls import CONTROLS, make_controls
+from judgeboard.controls.judging import judge_controls
+from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.judge_choice import make_judge
+from judgeboard.judge_health import CHECKS
+from judgeboard.judging import judge_pending
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+
+HOSTILE = "<script>alert(1)</script> **bold** $x$"
+
+
+def flat_judge(store: Store) -> GradedLog:
+    """A judge that says 4 of everything, under a name that is markup."""
+    log = GradedLog(store)
+    ids = log.answers(34, generator_model=HOSTILE)
+    log.say_all(log.version(HOSTILE), ids, quality=4, groundedness=0.9)
+    return log
+
+
+def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    flat_judge(sqlite_store)
+    app = open_page("judges")
+    checks = texts(app, "jb-check")
+    assert len(checks) == len(CHECKS)
+    (warned,) = texts(app, "jb-check jb-warns")
+    assert warned.startswith("Score collapse100 % [90, 100], n 34")
+    (sentence,) = texts(app, "jb-say")
+    assert "1 of 2 checks warns (score collapse); 15 are not measured yet." in sentence
+    commands = [element.value for element in app.code]
+    assert len(commands) == len(CHECKS) - len(CONTROLS), "none for what is sound, one for all controls"
+    assert sum("controls make" in command for command in commands) == 2, "the collapse check names one too"
+    assert all(command.startswith("judgeboard ") for command in commands)
+    assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
+
+
+def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page: OpenPage, sqlite_store: Store) -> None:
+    flat_judge(sqlite_store)
+    assert len(charts(open_page("judges"))) == 1
+    app = open_page("judges", score="quality", table="true")
+    assert charts(app) == []
+    assert app.dataframe[0].value["Level"].tolist() == ["1", "2", "3", "4"]
+    assert app.dataframe[0].value["Answers"].tolist() == [0, 0, 0, 34]
+
+
+def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_store: Store) -> None:
+    rows = [
+        Response(
+            "log", f"a{number}", f"What of {number}?", f"I think it is {number} times as long.", (f"It is {number}.",)
+        )
+        for number in range(40)
+    ]
+    with sqlite_store.writing() as connection:
+        land_responses(connection, rows)
+    judge_pending(sqlite_store, make_judge("lexical"))
+    make_controls(sqlite_store, kinds=["hedges_removed"])
+    judge_controls(sqlite_store, make_judge("lexical"))
+    app = open_page("judges")
+    (listed,) = (each.value for each in app.dataframe if "Check" in each.value)
+    assert set(listed["Check"]) == {"Confidence of tone"}
+    assert all("#control-hedges_removed-0" in each for each in listed["Answer"])
+
+
+def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = flat_judge(sqlite_store)
+    log.say_all(log.version("second"), log.answers(2), quality=3)
+    assert HOSTILE in texts(open_page("judges"), "jb-say")[0], "the primary judge comes first"
+    assert "second v1" in texts(open_page("judges", version="second v1"), "jb-say")[0]
+    log.version("never asked")
+    (field,) = (each for each in open_page("judges").selectbox if each.label == "Judge version")
+    assert len(field.options) == 2
+
+
+def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage) -> None:
+    (said,) = texts(open_page("judges"), "jb-empty")
+    assert "judgeboard judge --judge lexical" in said
+
+
+def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(12)
+    for name, bad in (("one", 2), ("two", 4), (HOSTILE, 6)):
+        judge = log.version(name)
+        log.say_all(judge, ids[:bad], label=BAD)
+        log.say_all(judge, ids[bad:], label=GOOD)
+    log.review_all(ids[:4], label=BAD.value)
+    log.review_all(ids[4:], label=GOOD.value)
+    judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
+    app = open_page("judges", version="jury v1")
+    said = " ".join(texts(app, "jb-cap jb-under"))
+    for part in ("Unanimous on 8 of 12 labelled answers: 67 %", "Fleiss' kappa among them 0.5", "Split: 0 of 12"):
+        assert part in said
+    (members,) = (each.value for each in app.dataframe if "With people" in each.value)
+    assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
+    assert [each.split(" [")[0] for each in members["With people"]] == ["100 %", "83 %", "83 %", "100 %"]
+    assert members["Answers"].tolist() == [12] * 4
+
+
+def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    with sqlite_store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("shaky", "rag", params={"temperature": 0.7}))
+        verdict = [Verdict(Status.OK, quality=value) for value in (4, 3)]
+    ids = log.answers(8)
+    log.say_all(version, ids, quality=4)
+    assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
+    assert "judgeboard judge --repeats 3" in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
+    with sqlite_store.writing() as connection:
+        again = [LandedVerdict(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
+        land_judgments(connection, version, None, again)
+    app = open_page("judges")
+    said = " ".join(texts(app, "jb-cap jb-under"))
+    assert "on quality it gives the same every time on 75 %" in said
+    assert "of 8 answers" in said
+    assert "temperature 0.7" in said
+    (measures,) = (each.value for each in app.dataframe if "All the same" in each.value)
+    assert measures["Spread"].tolist()[0].startswith("0.25 [")

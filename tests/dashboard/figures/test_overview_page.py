@@ -1,0 +1,133 @@
+"""The overview: what waits, how the judge fares, where the signals collide, in every state of a desk."""
+
+from datetime import date
+
+import pytest
+
+from app_pages import OpenPage, charts, texts
+from figures_log import HOSTILE, FiguresLog
+from graded_log import GradedLog
+from judgeboard.domain import Estimate
+from judgeboard.store.desk.desk_days import DeskDay, JudgeDay
+from judgeboard.store.desk.overview import Overview
+from judgeboard.store.engine import Store
+from judgeboard_dashboard.overview_words import (
+    confirmed_words,
+    cost_words,
+    done_words,
+    pace_words,
+    since_yesterday,
+    usable_help,
+    usable_words,
+    usual_words,
+    waiting_words,
+)
+from judgeboard_dashboard.waiting_table import rows_of, types_of
+
+DAY = date(2026, 3, 9)  # a Monday
+
+
+def desk(waiting: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
+    days = tuple(DeskDay(DAY, raised, each, mine, 0, waiting + 3) for each in decided)
+    return Overview(waiting, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
+
+
+def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
+    assert "judgeboard import FILE" in texts(open_page("overview"), "jb-empty")[0]
+
+
+def test_a_log_that_nobody_judged_says_what_to_do(open_page: OpenPage, sqlite_store: Store) -> None:
+    GradedLog(sqlite_store).answers(3)
+    assert texts(open_page("overview"), "jb-empty") == [
+        "3 answers, none judged.Judge them: judgeboard judge --judge lexical"
+    ]
+
+
+def test_what_waits_adds_up(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("overview")
+    waits = app.dataframe[0].value
+    total = int(waits["all"].sum())
+    assert texts(app, "jb-say")[0].startswith(f"{total} flags wait for a person.")
+    assert app.metric[0].value == str(total)
+    assert waits.filter(like="type_").sum().sum() == total
+
+
+def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figures: FiguresLog) -> None:
+    assert len(charts(open_page("overview"))) == 1
+    table = next(each.value for each in open_page("overview", table="true").dataframe if "User" in each.value)
+    assert table["Answers"].sum() == 3 * 36 + 5
+    assert table[table["User"] == "thumbs down"]["Answers"].sum() > 0
+
+
+def test_judge_health_counts_every_request(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("overview")
+    assert [(metric.label, metric.value) for metric in app.metric][3:] == [
+        ("Judge usable, 7 days", "100 %"),
+        ("Judge cost, 7 days", "unknown"),
+    ]
+
+
+def test_query_types_with_any_name_are_columns() -> None:
+    counts = [("low_quality", "rule", 2), ("low_quality", HOSTILE, 1), ("feedback_gap", "all", 5)]
+    rows = rows_of(counts)
+    assert types_of(counts) == ["all", "rule", HOSTILE]
+    assert rows.columns.tolist() == ["rule", "type_0", "type_1", "type_2", "all"]
+    assert rows.iloc[1].tolist()[2:] == [2, 1, 3]
+
+
+def test_words_of_the_desk() -> None:
+    assert waiting_words(desk(1)) == "1 flag waits for a person."
+    assert waiting_words(desk(0)) == "Nothing waits for a person."
+    assert done_words(desk(), named=True) == "Nothing was decided today yet."
+    assert done_words(desk(decided=(0,) * 6 + (5,), mine=2, raised=9), named=True) == "You decided 2 today, the desk 5."
+    assert done_words(desk(decided=(0,) * 6 + (5,), raised=9), named=False) == "The desk decided 5 today."
+    assert since_yesterday(desk(12)) == "-3"
+    assert usual_words(desk(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 on a usual day"
+    assert usual_words(desk(decided=(0,) * 6 + (5,))) is None
+
+
+@pytest.mark.parametrize(
+    ("waiting", "raised", "said"),
+    [
+        (12, 0, "At this week’s pace the queue is empty on Thursday."),
+        (4, 0, "At this week’s pace the queue is empty tomorrow."),
+        (60, 0, "At this week’s pace the queue is empty on 24 Mar."),
+        (12, 4, None),
+        (4000, 0, None),
+        (0, 0, None),
+    ],
+)
+def test_the_pace_is_said_where_the_queue_gets_shorter(waiting: int, raised: int, said: str | None) -> None:
+    assert pace_words(desk(waiting, decided=(4,) * 7, raised=raised)) == said
+
+
+def test_too_few_decisions_have_no_share() -> None:
+    found = desk()
+    assert confirmed_words(found) == ("–", "none decided yet")
+    assert confirmed_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few to say (under 10)")
+    assert confirmed_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
+
+
+def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
+    judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
+    assert usable_words(judged) == ("98.7 %", "39 of 3,012 not")
+    assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
+    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 an answer, 26 unknown")
+    assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
+    assert cost_words(JudgeDay(DAY)) == ("–", "nothing asked in 7 days")
+    assert usable_words(JudgeDay(DAY)) == ("–", "nothing asked in 7 days")
+    assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99.9 %"
+
+
+def _with(found: Overview, confirmed: Estimate) -> Overview:
+    return Overview(
+        found.waiting,
+        found.decided_today,
+        found.decided_today_by_me,
+        found.days,
+        confirmed,
+        found.judge,
+        found.judged,
+        found.quadrant,
+        found.last_decisions,
+    )

@@ -1,0 +1,106 @@
+"""Responses: every drill-down lands on exactly its rows, and the page says where one came from."""
+
+import pytest
+
+from app_pages import OpenPage, labels, texts
+from figures_log import FELL, HOSTILE, STILL, FiguresLog
+from judgeboard.pair_cells import PairCell, answers_in
+from judgeboard.store.engine import Store
+from judgeboard.trends import trend
+from judgeboard_dashboard.address import query_of
+from judgeboard_dashboard.drill import cell_rows
+
+
+def count_in(app) -> int:
+    (said,) = texts(app, "jb-say")
+    return int(said.split(" answer", maxsplit=1)[0].replace(",", ""))
+
+
+def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("responses")
+    assert count_in(app) == 3 * 36 + 5
+    assert len(app.dataframe[0].value) == 50
+    app.button(key="responses_next").click().run()
+    assert texts(app, "jb-cap jb-line")[0] == "51–100 of 113 answers"
+
+
+@pytest.mark.parametrize("measure", ["groundedness", "quality", "low_share", "flagged_share"])
+def test_a_point_of_a_trend_opens_its_n_rows(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store, measure: str
+) -> None:
+    with sqlite_store.reading() as connection:
+        found = trend(connection, measure=measure)
+    panel = next(panel for panel in found.panels if panel.query_type == HOSTILE)
+    point = panel.points[2]
+    app = open_page("responses", **query_of(point.where))
+    assert count_in(app) == point.estimate.n == 6
+    assert set(app.dataframe[0].value["Type"]) == {HOSTILE}
+
+
+def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
+) -> None:
+    cell = PairCell(figures.second.id, "label", "grounded", "hallucinated")
+    with sqlite_store.reading() as connection:
+        inside = len(answers_in(connection, cell))
+    assert inside
+    app = open_page("responses", **cell_rows(cell).query)
+    assert count_in(app) == inside
+    chip = f"second v1 said hallucinated, people grounded: {inside} answers ✕"
+    assert chip in labels(app)
+    app.button(key="responses_cell").click().run()
+    assert count_in(app) == 113
+
+
+def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:
+    every = count_in(open_page("responses", **cell_rows(PairCell(figures.rag.id, "quality")).query))
+    parts = [
+        count_in(open_page("responses", **cell_rows(PairCell(figures.rag.id, "quality"), query_type=name).query))
+        for name in (FELL, STILL, HOSTILE)
+    ]
+    assert sum(parts) == every
+
+
+@pytest.mark.parametrize(
+    "address",
+    [{"pairs": "mood", "of": "1"}, {"pairs": "label", "of": "x"}, {"pairs": "label", "of": "1", "scored": "9"}],
+)
+def test_a_cell_that_there_is_not_is_left_out_and_said(
+    open_page: OpenPage, figures: FiguresLog, address: dict[str, str]
+) -> None:
+    app = open_page("responses", **address)
+    assert "left out" in texts(app, "jb-note")[0]
+    assert count_in(app) == 113
+
+
+def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("responses", judge_side="low", user="down")
+    assert {"Judge low ✕", "User thumbs down ✕"} <= set(labels(app))
+    narrowed = count_in(app)
+    app.button(key="responses_chip_user").click().run()
+    assert count_in(app) > narrowed
+
+
+def test_a_judge_version_is_named_by_its_title(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("responses", judge_version=str(figures.second.id))
+    assert "Judged by second v1 ✕" in labels(app)
+    assert "judged by second v1" in texts(app, "jb-say")[0]
+    assert set(app.dataframe[0].value["Judged by"]) == {"second v1"}
+
+
+def test_graded_and_scores_filter(open_page: OpenPage, figures: FiguresLog) -> None:
+    graded = open_page("responses", graded="yes")
+    assert (graded.dataframe[0].value["Reviews"] > 0).all()
+    low = open_page("responses", judge="rag", max_score="0.35")
+    assert (low.dataframe[0].value["Groundedness"] <= 0.35).all()
+    assert count_in(low) == 12
+
+
+def test_nothing_matches_and_nothing_is_there(open_page: OpenPage, sqlite_store: Store) -> None:
+    assert "judgeboard import FILE" in texts(open_page("responses"), "jb-empty")[0]
+    assert texts(open_page("responses", query_type="none"), "jb-empty") == ["No answer matches."]
+
+
+def test_hostile_names_are_shown_as_they_are(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("responses", query_type=HOSTILE)
+    assert f"· {HOSTILE} ·" in texts(app, "jb-say")[0]

@@ -1,0 +1,170 @@
+"""The Self-reference page: its sentence, its pictures, its list, and what a judge tried at one question."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages import charts, texts
+from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
+from judgeboard.pair_records import Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pairs.samples import LandedSample, land_samples
+from page_rows import HOSTILE
+
+Open = Callable[..., AppTest]
+
+# Samples of a question whose right answer is B, then what was preferred in both orders without and with a reference.
+ITEMS = [
+    ("BBBBB", "bb", "aa"),
+    ("BBBBA", "ab", "aa"),
+    ("AAAAA", "aa", "bb"),
+    ("ABCAB", "aa", "bb"),
+    ("-----", "aa", ""),
+]
+
+
+def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", question: str = "Which?") -> list[int]:
+    """Store these items of a judge; its better answer is the first."""
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion(name, "ssr", params={"samples": 5}))
+        pairs = [
+            Pair(name, f"q{number}", question, "left", "right", "geo", ("w", "x", "y"), "B", gold=Preference.A)
+            for number in range(len(items))
+        ]
+        ids = land_pairs(connection, pairs).new
+        for pair_id, (samples, plain, reference) in zip(ids, items, strict=True):
+            tries = [
+                LandedSample(pair_id, number, None if said == "-" else said, _record(said))
+                for number, said in enumerate(samples)
+            ]
+            land_samples(connection, version, None, tries)
+            verdicts = [
+                LandedComparison(
+                    pair_id,
+                    shown,
+                    StepRecord(Status.OK),
+                    {"overall": Preference(one)},
+                    condition,
+                    reasoning=f"Because of {question}",
+                )
+                for condition, said in (("plain", plain), ("reference", reference))
+                for shown, one in zip(Shown, said, strict=False)
+            ]
+            land_comparisons(connection, version, None, verdicts)
+    return ids
+
+
+def _record(said: str) -> StepRecord:
+    if said == "-":
+        return StepRecord(Status.UNPARSABLE, raw="hm")
+    return StepRecord(Status.OK, raw=f'{{"reasoning": "I worked it out.", "answer": "{said}"}}')
+
+
+def table(app: AppTest, title: str) -> list[list[object]]:
+    return next(each.value for each in app.dataframe if title in each.value).values.tolist()
+
+
+@pytest.fixture
+def filled(sqlite_store: Store) -> list[int]:
+    return fill(sqlite_store, ITEMS)
+
+
+def test_without_any_try_the_page_names_the_commands(open_page: Open) -> None:
+    (said,) = texts(open_page("self_reference"), "jb-empty")
+    assert "judgeboard ssr --pairs" in said
+    assert "judgeboard import --kind samples" in said
+
+
+def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence.startswith(
+        "Shown its own answer where 4 of 5 of its own tries agree, the judge prefers the better one"
+    )
+    assert "The gate is on for 60 % of 5 questions; its answer is then right on 67 %" in sentence
+    notes = " ".join(texts(app, "jb-cap"))
+    assert "On 1 question no answer is the most common one" in notes
+    assert "there B is the verdict of A" in notes
+    assert len(charts(app)) == 3
+
+
+def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference")
+    rows = table(app, "Slice")
+    assert [(row[0], row[1]) for row in rows] == [
+        ("Gate on, own answer right", 2),
+        ("Gate on, own answer wrong", 1),
+        ("Gate off, own answer right", 0),
+        ("Gate off, own answer wrong", 1),
+    ]
+    assert str(rows[0][2]).startswith("25 % [")
+    assert table(app, "Own answer right")[0][:2] == ["geo", 5]
+    said = " ".join(texts(app, "jb-cap"))
+    assert "With a gate for each category, chosen partly on the same pairs, so this is optimistic, C comes to" in said
+
+
+def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference")
+    lines = table(app, "Own answer")
+    assert lines[0][2:] == ["5 of 5", "A", "wrong", "right", "wrong", "wrong"]
+    assert ["0 of 5", "no answer"] in [line[2:4] for line in lines]
+    assert len(lines) == 5
+    narrowed = open_page("self_reference", listed="Gate on, own answer right")
+    assert [line[3] for line in table(narrowed, "Own answer")] == ["B", "B"]
+
+
+def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference", gate="5 of 5")
+    assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
+    app = open_page("self_reference", tries="3", gate="3 of 3")
+    assert "where 3 of 3 of its own tries agree" in texts(app, "jb-say")[0]
+    assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
+
+
+def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference")
+    (panel,) = texts(app, "jb-one")
+    assert "Correct answer B" in panel
+    assert "Better answer A" in panel
+    assert panel.count("I worked it out.") == 5
+    assert "Without a reference" in panel
+    assert "Shown as correct: its own answer" in panel
+    assert "B first: prefers B." in panel
+    app.button(key="open_pair").click().run()
+    assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
+
+
+def test_a_try_without_an_answer_is_said_so(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference", listed="Gate off")
+    lines = [line[3] for line in table(app, "Own answer")]
+    assert lines == ["A", "no answer"]
+
+
+def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: Open, sqlite_store: Store) -> None:
+    fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
+    app = open_page("self_reference")
+    assert "is not measured: the judge was not asked" in texts(app, "jb-say")[0]
+    assert len(charts(app)) == 1
+    assert texts(app, "jb-instead")[0] == (
+        "The judge was not asked: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C asks it."
+    )
+    assert "Questions, 2 of 2" in texts(app, "jb-part")
+
+
+def test_tables_take_the_place_of_the_pictures(open_page: Open, filled: list[int]) -> None:
+    app = open_page("self_reference", tables="true")
+    assert charts(app) == []
+    assert [row[0] for row in table(app, "Condition")] == ["A no reference", "B always", "C selective"]
+    assert [row[:3] for row in table(app, "Share right")][-1] == ["5 of 5", 2, 1]
+    assert len(table(app, "Gate from")) == 5
+
+
+@pytest.mark.parametrize("name", ["script", "markdown", "marks"])
+def test_hostile_texts_are_shown_as_they_are(open_page: Open, sqlite_store: Store, name: str) -> None:
+    fill(sqlite_store, ITEMS[:1], question=HOSTILE[name])
+    (panel,) = texts(open_page("self_reference"), "jb-one")
+    assert HOSTILE[name].split("\n")[0][:40] in panel

@@ -1,0 +1,87 @@
+"""Trends: the sentence first, one panel a query type, everything in the address, nothing where nothing is."""
+
+import pytest
+
+from app_pages import OpenPage, charts, labels, texts
+from figures_log import FELL, HOSTILE, FiguresLog
+from graded_log import GradedLog
+from judgeboard.store.engine import Store
+
+
+def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("trends")
+    said = texts(app, "jb-say")
+    assert said[0].startswith("complex fell in the week of 30 March, from 0.85 [")
+    assert texts(app, "jb-part")[0] == FELL
+    assert len(charts(app)) == 3
+
+
+def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("trends")
+    assert HOSTILE in texts(app, "jb-part")
+
+
+def test_answers_without_a_time_are_counted_and_can_be_opened(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("trends")
+    assert "5 answers have no time and are not drawn." in texts(app, "jb-cap")[-1]
+    assert "Open 5 answers" in labels(app)
+
+
+def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("trends", show="Share flagged", by="Day", last="All", table="true")
+    assert charts(app) == []
+    (table,) = app.dataframe
+    # Six weeks with answers on five days each, in three query types.
+    assert len(table.value) == 3 * 6 * 5
+    assert table.value["Answers"].sum() == 3 * 36
+    assert [field.label for field in app.segmented_control] == ["Show", "By"]
+    assert [field.value for field in app.segmented_control] == ["flagged_share", "day"]
+
+
+def test_the_table_says_what_the_trend_says(open_page: OpenPage, figures: FiguresLog) -> None:
+    table = open_page("trends", table="true").dataframe[0].value
+    fell = table[table["Query type"] == FELL]
+    assert fell["Value"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
+    assert fell["Answers"].tolist() == [6] * 6
+    assert fell["Asked in"].tolist()[0] == "the week of 2 March 2026"
+
+
+def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
+    app = open_page("trends", show="Mood", last="3 years", verdicts="nobody")
+    assert [field.value for field in app.segmented_control] == ["groundedness", "week"]
+    assert len(charts(app)) == 3
+
+
+def test_one_version_of_another_judge_can_be_chosen(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("trends", verdicts="second, current", table="true")
+    table = app.dataframe[0].value
+    assert table[table["Query type"] == FELL]["Value"].tolist()[0] == pytest.approx(1 - 0.85)
+
+
+def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version(), log.answers(12), groundedness=0.5)
+    app = open_page("trends")
+    assert texts(app, "jb-empty") == [
+        "None of these 12 answers says when it was asked. Import with --map YOURS=asked_at"
+    ]
+    assert labels(app) == ["Open 12 answers"]
+    assert charts(app) == []
+
+
+def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
+    app = open_page("trends")
+    assert texts(app, "jb-empty") == ["No answer was judged yet: judgeboard judge --judge lexical"]
+
+
+def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for place in range(8):
+        log.say_all(version, log.answers(place + 1, day=20_000, query_type=f"type {place}"), groundedness=0.5)
+    app = open_page("trends")
+    assert len(charts(app)) == 6
+    assert app.multiselect[0].value == [f"type {place}" for place in (7, 6, 5, 4, 3, 2)]
+    assert len(charts(open_page("trends", type=["type 0", "type 1"]))) == 2

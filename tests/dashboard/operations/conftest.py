@@ -1,0 +1,26 @@
+"""An endpoint that can be held, and what a page says."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from held_endpoint import HeldEndpoint, held_endpoint
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HeldEndpoint]:
+    with held_endpoint() as held:
+        yield held
+
+
+@pytest.fixture
+def said() -> Callable[[AppTest], str]:
+    """Returns all that a page says in its own markup, without style and script."""
+
+    def text(page: AppTest) -> str:
+        assert not page.exception
+        bodies = [node.proto.body for node in page.get("html")]
+        return " ".join(body for body in bodies if not body.startswith(("<style>", "<script>")))
+
+    return text

@@ -1,0 +1,45 @@
+"""Lists turn their pages, and hand what they show to the Rejudge page."""
+
+import pytest
+
+from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+
+MANY = 120
+
+
+@pytest.fixture
+def many_flags(page_rows, sqlite_store: Store) -> None:
+    """More open flags than a page holds."""
+    with sqlite_store.writing() as connection:
+        ids = land_responses(connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]).new
+        version = ensure_version(connection, JudgeVersion("rag", "rag", "m"))
+        low = [LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=0.3)) for id_ in ids]
+        land_judgments(connection, version, None, low)
+
+
+@pytest.mark.parametrize("name", ["queue", "responses"])
+def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
+    page = open_page(name)
+    first = page.dataframe[0].value["Id"].tolist()
+    page.button(key=f"{name}_next").click().run()
+    second = page.dataframe[0].value["Id"].tolist()
+    assert len(first) == len(second) == 50
+    assert not set(first) & set(second)
+    page.button(key=f"{name}_previous").click().run()
+    assert page.dataframe[0].value["Id"].tolist() == first
+    page.button(key=f"{name}_next").click().run()
+    page.text_input(key=f"{name}_text").set_value("plain-0").run()
+    assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}, "another filter starts anew"
+
+
+@pytest.mark.parametrize(("name", "rows"), [("queue", "open"), ("responses", "match")])
+def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, said, name: str, rows: str) -> None:
+    page = open_page(name, query_type="complex")
+    page.button(key=f"{name}_rejudge").click().run()
+    assert page.title[0].value == "Rejudge"
+    assert page.selectbox(key="rejudge_rows").value == rows
+    assert page.multiselect(key="rejudge_query_type").value == ["complex"]
+    assert {"open": "open flags, complex", "match": ">complex<"}[rows] in said(page)

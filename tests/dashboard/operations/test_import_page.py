@@ -1,0 +1,230 @@
+"""The import page: what it says of a file before and after it comes in."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.pair_records import Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.figures.totals import count_responses
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.responses.import_batches import list_batches
+from judgeboard_dashboard import session
+
+VIEW = Path(session.__file__).with_name("views") / "imports.py"
+LOG = [
+    {"id": f"a{n}", "question": f"question {n}", "response": f"answer {n}", "contexts": ["one", "two"], "type": "QA"}
+    for n in range(4)
+]
+
+Upload = Callable[..., AppTest]
+
+
+@pytest.fixture
+def upload(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upload]:
+    """Opens the page as Mara and uploads rows (or bytes) under a name."""
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+
+    def uploaded(rows: list[object] | bytes, name: str = "log.jsonl", **query: str) -> AppTest:
+        page = AppTest.from_file(VIEW, default_timeout=30)
+        page.session_state["reviewer_name"] = "Mara"
+        for field, value in query.items():
+            page.query_params[field] = value
+        page.run()
+        content = rows if isinstance(rows, bytes) else "\n".join(json.dumps(row) for row in rows).encode()
+        page.file_uploader(key="import_file").set_value((name, content, "text/plain"))
+        return page.run()
+
+    yield uploaded
+    session.store().close()
+
+
+def said(page: AppTest) -> str:
+    assert not page.exception
+    return " ".join(node.proto.body for node in page.get("html"))
+
+
+def responses(store: Store) -> int:
+    with store.reading() as connection:
+        return count_responses(connection)
+
+
+def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
+    page = AppTest.from_file(VIEW, default_timeout=30).run()
+    assert "nothing is written before you press Import" in said(page)
+    assert "judgeboard import FILE" in said(page)
+
+
+def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
+    page = upload([*LOG, {"id": "b", "question": "q", "response": 7}])
+    assert "4 of 5 rows can come in." in said(page)
+    assert "1 is rejected. Nothing is written before you press Import." in said(page)
+    columns, first, rejected = (table.value for table in page.dataframe)
+    how = dict(zip(columns["Judgeboard"], columns["How"], strict=True))
+    assert how["passages"] == "recognised by name, a list of 2"
+    assert how["asked at"] == "not in the file: these rows will not show in Trends"
+    assert list(first["Id"]) == ["a0", "a1", "a2", "a3"]
+    assert list(first["Passages"]) == [2, 2, 2, 2]
+    assert rejected["Line"].tolist() == [5]
+    assert responses(sqlite_store) == 0
+    page.button(key="import_start").click().run()
+    assert "4 answers are in. Next: judge them." in said(page).replace("</b>", "")
+    assert responses(sqlite_store) == 4
+    with sqlite_store.reading() as connection:
+        (batch,) = list_batches(connection)
+    assert (batch.file, batch.actor) == ("log.jsonl", "Mara")
+
+
+def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    again = upload(LOG)
+    assert "Nothing new: all 4 rows are here since" in said(again)
+    assert not [button for button in again.button if button.key == "import_start"]
+
+
+def test_other_content_under_a_known_id_is_a_conflict(upload, sqlite_store: Store) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    page = upload([{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl")
+    assert "1 of 2 rows can come in." in said(page)
+    assert "1 conflicts with what is here" in said(page)
+
+
+def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
+    page = upload([{**row, "rating": number % 2} for number, row in enumerate(LOG)])
+    assert "None of 4 rows can come in." in said(page)
+    assert "Say what the columns mean" in said(page)
+    assert "not sure: values 1 and 0. Thumbs or stars?" in page.dataframe[0].value["How"].tolist()
+    scale = next(one for one in page.get("button_group") if one.label == "User feedback is in rating as")
+    scale.set_value("thumbs").run()
+    assert "4 of 4 rows can come in." in said(page)
+    assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
+    page.button(key="import_start").click().run()
+    assert "4 answers are in. 4 with user feedback." in said(page)
+
+
+def test_columns_of_other_names_can_be_named(upload) -> None:
+    page = upload(b"nr,Frage,Antwort\n1,Was?,Das.\n2,Wo?,Hier.\n", name="log.csv")
+    assert "None of 2 rows can come in." in said(page)
+    for label, column in (("Question is in", "Frage"), ("Answer is in", "Antwort")):
+        next(one for one in page.selectbox if one.label == label).set_value(column).run()
+    assert "2 of 2 rows can come in." in said(page)
+    assert page.dataframe[1].value["Question"].tolist() == ["Was?", "Wo?"]
+    next(one for one in page.selectbox if one.label == "Answer is in").set_value(None).run()
+    assert "None of 2 rows can come in." in said(page)
+
+
+def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
+    page = upload(b"PK\x03\x04rest", name="log.jsonl")
+    assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;. A zip? Unpack it first." in said(page)
+    assert not page.dataframe
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 20
+WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
+    "a picture": (PNG, "picture.png", "picture.png is not a file of rows: it starts with &#x27;PNG&#x27;."),
+    "a picture called rows": (PNG, "rows.jsonl", "rows.jsonl is not JSON lines: it starts with &#x27;PNG&#x27;."),
+    "nothing": (b"", "rows.jsonl", "rows.jsonl is empty: there is nothing to import"),
+    "blank lines": (b"\n\n  \n", "rows.jsonl", "There is no row in this file."),
+    "answers": (list(LOG), "log.jsonl", "None of 4 rows can come in."),
+    "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "None of 1 row can come in."),
+    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "There is no row in this file."),
+    "a long id": (
+        [{"id": "x" * 3_000_000, "annotator": "A", "judge": "J", "quality": 1}],
+        "rows.jsonl",
+        "None of 1 row",
+    ),
+    "no Parquet": (b"PAR1" + bytes(range(256)) * 20, "rows.parquet", "rows.parquet is not a whole Parquet file"),
+    "no gzip": (b"\x1f\x8b" + bytes(range(256)) * 20, "rows.jsonl.gz", "the compressed data are damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", ["People's grades", "Verdicts"])
+@pytest.mark.parametrize("case", WRONG_FILES)
+def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str) -> None:
+    content, name, why = WRONG_FILES[case]
+    page = upload(content, name, kind=kind)
+    assert why in said(page)
+    assert "Something went wrong" not in said(page)
+    assert not [button for button in page.button if button.key == "import_start"]
+
+
+@pytest.mark.parametrize("kind", ["People's grades", "Verdicts"])
+def test_answers_under_another_kind_are_told_which_they_are(upload, kind: str) -> None:
+    page = upload([{"question": "q", "response": "a"}], kind=kind)
+    assert "choose that kind (--kind responses)" in page.dataframe[-1].value["Reason"][0]
+    assert page.dataframe[0].value["How"][0] == "not in the file"
+
+
+def test_grades_find_their_answers(upload) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    grades = [{"response_id": "a1", "annotator": "Jon", "groundedness": 0.5, "quality": 2, "note": "half"}]
+    page = upload(
+        [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}], "grades.jsonl", kind="People's grades"
+    )
+    assert "1 of 2 rows can come in." in said(page)
+    assert page.dataframe[1].value["Reviewer"].tolist() == ["Jon", "Jon"]
+    page.button(key="import_start").click().run()
+    assert "1 grade is in." in said(page)
+
+
+def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> None:
+    page = AppTest.from_file(VIEW, default_timeout=30).run()
+    page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
+    page.run()
+    assert page.button(key="import_start").disabled
+    assert [field.label for field in page.text_input] == ["Source", "Who is reviewing?"]
+
+
+def test_hostile_rows_stay_text(upload) -> None:
+    evil = "<script>alert(1)</script> :red[x] =1+1"
+    page = upload([{"id": evil, "question": evil, "response": evil, evil: 1}])
+    assert "<script>" not in said(page)
+    assert evil in page.dataframe[1].value["Question"].tolist()
+    assert evil in page.dataframe[0].value["In your file"].tolist()
+
+
+PAIR = {"id": "p1", "question": "which?", "answer_a": "left", "answer_b": "right"}
+RECORDED = {
+    "Pairs of answers": (
+        {**PAIR, "judge": "j", "verdict_order_ab": {"depth": "a"}, "human": [{"annotator": "ada", "preference": "b"}]},
+        {"A first": "depth A", "People": 1},
+        "1 row is in.",
+    ),
+    "Verdicts on pairs": (
+        {"pair_id": "p0", "judge": "j", "order": "ba", "verdict": "n"},
+        {"Shown": "B first", "Verdict": "tie"},
+        "1 verdict is in.",
+    ),
+    "People's grades": (
+        {"pair_id": "p0", "annotator": "ada", "depth": 1, "preference": "tie"},
+        {"Reviewer": "ada", "Prefers": "depth +1, tie"},
+        "1 grade is in.",
+    ),
+    "Samples of answers": (
+        {"id": "q", "question": "how many?", "samples": ["A", None], "model": "m"},
+        {"Samples": 2, "Answers": "A, –"},
+        "1 question is in.",
+    ),
+    "Repeated scores": (
+        {"id": "r", "question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [5, 4]},
+        {"Judge": "m", "Scores": "5, 4"},
+        "1 answer is in.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RECORDED)
+def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, kind: str) -> None:
+    with sqlite_store.writing() as connection:
+        land_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
+    row, shown, done = RECORDED[kind]
+    page = upload([row], kind=kind)
+    assert "1 of 1 row can come in." in said(page)
+    columns, first = (table.value for table in page.dataframe)
+    assert "not in the file" not in set(columns["How"])
+    assert {name: first[name][0] for name in shown} == shown
+    page.button(key="import_start").click().run()
+    assert done in said(page)

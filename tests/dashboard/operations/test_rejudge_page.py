@@ -1,0 +1,140 @@
+"""The rejudge page: what can be asked for, what is said of it, what came of it."""
+
+from held_endpoint import HeldEndpoint
+from job_steps import ask, ended, rag, working
+from judgeboard.domain import Status, Verdict
+from judgeboard.filters import RowFilter
+from judgeboard.jobs import cancel_job, job_progress, recent_jobs
+from judgeboard.judge_choice import make_judge
+from judgeboard.llm.scripted_replies import failure, verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments
+
+EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
+
+
+def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page, said) -> None:
+    page = open_page("rejudge")
+    assert "Nothing was judged again yet." in said(page)
+    assert "judgeboard judge --judge rag --rejudge all" in said(page)
+    # No model is known yet: it is said what is missing, and there is nothing to press.
+    assert "Name the chat model" in said(page)
+    assert not [button for button in page.button if button.key == "rejudge_start"]
+
+
+def test_a_judge_is_chosen_and_asked(page_rows, open_page, said, sqlite_store: Store) -> None:
+    page = open_page("rejudge", query_type="complex")
+    kind = next(one for one in page.get("button_group") if one.label == "Judge")
+    page = kind.set_value("lexical").run()
+    assert "6 answers, offline: no cost." in said(page)
+    assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
+    page = page.button(key="rejudge_start").click().run()
+    (job,) = recent_jobs(sqlite_store)
+    assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
+    assert job.judge == {"kind": "lexical"}
+    assert page.query_params["job"] in (job.id, [job.id])
+    assert "no process takes jobs now" in said(page)
+    assert "judgeboard worker" in said(page)
+
+
+def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, said, sqlite_store: Store, endpoint) -> None:
+    page = open_page("rejudge", text="plain-0")
+    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
+    page.text_input(key="ask_domain").set_value("rocks").run()
+    page.number_input(key="rejudge_max_cost").set_value(0.5).run()
+    assert "9 calls; the first of them will tell what one costs." in said(page)
+    page = page.button(key="rejudge_start").click().run()
+    with working(sqlite_store):
+        job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
+    assert job.judge == {**rag(endpoint), "max_output": 512, "domain": "rocks", "claims": False}
+    page = page.run()
+    assert "Done in" in said(page)
+    assert "<b>9</b> ok" in said(page)
+    # The same judge had judged before by another version: what changed side stands first.
+    assert "verdicts changed side:" in said(page)
+    table = next(table.value for table in page.dataframe if "Flip" in table.value)
+    assert table["Flip"].tolist() == ["now good"] * 9
+    assert table["New"].tolist() == [1.0] * 9
+    assert "Old · rag v1" in said(page)
+    assert "New · rag v2" in said(page)
+
+
+def test_one_answer_is_asked_about(page_rows, open_page, said, sqlite_store: Store) -> None:
+    answer = page_rows.responses["claims"]
+    page = open_page("rejudge", response=answer)
+    assert "Which rock is older?" in said(page)
+    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    page = page.button(key="rejudge_start").click().run()
+    (job,) = recent_jobs(sqlite_store)
+    assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
+    assert "one answer" in said(page)
+
+
+def test_the_same_again_is_refused_in_words(page_rows, open_page, said) -> None:
+    page = open_page("rejudge")
+    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    page.button(key="rejudge_start").click().run()
+    page = page.button(key="rejudge_start").click().run()
+    assert "Not asked: Mara asked for the same at" in said(page)
+
+
+def test_who_has_no_name_is_asked_for_it(page_rows, open_page, said) -> None:
+    page = open_page("rejudge", reviewer="")
+    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    assert page.button(key="rejudge_start").disabled
+    page.text_input(key="who_name").set_value("Jon").run()
+    assert not page.button(key="rejudge_start").disabled
+
+
+def test_a_job_can_be_cancelled(page_rows, open_page, said, sqlite_store: Store) -> None:
+    job_id = ask(sqlite_store, {"kind": "lexical"})
+    page = open_page("rejudge", job=job_id)
+    page = page.button(key="job_cancel").click().run()
+    assert job_progress(sqlite_store, job_id).state == "cancelled"
+    assert "Cancelled at 0 of" in said(page)
+
+
+def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, said, sqlite_store: Store, endpoint) -> None:
+    endpoint.reply = failure(401, "bad key")
+    job_id = ask(sqlite_store, rag(endpoint))
+    with working(sqlite_store):
+        ended(sqlite_store, job_id)
+    assert "wants a key (HTTP 401)" in said(open_page("rejudge", job=job_id))
+    assert "OPENAI_API_KEY" in said(open_page("rejudge", job=job_id))
+
+
+def test_a_job_that_is_none_is_said(page_rows, open_page, said) -> None:
+    assert "There is no such job." in said(open_page("rejudge", job="rejudge-nothing"))
+
+
+def test_earlier_jobs_are_listed(page_rows, open_page, sqlite_store: Store) -> None:
+    first = ask(sqlite_store, {"kind": "lexical"}, where=RowFilter(query_types=("simple",)))
+    cancel_job(sqlite_store, first, "Jon")
+    second = ask(sqlite_store, {"kind": "lexical"}, where=RowFilter(query_types=("complex",)))
+    page = open_page("rejudge", job=second)
+    table = next(table.value for table in page.dataframe if "Rows" in table.value)
+    assert table["Rows"].tolist() == ["simple"]
+    assert table["State"].tolist() == ["cancelled"]
+
+
+def test_what_judges_and_endpoints_say_stays_text(
+    page_rows, open_page, said, sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    endpoint.reply = verdict(reasoning=EVIL, groundedness=0.1)
+    asked = rag(endpoint)
+    with sqlite_store.writing() as connection:
+        version = ensure_version(connection, make_judge(**asked).version)
+        before = Verdict(Status.OK, groundedness=0.9, reasoning=EVIL)
+        land_judgments(connection, version, None, [LandedVerdict(page_rows.responses["good"], 0, 0, before)])
+    done = ask(sqlite_store, asked, where=RowFilter(ids=("good",)))
+    with working(sqlite_store):
+        ended(sqlite_store, done)
+        endpoint.reply = failure(403, EVIL)
+        refused = ask(sqlite_store, rag(endpoint, domain="other"))
+        ended(sqlite_store, refused)
+    for job_id in (done, refused):
+        page = open_page("rejudge", job=job_id)
+        assert "<script>" not in said(page)
+        assert "window.hacked" in said(page)

@@ -1,0 +1,90 @@
+"""The runs page: every row adds up, what went wrong is grouped, and it can be asked again."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from job_steps import ask, ended, rag, working
+from judgeboard.filters import RowFilter
+from judgeboard.importing import import_file
+from judgeboard.jobs import recent_jobs
+from judgeboard.llm.scripted_replies import ScriptedReply, completion, failure, verdict
+from judgeboard.store.engine import Store
+from judgeboard_dashboard.tables import csv_text
+
+
+def mixed(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """Answers as a model that cannot cope with some of the questions."""
+    asked = request["messages"][1]["content"]
+    if "rock number 4?" in asked:
+        return failure(400, "too long")
+    bad = any(f"rock number {number}?" in asked for number in (2, 3))
+    return completion('{"groundedness": 85, "quality": 3, "reasoning": "x"}') if bad else verdict()
+
+
+@pytest.fixture
+def mixed_run(page_rows, sqlite_store: Store, endpoint) -> str:
+    """A job of which some answers got no usable verdict."""
+    endpoint.server.script = mixed
+    plain = tuple(name for name in page_rows.responses if name.startswith("plain"))
+    job_id = ask(sqlite_store, rag(endpoint), where=RowFilter(ids=plain))
+    with working(sqlite_store):
+        ended(sqlite_store, job_id)
+    return job_id
+
+
+def test_without_runs_the_page_says_how_to_begin(sqlite_store: Store, monkeypatch, open_page, said) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    page = open_page("runs")
+    assert "judgeboard judge --judge lexical" in said(page)
+    assert "judgeboard import FILE" in said(page)
+
+
+def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page, said) -> None:
+    page = open_page("runs")
+    runs, problems = page.dataframe[0].value, page.dataframe[1].value
+    run = runs.iloc[0]
+    assert run["Kind"] == "rejudge"
+    assert run["Asked"] == run["ok"] + run["unparsable"] + run["refused"] + run["error"]
+    assert run["Selected"] == run["Asked"] + run["not reached"]
+    assert (run["State"], run["By"]) == ("done", "Mara")
+    assert "what went wrong, 3 of 12" in said(page)
+    assert problems.iloc[0].tolist() == ["unparsable", "groundedness 85 is above 1", 2, "plain-02"]
+    assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
+
+
+def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Store, endpoint) -> None:
+    page = open_page("runs")
+    assert page.button(key="run_retry").label == "Retry the 3"
+    endpoint.server.script = lambda _request, _number: verdict()
+    page.button(key="run_retry").click().run()
+    again = recent_jobs(sqlite_store)[0]
+    assert (again.mode, again.selected, again.actor) == ("failed", 3, "Mara")
+    with working(sqlite_store):
+        assert ended(sqlite_store, again.id).ok == 3
+    page = open_page("runs")
+    assert [button.label for button in page.button if button.key == "run_retry"] == []
+
+
+def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, said, sqlite_store: Store) -> None:
+    with working(sqlite_store):
+        ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
+    waiting = ask(sqlite_store, {"kind": "lexical"})
+    page = open_page("runs")
+    assert "A job is waiting" in said(page)
+    assert page.button(key=f"watch_{waiting}").label == "Watch it"
+
+
+def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store: Store) -> None:
+    rows = [{"id": "new", "question": "q", "answer": "a"}, {"id": "bad", "question": "q"}]
+    upload = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+    import_file(sqlite_store, upload, name="=may.jsonl", on_rejected=lambda _row: None)
+    with working(sqlite_store):
+        ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
+    page = open_page("runs")
+    table = page.dataframe[-1].value
+    assert table[["File", "In", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
+    assert "FILE.rejected.jsonl" in said(page)
+    assert "'=may.jsonl" in csv_text(table)

@@ -1,0 +1,132 @@
+"""The settings page: who set what, what the environment decides, what differs between two judge versions."""
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+
+from judgeboard.domain import JudgeVersion
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.settings_table import setting_origins, thresholds
+from judgeboard_dashboard.settings_parts.difference import DiffLine, param_lines, prompt_difference
+
+
+def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
+    with store.reading() as connection:
+        line = next(line for line in setting_origins(connection) if line.key == key)
+    return line.value, line.origin, line.by
+
+
+def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, said, sqlite_store: Store) -> None:
+    page = open_page("settings")
+    assert page.button(key="settings_save").disabled
+    page.number_input(key="setting_low_groundedness").set_value(0.35).run()
+    assert page.button(key="settings_save").label == "Save 1 change"
+    page.button(key="settings_save").click().run()
+    assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
+    assert "by Mara, " in said(page)
+    assert "what is stored has the flags of before" in said(page)
+    assert "judgeboard flag" in said(page)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("low_groundedness", math.nan, "Groundedness is low below: a number from 0 to 1."),
+        ("low_groundedness", 1e308, "Groundedness is low below: a number from 0 to 1, not 1e+308."),
+        ("low_groundedness", -0.5, "Groundedness is low below: a number from 0 to 1, not -0.5."),
+        ("feedback_gap", math.inf, "User and judge differ from: a number from 0.25 to 3."),
+        ("feedback_gap", None, "User and judge differ from: a number from 0.25 to 3."),
+    ],
+)
+def test_a_threshold_out_of_its_range_is_said_and_not_stored(
+    page_rows, open_page, said, sqlite_store: Store, key: str, value: float | None, why: str
+) -> None:
+    page = open_page("settings")
+    page.number_input(key="setting_random_share").set_value(0.5).run()
+    page.number_input(key=f"setting_{key}").set_value(value).run()
+    assert why in said(page)
+    assert page.button(key="settings_save").disabled
+    assert in_force(sqlite_store, key)[1] == "default"
+    page.number_input(key=f"setting_{key}").set_value(0.75).run()
+    assert "Not to be saved" not in said(page)
+    assert page.button(key="settings_save").label == "Save 2 changes"
+
+
+def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page, said) -> None:
+    page = open_page("settings")
+    page.number_input(key="setting_low_groundedness").set_value(0.2).run()
+    page.button(key="settings_save").click().run()
+    page.button(key="settings_apply").click().run()
+    assert "superseded." in said(page)
+    assert "Applied to 30 answers" in said(page)
+    assert "flags of before" not in said(page)
+
+
+def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("settings")
+    page.number_input(key="setting_random_share").set_value(0.5).run()
+    page.multiselect(key="setting_always_review").set_value(["odd"]).run()
+    page.button(key="settings_save").click().run()
+    with sqlite_store.reading() as connection:
+        assert thresholds(connection).always_review == ("odd",)
+    page.button(key="settings_defaults").click().run()
+    assert in_force(sqlite_store, "random_share") == (0.02, "default", None)
+    assert page.number_input(key="setting_random_share").value == 0.02
+
+
+def test_the_environment_wins_and_says_so(page_rows, open_page, said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
+    page = open_page("settings")
+    field = page.number_input(key="setting_low_quality")
+    assert (field.value, field.disabled) == (3, True)
+    assert "set by JUDGEBOARD_LOW_QUALITY, which wins" in said(page)
+
+
+def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-desk-1234")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hidden@proxy/v1")
+    page = open_page("settings")
+    shown = next(table.value for table in page.dataframe if "Variable" in table.value).to_string()
+    assert "sk-secret" not in shown
+    assert "hidden" not in shown
+    assert "http://user:***@proxy/v1" in shown
+
+
+def test_two_judge_versions_are_compared(page_rows, open_page, said, sqlite_store: Store) -> None:
+    evil = "Judge it.\n<script>x</script>\nReply."
+    with sqlite_store.writing() as connection:
+        old = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply."))
+        ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
+    page = open_page("settings")
+    assert "&lt;script&gt;x&lt;/script&gt;" in said(page)
+    page.selectbox(key=f"versions_other_{old.id + 1}").set_value(old.id).run()
+    assert f"From {old.title} to rag v3" in said(page)
+    assert "<script>" not in said(page)
+    params = next(table.value for table in page.dataframe if "Differs" in table.value)
+    assert params.iloc[0].tolist()[:3] == ["max_output", "512", "64"]
+
+
+def test_a_difference_of_prompts_leaves_equal_lines_out() -> None:
+    old = "\n".join(f"line {number}" for number in range(20))
+    new = old.replace("line 10", "line ten")
+    lines = prompt_difference(old, new)
+    assert lines[0] == DiffLine("gap", "line 9")
+    assert [line.text for line in lines[1:]] == ["line 8", "line 9", "line 10", "line ten", "line 11", "line 12"]
+    assert [line.kind for line in lines[3:5]] == ["removed", "added"]
+    assert prompt_difference(old, old) == []
+    assert prompt_difference(None, "a") == [DiffLine("added", "a")]
+
+
+def test_parameters_that_differ_come_first() -> None:
+    def version(number: int, **params: object) -> StoredVersion:
+        at = datetime(2026, 3, 2, tzinfo=UTC)
+        return StoredVersion(number, "rag", number, "rag", "m", params, None, "scale", "f", at)
+
+    lines = param_lines(version(1, temperature=0, domain="a"), version(2, temperature=0, claims=True))
+    assert [(line.name, line.old, line.new) for line in lines if line.differs] == [
+        ("domain", "a", None),
+        ("claims", None, "true"),
+    ]
+    assert [line.differs for line in lines] == sorted((line.differs for line in lines), reverse=True)

@@ -1,0 +1,120 @@
+"""What is said of money, time, estimates and jobs: nothing unknown looks like a number."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from judgeboard.filters import RowFilter
+from judgeboard.jobs import CallEstimate, JobProgress
+from judgeboard_dashboard.amounts import duration, money
+from judgeboard_dashboard.rejudge.estimate_words import cost_limit_why, details, lead
+from judgeboard_dashboard.rejudge.job_words import Seen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.rejudge.rows import first_choice, job_words, rows
+
+START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
+
+
+def job(**changes: object) -> JobProgress:
+    given: dict[str, object] = {
+        "id": "rejudge-1",
+        "state": "running",
+        "why": None,
+        "actor": "Mara",
+        "where": RowFilter(),
+        "mode": "all",
+        "judge": {"kind": "rag"},
+        "judge_title": "rag v4",
+        "version_id": 4,
+        "run_id": 14,
+        "created_at": START,
+        "started_at": START,
+        "finished_at": None,
+        "estimate": {},
+        "selected": 61,
+        "ok": 36,
+        "unparsable": 1,
+        "refused": 0,
+        "error": 1,
+        "cost_micro": 56_000,
+        "worker_alive": True,
+    }
+    return JobProgress(**(given | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("micro", "words"),
+    [(None, "unknown"), (0, "$ 0"), (27, "$ 0.000027"), (1400, "$ 0.0014"), (56_000, "$ 0.056"), (4_070_000, "$ 4.07")],
+)
+def test_money(micro: int | None, words: str) -> None:
+    assert money(micro) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "under 1 s"), (6.2, "6 s"), (59.6, "1 min"), (98, "1 min 38 s"), (7500, "2 h 5 min"), (3599.7, "1 h")],
+)
+def test_duration(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_an_estimate_says_what_is_known_and_no_more() -> None:
+    known = CallEstimate(61, 90_000, 40, 1420, "gpt-4o-mini", priced=True, version_title="rag v3")
+    assert lead(known) == "61 calls, about $ 0.09 and 40 s."
+    assert details(known) == (
+        "From 1,420 tokens an answer in its latest verdicts. Old verdicts stay; of rag v3 the newest one counts."
+    )
+    unpriced = CallEstimate(61, None, 40, 1420, "llama", priced=False)
+    assert lead(unpriced) == "61 calls, about 40 s, cost unknown: no price for llama."
+    assert "No price is known for llama" in str(cost_limit_why(unpriced))
+    assert cost_limit_why(known) is None
+    first = CallEstimate(1, None, None, None, "gpt-4o-mini", priced=True)
+    assert lead(first) == "1 call; the first of them will tell what one costs."
+    assert "no figure of another version moves" in details(first)
+    assert lead(CallEstimate(400, 0, 0.01, None, None, priced=True)) == "400 answers, offline: no cost."
+    assert lead(CallEstimate(0, 0, None, None, None, priced=True)) == "Nothing to ask."
+    assert "Goes on with run 14" in details(CallEstimate(23, None, None, None, "m", priced=True, continues=14))
+
+
+def test_a_running_job_says_how_far_it_is() -> None:
+    running = job()
+    assert sum_words(running) == "36 + 1 + 0 + 1 + 23 = 61."
+    assert share(running) == pytest.approx(38 / 61)
+    seen = Seen(at=100.0, asked=18)
+    assert rate(running, seen, 105.0) == pytest.approx(4.0)
+    assert rate(running, Seen(at=100.0, asked=38), 105.0) is None
+    assert bar_text(running, 4.0) == "38 of 61 · 4.0 a second · 6 s left · $ 0.056"
+    assert bar_text(job(cost_micro=None), None) == "38 of 61 · cost unknown"
+    assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "You may leave this page"),
+        ({"state": "waiting"}, "Waits for its turn."),
+        ({"state": "waiting", "worker_alive": False}, "Start one: `judgeboard worker`"),
+        ({"state": "stopping"}, "the calls in flight are finished"),
+        ({"state": "cancelled"}, "Cancelled at 38 of 61."),
+        ({"state": "stopped", "why": "HTTP 401: check the key"}, "Stopped at 38 of 61: HTTP 401: check the key."),
+        ({"state": "failed", "run_id": None, "why": "no key"}, "Could not begin: no key."),
+        ({"state": "failed", "why": "it broke off"}, "Stopped at 38 of 61: it broke off."),
+        ({"state": "done", "finished_at": START + timedelta(seconds=15)}, "Done in 15 s. 2 answers without a usable"),
+        ({"state": "done"}, "23 answers not reached"),
+    ],
+)
+def test_every_state_says_what_goes_on_or_what_to_do(changes: dict[str, object], words: str) -> None:
+    assert words in state_words(job(**changes))
+
+
+def test_rows_narrow_the_filter_of_the_page() -> None:
+    where = RowFilter(query_types=("QA",))
+    assert (first_choice(RowFilter()), first_choice(where)) == ("open", "match")
+    assert rows("open", where).where == RowFilter(query_types=("QA",), states=("open",))
+    assert [rows(name, where).mode for name in ("open", "match", "failed", "plain")] == [
+        "all",
+        "all",
+        "failed",
+        "plain",
+    ]
+    assert job_words(RowFilter(response_ids=(7,)), "all") == "one answer"
+    assert job_words(where, "failed") == "without a usable verdict, QA"

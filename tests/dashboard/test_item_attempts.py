@@ -1,0 +1,148 @@
+"""The attempts on the item page: what is shown of each, and which a person says should stand."""
+
+import html
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.refining import attempt_sequences, let_stand
+from judgeboard.review import ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard_dashboard.item.word_difference import MOST_WORDS, word_difference
+from refined_desk import BETTER, HOSTILE, ORIGINAL, fill_attempts
+
+TAGS = re.compile(r"<[^>]*>")
+
+
+@pytest.fixture
+def ids(page_rows, sqlite_store: Store) -> dict[str, int]:
+    return fill_attempts(sqlite_store)
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception, app.exception
+    bodies = [node.proto.body for node in app.get("html") if not node.proto.body.startswith(("<style", "<script"))]
+    return html.unescape("\n".join(TAGS.sub("", body) for body in bodies))
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    app.session_state["keyboard"].pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
+    page = open_page("item", response=ids["reflected"])
+    said = shown(page)
+    assert "1 attempt at a better one" in said
+    assert "Self-reflection · 1 attempt · judged by rag v" in said
+    assert "The originalgroundedness 0.20, quality 2 / 4" in said
+    assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in said
+    assert "Attempt 1, against the original" in said
+    [difference] = [node.proto.body for node in page.get("html") if 'jb-difference">' in node.proto.body]
+    assert "<del>soft " in difference
+    assert "<ins>hard " in difference
+
+
+def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page) -> None:
+    page = open_page("item", response=ids["refined"])
+    said = shown(page)
+    assert "Self-refine · 3 attempts · rated by refine v1" in said
+    places = [said.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
+    assert places == sorted(places)
+    assert "No usable judgment: rating must be an integer" in said
+    assert "Attempt 3keptrated 4 of 4" in said
+    assert "cost unknown" in said
+    bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
+    assert "<script>window" not in bodies
+    assert "<img src=x" not in bodies
+
+
+def test_v_goes_through_the_attempts(ids, open_page) -> None:
+    page = open_page("item", response=ids["refined"])
+    heads = []
+    for _ in range(4):
+        heads.append(re.findall(r"^(The original|Attempt \d)(?:, against .*)?\n?", last_part(page))[0])
+        page = press(page, "view_")
+    assert heads == ["Attempt 3", "The original", "Attempt 1", "Attempt 2"]
+
+
+def last_part(page: AppTest) -> str:
+    [body] = [node.proto.body for node in page.get("html") if 'class="jb-attempt-text' in node.proto.body]
+    return TAGS.sub("", body)
+
+
+def test_a_person_says_which_attempt_should_stand_and_takes_it_back(ids, open_page) -> None:
+    page = press(open_page("item", response=ids["refined"]), "stand_")
+    assert "Saved: attempt 3 of refined should stand" in shown(page)
+    assert re.search(r"Mara says that attempt 3 should stand, \d+ \w+ \d\d:\d\d", shown(page))
+    assert "Take it back" in labels(page)
+    again = open_page("item", response=ids["refined"])
+    assert "Mara says that attempt 3 should stand" in shown(again)
+    other = press(press(again, "view_"), "stand_")
+    assert "Mara says that the original should stand" in shown(other)
+    assert "attempt 3 should stand" not in shown(other)
+    back = press(other, "stand_")
+    assert "should stand, " not in shown(back)
+    assert "Let the original stand" in labels(back)
+
+
+def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
+    jon = ensure_reviewer(sqlite_store, "desk", "Jon <b>")
+    with sqlite_store.reading() as connection:
+        [sequence] = attempt_sequences(connection, ids["refined"])
+    let_stand(sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x")
+    page = press(open_page("item", response=ids["refined"]), "stand_")
+    assert "Jon <b> says that attempt 1 should stand" in shown(page)
+    assert "Mara says that attempt 3 should stand" in shown(page)
+    assert "Attempt 1should stand: Jon <b>" in shown(page)
+
+
+def test_without_a_name_nothing_is_said(ids, open_page) -> None:
+    page = press(open_page("item", reviewer="", response=ids["refined"]), "stand_")
+    assert "Not saved: say who you are first" in shown(page)
+    assert "should stand, " not in shown(page)
+
+
+def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
+    made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
+    said = shown(open_page("item", response=made))
+    assert "made from a prompt or another answer" in said
+    assert "The original" in said
+    assert "not flagged" not in said
+
+
+def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> None:
+    page = open_page("item", response=page_rows.responses["good"])
+    assert "attempt" not in shown(page)
+    assert not [button for button in page.button if (button.key or "").startswith(("view_", "stand_"))]
+
+
+def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        forget_response(connection, "refined", actor="Mara")
+    said = shown(open_page("item", response=ids["refined"]))
+    assert "This text was removed (judgeboard forget)." in said
+    assert BETTER not in said
+    assert ORIGINAL not in said
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+@settings(max_examples=60, deadline=None)
+def test_the_difference_holds_both_texts_whole(old: str, new: str) -> None:
+    pieces = word_difference(old, new)
+    assert pieces is not None
+    assert "".join(piece.text for piece in pieces if piece.kind != "added") == old
+    assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
+
+
+def test_texts_of_any_length_are_not_compared() -> None:
+    assert word_difference("a " * (MOST_WORDS + 1), "b") is None

@@ -1,0 +1,201 @@
+"""The item page in every state, with what its keys do."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.domain import Decision, Grade, Response
+from judgeboard.review import decide, ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.landing import land_responses
+from judgeboard.store.responses.items import load_item
+
+TAGS = re.compile(r"<[^>]*>")
+
+
+def shown(app: AppTest) -> str:
+    """All that the page says, without its markup."""
+    bodies = [node.proto.body for node in app.get("html") if not node.proto.body.startswith("<style")]
+    return "\n".join(TAGS.sub("", body) for body in bodies)
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    """Press the one button whose key starts so, after the moment in which presses are ignored."""
+    keyboard = app.session_state["keyboard"]
+    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
+    keyboard.pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+def flag_of(app: AppTest) -> int:
+    """The flag in the address."""
+    value = app.query_params["flag"]
+    return int(value[0] if isinstance(value, list) else value)
+
+
+def head(app: AppTest) -> str:
+    [line] = [node.proto.body for node in app.get("html") if 'class="jb-head"' in node.proto.body]
+    return TAGS.sub("", line)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("claims", "1 of 4 claims supported"),
+        ("two-judges", "second v1, quality 4"),
+        ("two-judges", "thumbs down"),
+        ("unusable", "No usable verdict: the model answered 85 where 0 to 1 was asked"),
+        ("good", "Not flagged: nothing waits for a decision"),
+        ("not-judged", "Not judged yet."),
+        ("no-passages", "This log has no passages. Groundedness cannot be judged."),
+        ("nothing-found", "The search found nothing: 0 passages were given to the model."),
+        ("many-passages", "30 passages"),
+        ("plain-01", "Groundedness 0.03 is below 0.5."),
+    ],
+)
+def test_every_state_is_said(page_rows, open_page, name: str, says: str) -> None:
+    page = open_page("item", response=page_rows.responses[name])
+    assert not page.exception
+    assert says in shown(page)
+
+
+def test_every_key_is_on_one_button(page_rows, open_page) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
+    assert sorted(keys) == sorted(set(keys))
+    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"YNU", *"ZJKLH"}
+
+
+def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    press(press(page, "quality3_"), "groundedD_")
+    with sqlite_store.reading() as connection:
+        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
+    press(page, "confirm_")
+    assert head(page).startswith("Saved: confirmed claims")
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.reviewer, review.decision, review.quality, review.groundedness) == ("Mara", "confirm", 3, 0.5)
+    assert flag_of(page) != page_rows.flags["claims"]
+
+
+def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    page.session_state["keyboard"].appeared -= 10
+    for start in ("confirm_", "quality2_", "groundedA_"):
+        [button] = [one for one in page.button if one.key and one.key.startswith(start)]
+        button.click()
+    page.run()
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.decision, review.quality, review.groundedness) == ("confirm", 2, 0.0)
+
+
+def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert press(page, "quality3_").session_state["desk"].draft(page_rows.responses["claims"]).quality == 3
+    assert press(page, "quality3_").session_state["desk"].draft(page_rows.responses["claims"]).quality is None
+
+
+def test_a_decision_in_the_first_moment_is_not_taken(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    [button] = [one for one in page.button if one.key and one.key.startswith("confirm_")]
+    button.click().run()
+    with sqlite_store.reading() as connection:
+        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
+
+
+def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    page.number_input[0].set_value(0.35)
+    page.text_area[0].set_value("Basalt is younger.")
+    page.text_input[0].set_value("second sentence")
+    press(page.run(), "dismiss_")
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.groundedness, review.corrected_answer, review.note) == (
+        0.35,
+        "Basalt is younger.",
+        "second sentence",
+    )
+
+
+def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    jon = ensure_reviewer(sqlite_store, "desk", "Jon")
+    flag = page_rows.flags["claims"]
+    decide(sqlite_store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon")
+    press(page, "quality4_")
+    press(page, "dismiss_")
+    assert head(page).startswith("Not saved: Jon confirmed claims at")
+    assert flag_of(page) != flag
+
+
+def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
+    flag = page_rows.flags["claims"]
+    page = open_page("item", flag=flag)
+    press(press(page, "quality1_"), "confirm_")
+    press(page, "undo")
+    assert head(page).startswith("Undone: claims is open again.")
+    assert flag_of(page) == flag
+    assert page.session_state["desk"].draft(page_rows.responses["claims"]).quality == 1
+
+
+def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_rows, open_page, sqlite_store) -> None:
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    flag = page_rows.flags["claims"]
+    decide(sqlite_store, flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=Grade(), request_key="x")
+    page = open_page("item", flag=flag)
+    assert "Dismissed by Mara" in shown(page)
+    press(page, "undo")
+    assert head(page).startswith("Undone: claims is open again.")
+
+
+def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: Store) -> None:
+    flag = page_rows.flags["claims"]
+    press(open_page("item", flag=flag), "unsure_")
+    with sqlite_store.reading() as connection:
+        [state] = [one.state for one in load_item(connection, page_rows.responses["claims"]).flags if one.id == flag]
+    assert state == "open"
+    mine, theirs = open_page("queue", text="claims"), open_page("queue", text="claims", reviewer="Jon")
+    assert "claims" not in str([list(table.value["Id"]) for table in mine.dataframe])
+    assert "claims" in str([list(table.value["Id"]) for table in theirs.dataframe])
+
+
+def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
+    page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
+    assert not [button for button in page.button if button.key and button.key.startswith("confirm_")]
+    page.text_input(key="who_name").set_value(" Mara\n ").run()
+    assert [button for button in page.button if button.key and button.key.startswith("confirm_")]
+
+
+def test_the_last_one_says_so(page_rows, open_page) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
+    press(page, "confirm_")
+    assert "That was the last one in this filter." in shown(page)
+    assert "others wait" in shown(page)
+    press(page, "undo")
+    assert head(page).startswith("Undone: claims is open again.")
+
+
+def test_an_item_page_with_nothing_to_show_names_the_next_command(sqlite_store: Store, monkeypatch, open_page) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    assert "judgeboard demo" in shown(open_page("item"))
+
+
+def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        forget_response(connection, "plain-01", actor="Mara")
+    page = open_page("item", response=page_rows.responses["plain-01"])
+    assert "This text was removed on" in shown(page)
+
+
+def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        [new] = land_responses(connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]).new
+    bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
+    assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
+    assert "&lt;i&gt;id" in bodies

@@ -1,0 +1,52 @@
+"""A key press counts once and none is lost, whatever the keyboard and the hand do."""
+
+from judgeboard_dashboard.controls import FRESH_ROW, SAME_KEY, Keyboard, Press, Turn
+
+
+def press(turn: Turn = Turn.GIVE) -> Press:
+    return Press(turn, lambda: None)
+
+
+def test_a_held_key_is_one_press_however_long() -> None:
+    keyboard = Keyboard()
+    assert keyboard.press("3", press(), 10.0)
+    assert not any(keyboard.press("3", press(), 10 + tick * 0.05) for tick in range(1, 60))
+    assert keyboard.press("3", press(), 10 + 59 * 0.05 + SAME_KEY)
+    assert len(keyboard.waiting) == 2
+    assert keyboard.taken == 61, "the browser hears of every press, meant or not"
+
+
+def test_different_keys_in_quick_succession_all_count() -> None:
+    keyboard = Keyboard()
+    assert all(keyboard.press(key, press(), 10 + place * 0.02) for place, key in enumerate("3DM"))
+
+
+def test_nobody_has_read_a_row_that_just_appeared() -> None:
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0)
+    assert not keyboard.press("Y", press(Turn.DECIDE), 10 + FRESH_ROW / 2)
+    assert keyboard.press("3", press(), 10 + FRESH_ROW / 2), "a grade is no decision"
+    keyboard.appear("r1", 10.6)
+    assert keyboard.press("Y", press(Turn.DECIDE), 10.8), "drawing the same row again is no appearance"
+
+
+def test_the_time_on_a_row_counts_from_its_appearance() -> None:
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0)
+    keyboard.press("Y", press(Turn.DECIDE), 17.5)
+    assert keyboard.seconds(17.5) == 7.5
+
+
+def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn() -> None:
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0)
+    assert keyboard.press("Y", press(Turn.DECIDE), 11.0)
+    assert not keyboard.press("N", press(Turn.DECIDE), 11.0 + FRESH_ROW / 2)
+
+
+def test_what_is_given_comes_before_the_decision_it_is_given_with() -> None:
+    keyboard = Keyboard()
+    for place, turn in enumerate((Turn.MOVE, Turn.DECIDE, Turn.GIVE, Turn.UNDO, Turn.GIVE)):
+        keyboard.press(str(place), press(turn), 10.0)
+    assert [one.turn for one in keyboard.work_off()] == [Turn.GIVE, *Turn]
+    assert keyboard.waiting == []

@@ -1,0 +1,203 @@
+"""The page of pairs without a browser: what it says when it is empty, what it lists, what it hides."""
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages import OpenPage, labels, texts
+from judgeboard.domain import Preference
+from judgeboard.pair_records import Pair
+from judgeboard.pairs import prefer
+from judgeboard.pairs.page import Listed
+from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs.screen import pair_screen
+from judgeboard.review import ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pairs.preferences import load_preferences
+from judgeboard.store.schema.method_tables import PreferenceRow
+from judgeboard_dashboard import session
+from judgeboard_dashboard.pairs.desk import PairDesk, PairPresses, screen_row
+from judgeboard_dashboard.pairs.place import Place
+from pair_log import land, people_say, record
+from query_plans import plans_of, whole_tables
+from review_desk import rows_of
+
+
+@pytest.fixture
+def opened(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The database that the pages open."""
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    yield sqlite_store
+    session.store().close()
+
+
+@pytest.fixture
+def pair_ids(opened: Store) -> list[int]:
+    """Six pairs in it."""
+    ids = land(opened, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
+    record(opened, ids, {"ab": "aabta-", "ba": "aabbba"}, name="strict")
+    return ids
+
+
+def shown(app: AppTest, number: int) -> list[list[object]]:
+    """The lines of the table with this place."""
+    return list(app.dataframe[number].value.astype(object).to_numpy().tolist())
+
+
+@pytest.mark.usefixtures("opened")
+def test_an_empty_page_says_the_commands_that_fill_it(open_page: OpenPage) -> None:
+    said = " ".join(texts(open_page("pairs")))
+    assert "No pairs yet." in said
+    assert "judgeboard compare --a SOURCE --b SOURCE --model NAME" in said
+    assert "judgeboard import --kind pairs FILE" in said
+
+
+def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
+    people_say(sqlite_store, pair_ids[0], "a", "b", "b")
+    app = open_page("pairs")
+    assert "strict v1, overall. 6 pairs: A better 2, B better 1, tie 0" in " ".join(texts(app))
+    (group,) = shown(app, 0)
+    assert group[:3] == ["All pairs", 6, "60 % [23, 88]"], "one aspect needs no column"
+    lines = app.dataframe[1].value
+    assert list(lines["Judge"]) == ["A", "A", "B", "inconsistent", "inconsistent", "unmeasured"]
+    assert lines["People"].tolist()[0] == "B (3)"
+    assert "Overruled" not in lines, "nobody did"
+
+
+@pytest.mark.parametrize(
+    ("listed", "pairs"),
+    [("Inconsistent", ["p3", "p4"]), ("Wrong", ["p2"]), ("Unmeasured", ["p5"]), ("Not judged by people", ["p1"])],
+)
+def test_the_list_narrows(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage, listed: str, pairs: list[str]
+) -> None:
+    for pair_id in (pair_ids[0], *pair_ids[2:]):
+        people_say(sqlite_store, pair_id, "a")
+    app = open_page("pairs", list=listed)
+    assert list(app.dataframe[1].value["Pair"]) == pairs
+
+
+def test_before_the_decision_the_page_holds_nothing_of_judge_or_models(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
+) -> None:
+    people_say(sqlite_store, pair_ids[3], "a")
+    app = open_page("pairs", pair=pair_ids[3], of=1)
+    said = " ".join(texts(app) + labels(app))
+    assert "left-3" in said
+    assert "right-3" in said
+    for hidden in ("strict", "alpha-model", "beta-model", "Judge", "Gold", "p3", "nconsistent", "person 0"):
+        assert hidden not in said, hidden
+    assert len(app.dataframe) == 0
+
+
+def test_after_it_the_page_says_both_orders_in_terms_of_the_screen(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
+) -> None:
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    order = order_for(pair_ids[0], mara.id)
+    prefer(sqlite_store, pair_id=pair_ids[0], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
+    said = " ".join(texts(open_page("pairs", pair=pair_ids[0], of=1)))
+    side = "left" if order == "ab" else "right"
+    assert f"YouThe {side} answer is better" in said
+    assert f"Judge, left answer shown firstThe {side} answer is better" in said
+    assert f"Judge, right answer shown firstThe {side} answer is better" in said
+    assert "The same in both orders" in said
+    assert f"{side.capitalize()} answer byalpha-model" in said
+
+
+def test_opened_by_its_line_a_pair_is_shown_with_the_verdict_and_can_be_overruled(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
+) -> None:
+    app = open_page("pairs", pair=pair_ids[0], of=1, seen=1)
+    said = " ".join(texts(app))
+    assert "strict v1" in said
+    assert "Overrule the judge" in said
+    (tie,) = (button for button in app.button if button.label == "Tie")
+    assert tie.proto.shortcut == "", "a click, no key"
+    with sqlite_store.reading() as connection:
+        assert load_preferences(connection) == []
+
+
+def test_what_was_in_view_once_stays_seen_in_this_session(pair_ids: list[int], open_page: OpenPage) -> None:
+    app = open_page("pairs", pair=pair_ids[0], of=1, seen=1)
+    del app.query_params["seen"]
+    assert "strict v1" in " ".join(texts(app.run()))
+    app.query_params["pair"] = str(pair_ids[1])
+    assert "strict v1" not in " ".join(texts(app.run()))
+
+
+def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], opened: Store) -> None:
+    mara, here = ensure_reviewer(opened, "desk", "Mara"), PairDesk()
+    for side in ("left", "tie", "left", "tie", "left"):
+        with opened.reading() as connection:
+            screen = pair_screen(connection, pair_ids[0], aspect="overall", reviewer_id=mara.id, version_id=1)
+        place = Place(pair_ids[0], 1, "overall", Listed.ALL, ())
+        presses = PairPresses(opened, here, mara, screen, place, here.token(screen_row(screen)), lambda: 1.0)
+        for _ in range(2):  # the same press, arriving twice
+            presses.decide(side)
+        assert not here.refused, here.said
+    rows = rows_of(opened, PreferenceRow)
+    assert [row["blind"] for row in rows] == [True, False, False, False, False]
+    assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]
+
+
+def test_the_pair_after_one_opened_by_its_line_is_blind_again() -> None:
+    opened = Place(1, 1, "overall", Listed.ALL, (), verdict_seen=True)
+    assert "seen" in opened.rows().query
+    assert "seen" not in opened.at(2).rows().query
+
+
+def test_going_on_reads_the_pair_and_not_the_whole_list(
+    pair_ids: list[int], opened: Store, open_page: OpenPage
+) -> None:
+    mara = ensure_reviewer(opened, "desk", "Mara")
+    app = open_page("pairs", pair=pair_ids[0], of=1)
+    with plans_of(session.store()) as plans:
+        app.query_params["pair"] = str(pair_ids[1])
+        app.run()
+        assert "Pair 2 of 6" in " ".join(texts(app))
+        order = order_for(pair_ids[1], mara.id)
+        prefer(opened, pair_id=pair_ids[1], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
+        app.run()
+        assert "strict v1" in " ".join(texts(app)), "now it is revealed"
+    assert whole_tables(plans) == []
+
+
+def test_the_list_is_worked_out_again_only_where_something_was_added(
+    pair_ids: list[int], opened: Store, open_page: OpenPage
+) -> None:
+    app = open_page("pairs")
+    with plans_of(session.store()) as plans:
+        app.run()
+    assert not [plan for plan in plans if "comparison_score" in plan]
+    assert len(app.dataframe[1].value) == len(pair_ids)
+    people_say(opened, pair_ids[0], "b")
+    assert app.run().dataframe[1].value["People"].tolist()[0] == "B (1)"
+
+
+def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
+    pair_ids: list[int], open_page: OpenPage
+) -> None:
+    said = " ".join(texts(open_page("pairs", **{"pair": pair_ids[0], "of": 1, "in": "made up"})))
+    assert "Pair 1 of 6 · QA · overall" in said
+
+
+def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], opened: Store, open_page: OpenPage) -> None:
+    with opened.writing() as connection:
+        (question,) = land_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
+    app = open_page("pairs", pair=question)
+    assert all(button.disabled for button in app.button if button.label in {"Left is better", "Tie"})
+
+
+@pytest.mark.parametrize("pair", ["99", "x"])
+def test_an_address_without_its_pair_says_so(pair_ids: list[int], open_page: OpenPage, pair: str) -> None:
+    assert any("no pair" in text for text in texts(open_page("pairs", pair=pair), cls="jb-note")), pair_ids
+
+
+def test_without_a_name_nothing_can_be_decided(pair_ids: list[int], open_page: OpenPage) -> None:
+    app = open_page("pairs", reviewer="", pair=pair_ids[0])
+    assert "Left is better" not in labels(app)
+    assert [field.label for field in app.text_input] == ["Who is reviewing?"]
+    assert "You will judge 6 pairs" in texts(app, "jb-say")[0]

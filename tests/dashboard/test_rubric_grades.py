@@ -1,0 +1,103 @@
+"""People's grades on a rubric: given on the item page, beside the judge's, only where a rubric judge judged."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import select
+from streamlit.testing.v1 import AppTest
+
+from app_pages import texts
+from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.review import ensure_reviewer, grade, undo
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.judgments.rubric_scores import load_rubric_scores
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.schema.tables import ResponseRow, ReviewScoreRow
+from page_rows import PageRows
+
+Open = Callable[..., AppTest]
+SCORES = (
+    DimensionScore("accuracy", 2, "1-5", "One <b>figure</b> is wrong."),
+    DimensionScore("tone", None, "1-5"),
+    DimensionScore("overall", 2.0, "1-5"),
+)
+
+
+@pytest.fixture
+def judged(page_rows: PageRows, sqlite_store: Store) -> int:
+    """An answer without a flag that a rubric judge judged."""
+    levels = ["bad", "poor", "fair", "good", "best"]
+    params = {"dimensions": [{"name": name, "weight": 1.0, "levels": levels} for name in ("accuracy", "tone")]}
+    with sqlite_store.writing() as connection:
+        response = Response("log", "rubric-1", "How long is the rope?", "It has 60 m.")
+        (response_id,) = land_responses(connection, [response]).new
+        version = ensure_version(connection, JudgeVersion("house", "rubric", params=params, scale="1-5"))
+        verdict = Verdict(Status.OK, scores=SCORES, reasoning="Not scored by the judge: tone.")
+        land_judgments(connection, version, None, [LandedVerdict(response_id, 0, 0, verdict)])
+    return response_id
+
+
+def given(store: Store) -> list[tuple[str, float | None, str]]:
+    table = ReviewScoreRow.__table__
+    with store.reading() as connection:
+        rows = connection.execute(select(table.c.dimension, table.c.value, table.c.scale).order_by(table.c.id))
+        return [(dimension, value, scale) for dimension, value, scale in rows]
+
+
+def test_the_judges_scores_are_shown_with_their_sentences(open_page: Open, judged: int) -> None:
+    (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
+    assert "house v1 · 2.00 overall" in pane
+    assert "2 / 5" in pane
+    assert "One <b>figure</b> is wrong." in pane
+    assert "not scored" in pane
+    assert "Not scored by the judge: tone." in pane
+
+
+def test_a_person_grades_on_the_same_rubric(open_page: Open, judged: int, sqlite_store: Store) -> None:
+    app = open_page("item", response=judged)
+    fields = [each for each in app.button_group if str(each.key).startswith("rubric")]
+    assert [each.label for each in fields] == ["accuracy", "tone"]
+    assert "1: bad" in fields[0].help
+    fields[0].set_value(4)
+    fields[1].set_value(5)
+    app.run()
+    app.session_state["keyboard"].appeared -= 10  # in the first moment a press is not taken
+    next(each for each in app.button if str(each.key).startswith("save_")).click().run()
+    assert given(sqlite_store) == [("accuracy", 4.0, "1-5"), ("tone", 5.0, "1-5")]
+    (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
+    assert "Mara 4" in pane
+    assert "2 on a rubric" in pane
+
+
+def test_without_a_rubric_judgment_there_is_no_field(open_page: Open, page_rows: PageRows, sqlite_store: Store) -> None:
+    with sqlite_store.reading() as connection:
+        response_id = connection.execute(select(ResponseRow.__table__.c.id)).scalars().first()
+    app = open_page("item", response=response_id)
+    assert not any(str(each.key).startswith("rubric") for each in app.button_group)
+    assert "Rubric" not in texts(app, "jb-pane jb-signals")[0]
+
+
+def test_only_standing_grades_count_and_only_levels_are_taken(judged: int, sqlite_store: Store) -> None:
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+
+    def say(key: str, *scores: DimensionScore) -> int:
+        return grade(sqlite_store, response_id=judged, reviewer=mara, grade=Grade(scores=scores), request_key=key)
+
+    say("1", DimensionScore("tone", 1, "1-5"))
+    last = say("2", DimensionScore("tone", 5, "1-5"))
+    with sqlite_store.reading() as connection:
+        assert load_rubric_scores(connection, judged).people == {"tone": (("Mara", 5.0),)}
+    undo(sqlite_store, review_id=last, reviewer=mara, request_key="3")
+    with sqlite_store.reading() as connection:
+        assert load_rubric_scores(connection, judged).people == {}
+    for wrong in (
+        DimensionScore("tone", 3.5, "1-5"),
+        DimensionScore("tone", 6, "1-5"),
+        DimensionScore("tone", 3, "1-9"),
+    ):
+        with pytest.raises(BadInput, match="integer from 1 to 5"):
+            say("4", wrong)
+    with pytest.raises(BadInput, match="scored twice"):
+        say("5", DimensionScore("tone", 3, "1-5"), DimensionScore("tone", 4, "1-5"))

@@ -1,0 +1,81 @@
+"""The Suites page: what a run came to, the runs before it, the cases that fell, and what it says with nothing."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages import charts, texts
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import always, completion
+from judgeboard.store.engine import Store
+from judgeboard.suites import run_suite, suite_result
+from page_rows import PageRows
+from suite_log import HOSTILE, fill_suites
+from suite_runs import suite
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def runs(page_rows: PageRows, sqlite_store: Store) -> list[int]:
+    return fill_suites(sqlite_store)
+
+
+def table(app: AppTest, title: str) -> list[list[object]]:
+    """The rows of the first table with this column."""
+    return next(each.value for each in app.dataframe if title in each.value).values.tolist()
+
+
+def test_without_a_run_the_page_names_the_command(open_page: Open, page_rows: PageRows) -> None:
+    app = open_page("suites")
+    (said,) = texts(app, "jb-empty")
+    assert "judgeboard suite run" in said
+
+
+def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: list[int]) -> None:
+    app = open_page("suites")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence.startswith("On 24 cases it scores ")
+    assert "It fails: " in sentence
+    assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
+    assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
+    assert len(charts(app)) == 1
+    parts = texts(app, "jb-part")
+    assert parts[:3] == ["Over its runs", "By dimension", "Cases that do not pass, 9"]
+    assert f"Against run {runs[1]}" in parts
+    changes = table(app, "Change")
+    assert changes[0][:3] == [-2.5, 5.0, 2.5]
+    assert len(changes) == 22, "two were not measured before"
+
+
+def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(open_page: Open, runs: list[int]) -> None:
+    app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
+    assert "Whether it passes cannot be said: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
+    assert "Cases without a score, 2" in texts(app, "jb-part")
+    (failed,) = table(app, "Weakest")
+    assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
+    assert not any(part.startswith("Against") for part in texts(app, "jb-part"))
+
+
+def test_tables_take_the_place_of_the_chart(open_page: Open, runs: list[int]) -> None:
+    app = open_page("suites", tables="true")
+    assert charts(app) == []
+    assert [row[0] for row in table(app, "Candidate")] == runs
+
+
+def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
+    open_page: Open, runs: list[int], sqlite_store: Store
+) -> None:
+    (failed,) = suite_result(sqlite_store, runs[0]).failures
+    app = open_page("item", response=failed.response_id)
+    (pane,) = texts(app, "jb-pane jb-signals")
+    assert "rubric v1 · 2.50 overall" in pane
+    assert "2 / 5" in pane
+
+
+def test_a_suite_that_nobody_could_score_is_said_so(open_page: Open, page_rows: PageRows, sqlite_store: Store) -> None:
+    with RecordingEndpoint(always(completion("Hm."))) as endpoint:
+        run_suite(sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url)
+    app = open_page("suites")
+    assert "no case could be measured" in texts(app, "jb-say")[0]
