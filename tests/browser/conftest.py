@@ -1,0 +1,96 @@
+"""A real Chromium and a real server on a database of its own, one per module."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from judgeboard.store.engine import Store, open_store
+from page_rows import PageRows, fill_pages
+from served import serving
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A served database."""
+
+    url: str
+    store: Store
+    rows: PageRows
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium as the system has it; none is downloaded.
+
+    One per module: the driver keeps an event loop in the main thread, in which no later test could start its own.
+    """
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("Chromium is missing: apt-get install chromium")
+    expect.set_options(timeout=20_000)  # a loaded machine takes its time; a passing check waits no longer than it must
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A server on the rows of page_rows."""
+    path = tmp_path_factory.mktemp("desk") / "desk.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    rows = fill_pages(store)
+    with serving(path) as url:
+        yield Desk(url, store, rows)
+    store.close()
+
+
+@pytest.fixture
+def reviewer(browser: Browser, desk: Desk) -> Iterator["Reviewers"]:
+    """Opens browsers of reviewers: ``reviewer("Mara")`` is a page whose reviewer is named already."""
+    opened = Reviewers(browser, desk)
+    yield opened
+    opened.close()
+
+
+class Reviewers:
+    """The browsers of one test, each with cookies of its own."""
+
+    def __init__(self, browser: Browser, desk: Desk) -> None:
+        self.browser, self.desk = browser, desk
+        self.contexts: list[BrowserContext] = []
+
+    def __call__(self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
+        """Open a browser window."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if scheme == "dark" else "light",
+            base_url=self.desk.url,
+        )
+        self.contexts.append(context)
+        if name:
+            context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": self.desk.url}])
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        return page
+
+    def close(self) -> None:
+        """Close all windows."""
+        for context in self.contexts:
+            context.close()

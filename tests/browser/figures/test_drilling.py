@@ -1,0 +1,148 @@
+"""Every mark opens exactly the answers it counts, and Back brings the page as it was left."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from judgeboard.agreement import agreement
+from judgeboard.store.desk.quadrant import quadrant
+from judgeboard.trend_measures import MeasureName
+from judgeboard.trends import trend
+from judgeboard_dashboard.address import as_date
+
+pytestmark = pytest.mark.browser
+
+SHOWN: dict[MeasureName, str] = {
+    "groundedness": "Groundedness",
+    "quality": "Quality",
+    "low_share": "Share below 0.5",
+    "flagged_share": "Share flagged",
+}
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("[data-testid=stVegaLiteChart] svg").first).to_be_visible()
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+
+
+def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
+    """The marks of a chart that take clicks: the last layer's, in the order of its rows."""
+    return page.locator("[data-testid=stVegaLiteChart]").nth(chart).locator(f"path[aria-roledescription^='{kind}']")
+
+
+def answers(page: Page) -> int:
+    """How many answers the Responses page has found."""
+    page.wait_for_url(re.compile("/responses"))
+    said = page.locator(".jb-say").filter(has_text=re.compile(r"newest first"))
+    expect(said).to_be_visible()
+    settled(page)
+    return int(said.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
+
+
+@pytest.mark.parametrize("measure", list(SHOWN))
+def test_a_trend_point_opens_exactly_its_rows(reviewer, desk, measure: MeasureName) -> None:
+    with desk.store.reading() as connection:
+        panel = trend(connection, measure=measure).panels[0]
+    page = reviewer("Mara")
+    opened(page, f"/trends?show={SHOWN[measure]}")
+    points = marks(page, "point")
+    expect(points).to_have_count(len(panel.points))
+    points.nth(len(panel.points) - 2).click()
+    assert answers(page) == panel.points[-2].estimate.n
+    shown = parse_qs(urlsplit(page.url).query)
+    assert shown["query_type"] == [panel.query_type]
+    assert shown["from"] == [str(as_date(panel.points[-2].start))]
+
+
+def test_back_brings_the_trend_as_it_was_left(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    opened(page, "/trends?show=Quality&by=Day")
+    marks(page, "point").last.click()
+    answers(page)
+    page.go_back()
+    page.wait_for_url(re.compile(r"/trends\?.*show=Quality"))
+    expect(page.locator("[data-testid=stVegaLiteChart] svg").first).to_be_visible()
+    chosen = page.locator("[data-testid=stButtonGroup] button[data-selected=true]")
+    expect(chosen).to_have_text(["Quality", "Day"])
+    assert "query_type" not in page.url
+
+
+def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, desk) -> None:
+    with desk.store.reading() as connection:
+        row = agreement(connection, grade="label", versions=[desk.rows.rag.id], by_query_type=False).rows[0]
+    assert row.statistics.confusion is not None
+    page = reviewer("Mara")
+    opened(page, "/agreement")
+    cells = marks(page, "rect")
+    expect(cells).to_have_count(4)
+    cells.nth(0).click()
+    assert answers(page) == row.statistics.confusion.counts[0][0]
+    expect(page.get_by_role("button", name=re.compile("rag v1 said hallucinated, people hallucinated"))).to_be_visible()
+
+
+def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, desk) -> None:
+    with desk.store.reading() as connection:
+        counts = quadrant(connection)
+    page = reviewer("Mara")
+    opened(page, "/")
+    signals = page.locator("[data-testid=stVegaLiteChart]").last.locator("path[aria-roledescription^='rect']")
+    signals.nth(0).click()
+    assert answers(page) == counts["low", "down"]
+
+
+def test_a_number_of_what_waits_opens_the_queue(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    opened(page, "/")
+    table = page.locator("[data-testid=stDataFrame]").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    table.click(position={"x": box["width"] - 40, "y": 36 + 18})
+    page.wait_for_url(re.compile(r"/queue\?.*rule="))
+    expect(page.locator(".jb-say")).to_contain_text("open in ")
+
+
+def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    opened(page, "/disagreement?grade=Label")
+    before = page.locator(".st-key-foot_disagreement .jb-cap").inner_text()
+    marks(page, "rect").nth(3).click()
+    page.wait_for_url(re.compile(r"cell=label"))
+    chip = page.get_by_role("button", name=re.compile("People grounded, judge grounded"))
+    expect(chip).to_be_visible()
+    settled(page)
+    chip.click()
+    expect(chip).to_have_count(0)
+    assert "cell=" not in page.url
+    expect(page.locator(".st-key-foot_disagreement .jb-cap")).to_have_text(before)
+
+
+def test_the_answer_of_a_disagreement_opens(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    opened(page, "/disagreement?version=second+v1")
+    page.get_by_role("button", name="Open item").click()
+    page.wait_for_url(re.compile(r"/item\?response=\d+"))
+    expect(page.locator(".jb-answer")).to_be_visible()
+
+
+def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto("/responses?query_type=simple&judge_side=high")
+    table = page.locator("[data-testid=stDataFrame]").first
+    expect(table.locator("canvas").first).to_be_visible()
+    settled(page)
+    found = page.locator(".jb-say").inner_text()
+    table.click(position={"x": 500, "y": 36 + 18})
+    page.wait_for_url(re.compile(r"/item\?response=\d+"))
+    expect(page.locator(".jb-answer")).to_be_visible()
+    page.go_back()
+    page.wait_for_url(re.compile(r"/responses\?.*judge_side=high"))
+    expect(page.locator(".jb-say")).to_have_text(found)
+    assert "response=" not in page.url

@@ -1,0 +1,67 @@
+"""The attempts on the item page in a real browser: which should stand, what fits, what may not run."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgeboard.store.engine import Store
+from page_fit import LOOKS, overflowing
+from refined_desk import fill_attempts
+from refining_log import standing
+
+pytestmark = pytest.mark.browser
+
+_FILLED: dict[int, dict[str, int]] = {}
+
+
+def filled(store: Store) -> dict[str, int]:
+    """The answers with attempts, made once for the served database."""
+    return _FILLED.setdefault(id(store.engine), fill_attempts(store))
+
+
+def open_item(page: Page, response_id: int) -> None:
+    page.goto(f"/item?response={response_id}")
+    expect(page.locator(".jb-attempts")).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(reviewer, desk) -> None:
+    answer = filled(desk.store)["refined"]
+    page = reviewer("Mara")
+    open_item(page, answer)
+    viewed = page.locator(".jb-attempt.jb-viewed .jb-attempt-head")
+    expect(viewed).to_contain_text("Attempt 3")
+    page.keyboard.press("v")
+    expect(viewed).to_contain_text("The original")
+    page.wait_for_timeout(300)  # two presses of one key within 250 ms count as a held key
+    page.keyboard.press("v")  # and at once, before the next one is drawn:
+    page.keyboard.press("t")
+    said = page.locator(".jb-standing")
+    expect(said).to_contain_text("Mara says that attempt 1 should stand, ")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: attempt 1 of refined should stand")
+    assert [(row["number"], row["withdrawn"]) for row in standing(desk.store)] == [(1, False)]
+    page.reload()
+    expect(said).to_contain_text("Mara says that attempt 1 should stand, ")
+    expect(viewed).to_contain_text("Attempt 3")
+    for attempt in ("The original", "Attempt 1"):
+        page.wait_for_timeout(300)
+        page.keyboard.press("v")
+        expect(viewed).to_contain_text(attempt)
+    page.get_by_role("button", name="Take it back").click()
+    expect(said).to_have_count(0)
+    assert [(row["number"], row["withdrawn"]) for row in standing(desk.store)] == [(1, False), (1, True)]
+
+
+def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    open_item(page, filled(desk.store)["reflected"])
+    page.get_by_role("link", name="1 attempt at a better one").click()
+    expect(page.locator(".jb-attempts")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_attempts_fit_and_run_no_script(reviewer, desk, width: int, scheme: str) -> None:
+    page = reviewer("Mara", width=width, scheme=scheme)
+    for name in ("reflected", "refined"):
+        open_item(page, filled(desk.store)[name])
+        assert overflowing(page) == [], name
+        assert page.evaluate("window.hacked === undefined")

@@ -1,0 +1,75 @@
+"""Hostile text shows exactly as it was, and nothing is fetched from outside."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from page_rows import HOSTILE
+
+pytestmark = pytest.mark.browser
+
+
+def as_shown(text: str) -> str:
+    """What a browser keeps of line ends: CRLF and CR are LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def contents(page: Page, selector: str) -> str:
+    return str(page.locator(selector).first.evaluate("node => node.textContent"))
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser, desk) -> Iterator[tuple[Page, set[str | None]]]:
+    """One window for all texts, with every host that it has called."""
+    context = browser.new_context(base_url=desk.url)
+    page = context.new_page()
+    hosts: set[str | None] = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname) if "://" in request.url else None)
+    page.on("websocket", lambda socket: hosts.add(urlsplit(socket.url).hostname))
+    yield page, hosts
+    context.close()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_hostile_text_is_shown_as_it_was(window, desk, name: str) -> None:
+    page, hosts = window
+    page.goto(f"/item?response={desk.rows.responses[f'hostile-{name}']}")
+    expect(page.locator(".jb-answer")).to_be_visible()
+    stored = HOSTILE[name]
+    if len(stored) > 100_000:
+        page.get_by_role("button", name="Show all").first.click()
+        expect(page.get_by_role("button", name="Show all")).to_have_count(0)
+    assert contents(page, ".jb-answer") == as_shown(stored)
+    assert contents(page, ".jb-question") == as_shown(stored[:900])
+    assert contents(page, ".jb-passage .jb-evidence") == as_shown(stored[:4000])
+    assert contents(page, ".jb-reason") == as_shown(stored[:4000])
+    assert page.evaluate("window.hacked") is None
+    assert hosts == {"localhost"}
+
+
+def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
+    page, hosts = window
+    page.goto("/queue?query_type=odd")
+    expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    assert hosts == {"localhost"}
+
+
+def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto(f"/item?response={desk.rows.responses['claims']}")
+    expect(page.locator(".jb-answer mark")).to_have_count(3)
+    expect(page.locator(".jb-claim")).to_have_count(4)
+    first = page.locator(".jb-claim").first
+    expect(first).to_contain_text("Basalt is older than granite.")
+    expect(page.locator(".jb-notfound")).to_contain_text("not in answer")
+    quote = page.locator("#q2")
+    assert quote.evaluate("node => node.textContent") == "Basalt is an extrusive rock.\nIt"
+    page.locator("#a2 a.jb-n").click()
+    assert page.evaluate("document.querySelector('mark:target')?.id") == "q2"
+    page.locator("#a1").hover()
+    lit = "node => getComputedStyle(node).outlineStyle"
+    assert page.locator("#q1").evaluate(lit) == "solid"
+    assert page.locator("#q2").evaluate(lit) != "dotted"

@@ -1,0 +1,133 @@
+"""Nothing moves between items, nothing overflows, in four looks."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.review import decide, ensure_reviewer
+from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
+from page_fit import LOOKS, overflowing
+
+pytestmark = pytest.mark.browser
+
+ANCHORS = (
+    ".st-key-head",
+    "[class*='st-key-pane_answer']:visible",
+    "[class*='st-key-pane_passages']:visible",
+    "[class*='st-key-pane_judge']:visible",
+    ".st-key-bar",
+    ".st-key-decide",
+)
+
+
+def boxes(page: Page) -> dict[str, Any]:
+    return {name: page.locator(name).bounding_box() for name in ANCHORS}
+
+
+def settle(page: Page, *, after: str = "") -> str:
+    """Wait until a row other than ``after`` is drawn whole; return which."""
+    head = page.locator(f".jb-head:not([data-row='{after}'])")
+    expect(head).to_be_visible()
+    expect(page.locator(".st-key-decide button:visible").first).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    return str(head.get_attribute("data-row"))
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_anchors_keep_their_place_over_all_items(reviewer, desk, width: int, scheme: str) -> None:
+    page = reviewer("Mara", width=width, scheme=scheme)
+    page.goto("/item")
+    row = settle(page)
+    before = boxes(page)
+    assert all(before.values()), before
+    for _ in range(7):
+        page.wait_for_timeout(260)  # the guard takes two presses of one key within 250 ms for a held key
+        page.keyboard.press("j")
+        row = settle(page, after=row)
+        assert boxes(page) == before
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_nothing_is_cut_and_nothing_wraps(reviewer, desk, width: int, scheme: str) -> None:
+    page = reviewer("Mara", width=width, scheme=scheme)
+    claims, good = desk.rows.flags["claims"], desk.rows.responses["good"]
+    for address in (
+        "/queue",
+        "/queue?rule=low_groundedness&rule=low_quality&judge_side=low&max_score=0.3",
+        "/item",
+        f"/item?flag={claims}",
+        f"/item?response={good}",
+    ):
+        page.goto(address)
+        expect(page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first).to_be_visible()
+        expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+        assert overflowing(page) == [], address
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page_fits(reviewer, desk, width: int, scheme: str) -> None:
+    page = reviewer("Mara", width=width, scheme=scheme)
+    found = {}
+    for number, (name, title) in enumerate((PAGES | METHOD_PAGES).items()):
+        if name == "item":
+            continue  # has no heading; above
+        page.goto("/" if number == 0 else f"/{ADDRESSES.get(name, name)}")
+        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(title)
+        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
+        found[name] = overflowing(page)
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("height", [700, 900, 1080])
+def test_the_bar_is_in_view_and_the_panes_fill_the_window(reviewer, desk, height: int) -> None:
+    page = reviewer("Mara", height=height)
+    page.goto(f"/item?flag={desk.rows.flags['many-passages']}")
+    settle(page)
+    bar, pane = page.locator(".st-key-bar").bounding_box(), page.locator(ANCHORS[2]).bounding_box()
+    assert bar is not None
+    assert pane is not None
+    assert bar["y"] + bar["height"] <= height
+    assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollHeight - node.clientHeight") <= 1, "panes scroll, the page does not"
+
+
+def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto(f"/item?flag={desk.rows.flags['many-passages']}")
+    row = settle(page)
+    pane = page.locator(ANCHORS[2])
+    pane.evaluate("node => node.scrollTo({top: 300, behavior: 'instant'})")
+    page.keyboard.press("3")
+    expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+    assert pane.evaluate("node => node.scrollTop") == 300
+    page.keyboard.press("k")
+    settle(page, after=row)
+    assert page.locator(ANCHORS[2]).evaluate("node => node.scrollTop") == 0
+
+
+def test_who_was_first_is_said_whole_however_long_their_name(reviewer, desk) -> None:
+    flag = desk.rows.flags["plain-03"]
+    page = reviewer("Mara", width=1280)
+    page.goto(f"/item?flag={flag}")
+    settle(page)
+    first = ensure_reviewer(desk.store, "desk", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
+    decide(desk.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
+    page.keyboard.press("n")
+    refused = page.locator(".jb-head .jb-refused")
+    expect(refused).to_contain_text("Not saved: Wilhelmina-Maximiliane… confirmed plain-03 at")
+    assert refused.evaluate("node => node.scrollWidth - node.clientWidth") <= 0, "the words are cut"
+
+
+@pytest.mark.parametrize("place", ["rejudge", "queue", "responses"])
+def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, desk, place: str) -> None:
+    page = reviewer("Mara")
+    page.goto(f"/{place}?text={'x' * 6000}")
+    expect(page.get_by_role("textbox", name="Find")).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()
+    assert overflowing(page) == []

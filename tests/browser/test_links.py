@@ -1,0 +1,89 @@
+"""Addresses say what a page shows, and bring it back."""
+
+import re
+import socket
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_filter_stands_in_the_address_and_survives_back(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto("/queue?rule=low_groundedness&query_type=odd")
+    expect(page.locator(".jb-say")).to_contain_text("10 open in odd, low groundedness")
+    page.get_by_label("Find").fill("evil")
+    page.get_by_label("Find").press("Enter")
+    expect(page.locator(".jb-say")).to_contain_text("“evil”")
+    page.wait_for_url(re.compile("text=evil"))
+    page.get_by_role("button", name="Start reviewing").click()
+    page.wait_for_url(re.compile(r"/item\?.*flag=\d+"))
+    assert "rule=low_groundedness" in page.url
+    assert "text=evil" in page.url
+    expect(page.locator(".jb-head")).to_contain_text("low groundedness")
+    page.go_back()
+    expect(page.locator(".jb-say")).to_contain_text("“evil”")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator(".jb-say")).to_contain_text("open · worst first")
+    assert "rule=" not in page.url
+
+
+def test_next_and_previous_stay_in_the_filter(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto("/item?query_type=odd&rule=low_groundedness")
+    expect(page.locator(".jb-head")).to_contain_text("1 of 10")
+    expect(page).to_have_title("1 of 10 · Judgeboard")
+    page.keyboard.press("j")
+    expect(page.locator(".jb-head")).to_contain_text("2 of 10")
+    page.wait_for_timeout(300)
+    page.keyboard.press("k")
+    expect(page.locator(".jb-head")).to_contain_text("1 of 10")
+
+
+def test_a_click_on_a_line_opens_its_item(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto("/queue?text=many-passages&rule=low_groundedness")
+    expect(page.locator(".jb-say")).to_contain_text("1 open")
+    table = page.locator("[data-testid=stDataFrame] canvas").first
+    expect(table).to_be_visible()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 450, box["y"] + 58)
+    page.wait_for_url(re.compile(rf"flag={desk.rows.flags['many-passages']}\b"))
+    expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
+
+
+@pytest.mark.parametrize("address", ["/item?flag=999999", "/item?flag=abc", "/item?response=999999"])
+def test_an_address_of_nothing_says_so(reviewer, desk, address: str) -> None:
+    page = reviewer("Mara")
+    page.goto(address)
+    expect(page.locator(".jb-note")).to_be_visible()
+    expect(page.locator(".jb-note")).not_to_contain_text("Something went wrong")
+
+
+def test_the_server_forbids_browsers_to_go_elsewhere(desk) -> None:
+    with urllib.request.urlopen(f"{desk.url}/healthz") as answer:
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+
+
+@pytest.mark.parametrize(("host", "taken"), [("evil.example", False), ("localhost", True)])
+def test_a_page_that_renames_itself_to_this_server_gets_no_data(desk, host: str, taken: bool) -> None:
+    port = urlsplit(desk.url).port
+    lines = (
+        "GET /_stcore/stream HTTP/1.1",
+        f"Host: {host}:{port}",
+        f"Origin: http://{host}:{port}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==",
+        "",
+        "",
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        answer = connection.recv(100)
+    assert answer.startswith(b"HTTP/1.1 101") == taken, answer

@@ -1,0 +1,167 @@
+"""A person decides a pair with keys, sees what was hidden, and overrules the judge."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import text
+
+from judgeboard.domain import Preference
+from judgeboard.pair_records import Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.pairs.pairs import land_pairs
+from page_fit import LOOKS, overflowing
+from page_rows import HOSTILE
+from pair_log import land, record
+
+pytestmark = pytest.mark.browser
+
+HIDDEN = ("strict", "alpha-model", "beta-model", "inconsistent", "Inconsistent", "Gold", "bench")
+
+
+@pytest.fixture(scope="module")
+def pair_ids(desk) -> list[int]:
+    """Eight pairs that one judge compared; of the first it says A in both orders."""
+    models = {"model_a": "alpha-model", "model_b": "beta-model"}
+    ids = land(desk.store, 8, query_type="QA", gold=Preference.B, **models)
+    record(desk.store, ids, {"ab": "aabtaabb", "ba": "aabbbbab"}, name="strict")
+    return ids
+
+
+def address(store: Store, pair_id: int) -> str:
+    """Where a pair of the list of that judge is."""
+    with store.reading() as connection:
+        return f"/pairs?pair={pair_id}&of={get_version(connection, 'strict').id}&in=overall"
+
+
+def preferences(store: Store) -> list[tuple[str, int, str, str, bool, bool]]:
+    """(reviewer, pair, preference, order shown, judge seen, replaces another) of every preference, in order."""
+    query = (
+        "SELECT w.name, p.pair_id, s.preference, p.shown, p.comparison_seen_id IS NOT NULL, p.replaces IS NOT NULL "
+        "FROM preference p JOIN preference_score s ON s.preference_id = p.id JOIN reviewer w ON w.id = p.reviewer_id "
+        "ORDER BY p.id"
+    )
+    with store.reading() as connection:
+        return [(*row[:4], bool(row[4]), bool(row[5])) for row in connection.execute(text(query))]
+
+
+def settled(page: Page) -> None:
+    """Wait until a pair is drawn and its first moments, in which decisions are not taken, are over."""
+    expect(page.locator(".jb-answers")).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(750)
+
+
+def left_is_a(page: Page) -> bool:
+    return (page.locator(".jb-answer-side").first.inner_text()).splitlines()[-1].startswith("left-")
+
+
+def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_stands(reviewer, desk, pair_ids) -> None:
+    page = reviewer("Mara")
+    page.goto("/pairs")
+    page.get_by_role("button", name="Judge them yourself").click()
+    settled(page)
+    whole = page.content()
+    assert "left-0" in whole
+    assert not [word for word in HIDDEN if word in whole], "nothing of judge or models is in the page"
+    mirrored = not left_is_a(page)
+    page.keyboard.press("b")
+    expect(page.locator(".jb-revealed")).to_contain_text("strict v1")
+    expect(page.locator(".jb-revealed")).to_contain_text("The same in both orders")
+    expect(page.locator(".jb-revealed")).to_contain_text("alpha-model")
+    order, right = ("ba", "a") if mirrored else ("ab", "b")
+    assert preferences(desk.store) == [("Mara", pair_ids[0], right, order, False, False)]
+    settled(page)
+    page.get_by_role("button", name="Tie").click()
+    expect(page.locator(".jb-revealed")).to_contain_text("You, having seen the judge")
+    expect(page.locator(".st-key-pair_head")).to_contain_text("your word stands over the judge's")
+    settled(page)
+    page.get_by_role("button", name="Left is better").click()
+    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
+    page.reload()
+    settled(page)
+    expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
+    expect(page.get_by_role("button", name="Left is better")).to_have_attribute("kind", "primary")
+    left = "b" if mirrored else "a"
+    assert preferences(desk.store)[1:] == [
+        ("Mara", pair_ids[0], "tie", order, True, False),
+        ("Mara", pair_ids[0], left, order, True, True),
+    ]
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Judge them yourself")).to_be_visible()
+
+
+def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(reviewer, desk, pair_ids) -> None:
+    page = reviewer("Jon")
+    page.goto(address(desk.store, pair_ids[0]))
+    before = len(preferences(desk.store))
+    for place, key in enumerate("abtab"):
+        settled(page)
+        expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place}")
+        page.keyboard.press(key)
+        expect(page.locator(".jb-revealed")).to_be_visible()
+        settled(page)
+        page.keyboard.press("j")
+        expect(page.locator(".jb-answer-side").first).to_contain_text(f"-{place + 1}")
+    made = preferences(desk.store)[before:]
+    assert [row[1] for row in made] == pair_ids[:5]
+    said = [row[2] if row[2] == "tie" else ("a" if row[2] == row[3][0] else "b") for row in made]
+    assert said == ["a", "b", "tie", "a", "b"], "keys speak of the sides, the store of the answers"
+    assert {row[3] for row in made} == {"ab", "ba"}
+
+
+def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, desk, pair_ids) -> None:
+    page = reviewer("Holger")
+    page.goto(address(desk.store, pair_ids[2]))
+    settled(page)
+    before = len(preferences(desk.store))
+    for _ in range(30):
+        page.keyboard.down("a")
+        page.wait_for_timeout(35)
+    page.keyboard.up("a")
+    expect(page.locator(".jb-revealed")).to_be_visible()
+    settled(page)
+    page.keyboard.press("a")
+    page.wait_for_timeout(400)
+    assert len(preferences(desk.store)) == before + 1
+
+
+def test_answers_are_shown_exactly_and_never_acted_on(reviewer, desk) -> None:
+    hostile = [
+        Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd") for name, text in HOSTILE.items()
+    ]
+    with desk.store.writing() as connection:
+        ids = land_pairs(connection, hostile).new
+    page = reviewer("Mara")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
+        page.goto(f"/pairs?pair={pair_id}&in=overall")
+        settled(page)
+        shown = page.locator(".jb-answers .jb-evidence").all()
+        texts = {each.evaluate("node => node.textContent") for each in shown}
+        assert given.replace("\r\n", "\n").replace("\r", "\n") in {
+            each.replace("\r\n", "\n").replace("\r", "\n") for each in texts if each
+        }
+    assert page.evaluate("window.hacked") is None
+    assert not [url for url in asked if "evil.example" in url]
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_list_pair_and_reveal_fit(reviewer, desk, pair_ids, width: int, scheme: str) -> None:
+    page = reviewer(f"Looker {width} {scheme}", width=width, scheme=scheme)
+    page.goto("/pairs")
+    expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    assert overflowing(page) == []
+    page.goto(address(desk.store, pair_ids[5]))
+    settled(page)
+    assert overflowing(page) == []
+    page.keyboard.press("t")
+    expect(page.locator(".jb-revealed")).to_be_visible()
+    settled(page)
+    assert overflowing(page) == []
+    bar = page.locator(".st-key-pair_bar").bounding_box()
+    assert bar is not None
+    assert bar["y"] + bar["height"] <= 900

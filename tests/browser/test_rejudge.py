@@ -1,0 +1,165 @@
+"""A rejudge in a browser: progress, both verdicts, a server killed in the middle."""
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from held_endpoint import HeldEndpoint, held_endpoint
+from job_steps import until
+from judgeboard.importing import import_file
+from judgeboard.jobs import recent_jobs
+from judgeboard.store.engine import Store, open_store
+from page_rows import fill_pages
+from served import serving
+
+pytestmark = pytest.mark.browser
+
+STATS = "import sys; from judgeboard.cli.app import run; sys.exit(run(['stats', '--json', '--db', sys.argv[1]]))"
+PLAIN = 12
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HeldEndpoint]:
+    with held_endpoint() as held:
+        yield held
+
+
+def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
+    """Open the page, name the judge, press the button."""
+    page.set_default_timeout(60_000)
+    page.goto(address)
+    for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url)):
+        page.get_by_role("textbox", name=label).fill(value)
+        page.get_by_role("textbox", name=label).press("Enter")
+        settled(page)
+    page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
+
+
+def settled(page: Page) -> None:
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(5)
+    page = reviewer("Mara")
+    begin(page, endpoint, "/rejudge?text=What+is+rock+number")
+    panel = page.locator(".st-key-job_panel")
+    expect(panel.locator(".jb-tally")).to_contain_text("5 ok")
+    expect(panel.locator(".jb-tally")).to_contain_text(f"{PLAIN - 5} waiting")
+    expect(panel).to_contain_text(f"5 of {PLAIN}")
+    expect(panel).to_contain_text("asked by Mara")
+    # The page does not freeze while it waits.
+    page.get_by_role("link", name="Runs").click()
+    page.wait_for_url("**/runs")
+    expect(page.locator(".jb-note")).to_contain_text("A job is running", timeout=60_000)
+    page.get_by_role("button", name="Watch it").click()
+    expect(panel.locator(".jb-tally")).to_contain_text("5 ok")
+    endpoint.release()
+    expect(panel).to_contain_text("Done in")
+    expect(panel.locator(".jb-tally")).to_contain_text(f"{PLAIN} ok")
+    expect(page.locator(".jb-say").last).to_contain_text("changed side")
+    sides = page.locator(".jb-beside .jb-side")
+    expect(sides.nth(0)).to_contain_text("Old · rag v1")
+    expect(sides.nth(0)).to_contain_text("Two statements are not there.")
+    expect(sides.nth(1)).to_contain_text("New · rag v2")
+    expect(sides.nth(1)).to_contain_text("Every statement stands in passage 1.")
+    page.get_by_role("button", name="Open item").click()
+    page.wait_for_url(re.compile(r"/item\?response=\d+"))
+
+
+def test_one_answer_is_judged_again(reviewer, desk, endpoint: HeldEndpoint) -> None:
+    # Before the whole log is judged again below: this answer's old verdict is still the first one.
+    answer = desk.rows.responses["claims"]
+    page = reviewer("Mara")
+    begin(page, endpoint, f"/rejudge?response={answer}")
+    expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
+    expect(page.locator(".jb-beside")).to_contain_text("One is wrong.")
+    assert len(endpoint.server.requests) == 1
+
+
+def test_a_job_is_cancelled_from_the_page(reviewer, desk, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(2)
+    page = reviewer("Mara")
+    begin(page, endpoint, "/rejudge?rows=match")
+    panel = page.locator(".st-key-job_panel")
+    expect(panel.locator(".jb-tally")).to_contain_text("2 ok")
+    until(lambda: len(endpoint.server.requests) == 18, "sixteen calls in flight")
+    page.get_by_role("button", name="Cancel").click()
+    expect(panel).to_contain_text("Stopping: the calls in flight are finished")
+    page.wait_for_timeout(1_000)  # the worker looks five times a second
+    endpoint.release()
+    expect(panel).to_contain_text("Cancelled at 18 of")
+
+
+def test_a_server_killed_in_the_middle_finishes_the_job_after_a_restart(
+    browser, sqlite_template: Path, tmp_path: Path, endpoint: HeldEndpoint
+) -> None:
+    path = tmp_path / "killed.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    fill_pages(store)
+    grade(store)
+    before = agreement_of_old(path)
+    assert before
+    endpoint.hold_after(5)
+    first = serving(path)
+    with first as url:
+        page = opened(browser, url)
+        begin(page, endpoint, "/rejudge?text=What+is+rock+number")
+        expect(page.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)
+        until(lambda: len(endpoint.server.requests) == PLAIN, "the other calls in flight")
+        assert first.process is not None
+        first.process.kill()
+        first.process.wait()
+        page.context.close()
+    endpoint.release()
+    job_id = recent_jobs(store)[0].id
+    with serving(path) as url:
+        page = opened(browser, url)
+        page.goto(f"/rejudge?job={job_id}")
+        expect(page.locator(".st-key-job_panel")).to_contain_text("Done in", timeout=60_000)
+        expect(page.locator(".jb-tally")).to_contain_text(f"{PLAIN} ok")
+        page.context.close()
+    (job,) = recent_jobs(store)
+    assert (job.state, job.ok, job.waiting) == ("done", PLAIN, 0)
+    requests = [request.body["messages"][1]["content"] for request in endpoint.server.requests]
+    times = [sum(f"Number {number}." in asked for asked in requests) for number in range(1, PLAIN + 1)]
+    assert all(1 <= asked <= 2 for asked in times), times
+    assert len(requests) == PLAIN + 7
+    assert agreement_of_old(path) == before
+    store.close()
+
+
+def opened(browser, url: str) -> Page:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
+    context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
+    page: Page = context.new_page()
+    page.set_default_timeout(20_000)
+    return page
+
+
+def grade(store: Store) -> None:
+    lines = [
+        json.dumps(
+            {"response_id": f"plain-{n:02}", "annotator": "Jon", "groundedness": n % 3 / 2, "quality": 1 + n % 4}
+        )
+        for n in range(1, PLAIN + 1)
+    ]
+    import_file(store, io.BytesIO("\n".join(lines).encode()), kind="grades", name="grades.jsonl")
+
+
+def agreement_of_old(path: Path) -> list[str]:
+    """What `judgeboard stats --json` says of the first version of the judge, line for line."""
+    printed = subprocess.run([sys.executable, "-c", STATS, path], capture_output=True, text=True, check=True).stdout
+    said: dict[str, Any] = json.loads(printed)
+    old = next(one["fingerprint"] for one in said["judge_versions"] if (one["name"], one["number"]) == ("rag", 1))
+    return [json.dumps(row) for row in said["agreement"] if row["judge_version"] == old]

@@ -1,0 +1,199 @@
+"""Reviewing with keys: what a press does, and what it must not do."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import text
+
+from judgeboard.store.engine import Store
+
+pytestmark = pytest.mark.browser
+
+LIST = "/item?rule=low_groundedness&query_type=simple&query_type=complex"
+
+
+def decisions(store: Store) -> list[tuple[str, str, str | None]]:
+    """(reviewer, decision, note) of every review, in order."""
+    query = "SELECT w.name, r.decision, r.note FROM review r JOIN reviewer w ON w.id = r.reviewer_id ORDER BY r.id"
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+
+def opened(page: Page, address: str = LIST) -> str:
+    """Open an item and return the flag that is shown, once it may be decided."""
+    page.goto(address)
+    return settled(page)
+
+
+def settled(page: Page) -> str:
+    """Wait until an item is drawn and its first moments, in which decisions are not taken, are over."""
+    expect(page.locator(".st-key-decide button:visible").first).to_be_enabled()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(750)
+    return shown(page)
+
+
+def shown(page: Page) -> str:
+    """The flag in the address."""
+    found = re.search(r"flag=(\d+)", page.url)
+    assert found is not None
+    return found[1]
+
+
+def press_and_follow(page: Page, key: str) -> str:
+    """Press a key that decides, wait for the next item."""
+    before = shown(page)
+    page.keyboard.press(key)
+    page.wait_for_url(lambda url: f"flag={before}" not in url)
+    return settled(page)
+
+
+def test_ten_flags_are_decided_with_keys_only(reviewer, desk) -> None:
+    page = reviewer("Mara")
+    page.goto("/queue?rule=low_groundedness&query_type=simple&query_type=complex")
+    expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/item\?.*flag="))
+    settled(page)
+    before = len(decisions(desk.store))
+    seen = [shown(page)]
+    for place, key in enumerate("YNYUYNYYNY"):
+        page.keyboard.press("3")
+        page.keyboard.press("D")
+        seen.append(press_and_follow(page, key))
+        expect(page.locator(".jb-head")).to_contain_text("Saved:")
+        assert len(decisions(desk.store)) == before + place + 1
+    made = [decision for _, decision, _ in decisions(desk.store)[before:]]
+    assert made == [{"Y": "confirm", "N": "dismiss", "U": "unsure"}[key] for key in "YNYUYNYYNY"]
+    assert len(set(seen)) == 11, "every press was for another flag"
+    with desk.store.reading() as connection:
+        grades = connection.execute(text("SELECT DISTINCT quality, groundedness FROM review")).all()
+    assert grades == [(3, 0.5)]
+
+
+def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, desk) -> None:
+    page = reviewer("Tom")
+    opened(page, "/item?query_type=odd&rule=low_groundedness")
+    for _ in range(4):
+        before = shown(page)
+        for key in "3Dy":
+            page.keyboard.press(key)
+        page.wait_for_url(lambda url, before=before: f"flag={before}" not in url)
+        settled(page)
+    with desk.store.reading() as connection:
+        mine = "SELECT quality, groundedness FROM review r JOIN reviewer w ON w.id = r.reviewer_id WHERE w.name = 'Tom'"
+        assert connection.execute(text(mine)).all() == [(3, 0.5)] * 4
+
+
+def test_a_held_key_decides_one(reviewer, desk) -> None:
+    page = reviewer("Holger")
+    opened(page, "/item?query_type=odd&rule=low_groundedness")
+    before = len(decisions(desk.store))
+    first = shown(page)
+    for _ in range(60):
+        page.keyboard.down("y")  # without a release in between these are the repeats of a held key
+        page.wait_for_timeout(35)
+    page.keyboard.up("y")
+    page.wait_for_url(lambda url: f"flag={first}" not in url)
+    settled(page)
+    assert len(decisions(desk.store)) == before + 1
+
+
+def test_mashed_keys_decide_one(reviewer, desk) -> None:
+    page = reviewer("Ida")
+    opened(page, "/item?query_type=odd&rule=low_groundedness")
+    before = len(decisions(desk.store))
+    for _ in range(6):
+        page.keyboard.press("y")
+    settled(page)
+    assert len(decisions(desk.store)) == before + 1
+
+
+def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(reviewer, desk) -> None:
+    flag = desk.rows.flags["claims"]
+    mara, jon = reviewer("Mara"), reviewer("Jon")
+    opened(mara, f"/item?flag={flag}")
+    opened(jon, f"/item?flag={flag}")
+    before = len(decisions(desk.store))
+    jon.keyboard.press("y")
+    expect(jon.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
+    mara.keyboard.press("m")
+    mara.keyboard.type("Basalt is younger.")
+    mara.keyboard.press("Escape")
+    mara.keyboard.press("n")
+    refused = mara.locator(".jb-head .jb-refused")
+    expect(refused).to_contain_text("Not saved: Jon confirmed claims at")
+    expect(refused).to_contain_text("note is kept")
+    assert shown(mara) != str(flag), "the next item is there"
+    after = decisions(desk.store)[before:]
+    assert [(name, decision) for name, decision, _ in after if decision] == [("Jon", "confirm")]
+    assert ("Mara", None, "Basalt is younger.") in after
+
+
+def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(reviewer, desk) -> None:
+    page = reviewer("Nora")
+    opened(page, f"/item?flag={desk.rows.flags['many-passages']}")
+    before = len(decisions(desk.store))
+    page.keyboard.press("m")
+    page.keyboard.type("yes, nobody uses my 1234")
+    page.wait_for_timeout(300)
+    assert len(decisions(desk.store)) == before
+    page.keyboard.press("Escape")
+    page.keyboard.press("y")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed many-passages")
+    assert decisions(desk.store)[before:] == [("Nora", "confirm", "yes, nobody uses my 1234")]
+
+
+def test_undo_brings_the_item_back_with_its_draft(reviewer, desk) -> None:
+    page = reviewer("Olga")
+    flag = opened(page, f"/item?flag={desk.rows.flags['nothing-found']}")
+    page.keyboard.press("2")
+    page.keyboard.press("m")
+    page.keyboard.type("too short")
+    page.keyboard.press("Escape")
+    press_and_follow(page, "n")
+    page.keyboard.press("z")
+    page.wait_for_url(re.compile(f"flag={flag}"))
+    expect(page.locator(".jb-head")).to_contain_text("Undone: nothing-found is open again.")
+    expect(page.locator('[class*="st-key-note_"] input:visible')).to_have_value("too short")
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+
+
+def test_an_answer_that_nobody_flagged_is_graded(reviewer, desk) -> None:
+    page = reviewer("Pia")
+    page.goto(f"/item?response={desk.rows.responses['good']}")
+    expect(page.get_by_role("button", name="Save grade")).to_be_enabled()
+    page.wait_for_timeout(800)
+    before = len(decisions(desk.store))
+    page.keyboard.press("4")
+    page.keyboard.press("G")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: your grade of good")
+    assert decisions(desk.store)[before:] == [("Pia", None, None)]
+
+
+def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, desk) -> None:
+    page = reviewer()
+    page.goto(f"/item?flag={desk.rows.flags['no-passages']}")
+    name = page.get_by_placeholder("Your name")
+    name.fill("  Quinn \t Q. ")
+    name.press("Enter")
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    page.mouse.click(5, 450)
+    page.reload()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    expect(page.get_by_placeholder("Your name")).to_have_count(0)
+
+
+def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, desk) -> None:
+    page = reviewer()
+    page.goto("/settings")
+    name = page.get_by_placeholder("Your name")
+    name.fill("Quinn")
+    name.press("Enter")
+    expect(name).to_have_count(0)
+    page.wait_for_function("document.cookie.includes('judgeboard_reviewer=Quinn')", timeout=5_000)
+    page.reload()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
+    expect(name).to_have_count(0)

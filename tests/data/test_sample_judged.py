@@ -1,0 +1,84 @@
+"""What a newcomer sees of the bundled sample: the offline judge finds the drop that was planted in it."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sqlalchemy import text
+
+from judgeboard.demo import fill
+from judgeboard.store.engine import Store, open_store
+from judgeboard.trends import Panel, Point, trend
+
+WEEKS_BEFORE = 7
+
+
+@pytest.fixture(scope="module")
+def judged(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The demo's database."""
+    path = tmp_path_factory.mktemp("demo") / "demo.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    fill(store)
+    yield store
+    store.close()
+
+
+def weekly(store: Store) -> dict[str, Panel]:
+    with store.reading() as connection:
+        return {panel.query_type: panel for panel in trend(connection, judge="lexical").panels}
+
+
+def bounds(point: Point) -> tuple[float, float]:
+    assert point.estimate.low is not None
+    assert point.estimate.high is not None
+    return point.estimate.low, point.estimate.high
+
+
+def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(judged: Store) -> None:
+    points = weekly(judged)["complex"].points
+    assert len(points) == 10
+    lowest_before = min(bounds(point)[0] for point in points[:WEEKS_BEFORE])
+    highest_after = max(bounds(point)[1] for point in points[WEEKS_BEFORE:])
+    assert lowest_before > highest_after, "no interval of a week before reaches into one after"
+
+
+def test_the_trends_page_says_when_it_fell_and_of_the_others_nothing(judged: Store) -> None:
+    panels = weekly(judged)
+    complex_ = panels["complex"]
+    assert complex_.move is not None
+    assert complex_.moved_at == complex_.points[WEEKS_BEFORE].start
+    assert [panels[other].move for other in ("simple", "sql")] == [None, None]
+
+
+def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(judged: Store) -> None:
+    with judged.reading() as connection:
+        given = connection.execute(
+            text("SELECT response_id, quality FROM current_judgment WHERE judge_name = 'lexical'")
+        ).all()
+        people: dict[int, list[int]] = {}
+        for response_id, quality in connection.execute(text("SELECT response_id, quality FROM review")):
+            if quality is not None:
+                people.setdefault(response_id, []).append(quality)
+    judge = {row.response_id: row.quality for row in given}
+    assert len(set(judge.values())) >= 3
+    pairs = np.array([(judge[id_], np.mean(qualities)) for id_, qualities in people.items()])
+    assert len(pairs) >= 100
+
+    rng = np.random.default_rng(0)
+    drawn = [stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic for _ in range(400)]
+    assert np.quantile(drawn, 0.025) > 0
+
+
+def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: Store) -> None:
+    with judged.reading() as connection:
+        flags = connection.execute(
+            text("SELECT auto_score, params FROM flag WHERE rule = 'low_groundedness' AND state = 'open'")
+        ).all()
+    assert len(flags) >= 20
+    for auto_score, params in flags:
+        assert auto_score < json.loads(params)["threshold"]

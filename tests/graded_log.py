@@ -1,0 +1,124 @@
+"""A small log with judges and people, built one line at a time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from judgeboard.domain import Decision, JudgeVersion, Label, Response, ResponseKind, RunState, Status, Verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.filters.filter_sql import response_conditions
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.runs.runs import finish_run, start_or_continue_run
+from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewerRow, ReviewRow
+from judgeboard.store.settings_table import set_setting
+
+NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
+GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
+RESPONSE, REVIEW, REVIEWER, FLAG = (row.__table__ for row in (ResponseRow, ReviewRow, ReviewerRow, FlagRow))
+
+
+@dataclass
+class GradedLog:
+    """A database on which nothing is drawn at random."""
+
+    store: Store
+    reviewers: dict[str, int] = field(default_factory=dict)
+    asks: dict[tuple[int, int], int] = field(default_factory=dict)
+    numbers: Iterable[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        with self.store.writing() as connection:
+            set_setting(connection, "random_share", 0, "test")
+
+    def answers(
+        self,
+        n: int = 1,
+        *,
+        day: int | None = None,
+        kind: ResponseKind = ResponseKind.LOG,
+        group: int | None = None,
+        **fields: Any,
+    ) -> list[int]:
+        """Land ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
+        landed = []
+        for _ in range(n):
+            number = next(iter(self.numbers))
+            on = f"evidence {number if group is None else f'of group {group}'}"
+            asked = None if day is None else NOON + timedelta(days=day)
+            given = {"asked_at": asked, "kind": kind, "passages": (on,)} | fields
+            landed.append(Response("log", f"a{number}", f"query on {on}", f"answer {number}", **given))
+        with self.store.writing() as connection:
+            return land_responses(connection, landed).new
+
+    def version(self, name: str = "rag", **params: Any) -> StoredVersion:
+        with self.store.writing() as connection:
+            return ensure_version(connection, JudgeVersion(name, name, params=params))
+
+    def say(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]], run_id: int | None = None) -> None:
+        """One more verdict of a judge version on each response; a ``status`` in it makes it an unusable one."""
+        items = []
+        for response_id, given in verdicts.items():
+            ask = self.asks[version.id, response_id] = self.asks.get((version.id, response_id), -1) + 1
+            verdict = Verdict(**({"status": Status.OK} | dict(given)))
+            items.append(LandedVerdict(response_id, ask, 0, verdict))
+        with self.store.writing() as connection:
+            assert land_judgments(connection, version, run_id, items) == len(items)
+
+    def say_all(self, version: StoredVersion, response_ids: Iterable[int], **verdict: Any) -> None:
+        """The same verdict on each response."""
+        self.say(version, dict.fromkeys(response_ids, verdict))
+
+    def run(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]]) -> int:
+        """A finished run that gives these verdicts."""
+        with self.store.writing() as connection:
+            run = start_or_continue_run(connection, version, mode="all", kind="rejudge", actor="test")
+        self.say(version, verdicts, run.id)
+        with self.store.writing() as connection:
+            finish_run(connection, run.id, RunState.DONE)
+        return run.id
+
+    def review(self, response_id: int, reviewer: str = "mara", **given: Any) -> int:
+        """What a person says of a response; ``given`` are columns of a review."""
+        with self.store.writing() as connection:
+            who = self._reviewer(connection, reviewer)
+            row = {"response_id": response_id, "reviewer_id": who, "request_key": f"k{next(iter(self.numbers))}"}
+            row |= {"at": datetime.now(UTC)} | given
+            return connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one()
+
+    def reviews(self, given: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> None:
+        """One review of a person on each response."""
+        for response_id, grade in given.items():
+            self.review(response_id, reviewer, **grade)
+
+    def review_all(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
+        """The same review of a person on each response."""
+        self.reviews(dict.fromkeys(response_ids, given), reviewer)
+
+    def withdraw(self, review_id: int, response_id: int, reviewer: str = "mara") -> None:
+        self.review(response_id, reviewer, decision=Decision.WITHDRAWN.value, replaces=review_id)
+
+    def decide(self, response_id: int, rule: str, decision: Decision, reviewer: str = "mara", **given: Any) -> None:
+        """A person decides the open flag of a rule."""
+        mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)
+        with self.store.writing() as connection:
+            flag_id = connection.execute(select(FLAG.c.id).where(mine)).scalar_one()
+            state = "confirmed" if decision is Decision.CONFIRM else "dismissed"
+            connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state))
+        self.review(response_id, reviewer, flag_id=flag_id, decision=decision.value, **given)
+
+    def opened_by(self, where: Any) -> int:
+        """How many answers a filter opens."""
+        with self.store.reading() as connection:
+            conditions = response_conditions(connection, where)
+            return connection.execute(select(func.count()).select_from(RESPONSE).where(*conditions)).scalar_one()
+
+    def _reviewer(self, connection: Any, name: str) -> int:
+        if name not in self.reviewers:
+            row = {"origin": "desk", "name": name, "role": "reviewer", "created_at": NOON}
+            self.reviewers[name] = connection.execute(insert(REVIEWER).returning(REVIEWER.c.id), row).scalar_one()
+        return self.reviewers[name]

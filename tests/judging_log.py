@@ -1,0 +1,102 @@
+"""A log of numbered answers to judge, an endpoint that knows which answer it is asked about, what came to be stored."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from judgeboard.domain import Response
+from judgeboard.judge_choice import make_judge
+from judgeboard.judges import Judge
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Script, ScriptedReply, verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.landing import land_responses
+from judgeboard.store.schema.tables import JudgmentRow, ResponseRow, RunRow
+
+JUDGMENT, RESPONSE, RUN = JudgmentRow.__table__, ResponseRow.__table__, RunRow.__table__
+PATIENCE = 60
+
+
+def land_answers(store: Store, count: int, *, first: int = 0, **fields: Any) -> None:
+    """Land answers with the ids 0, 1, 2, …; each names its number, so that an endpoint can tell them apart."""
+    with store.writing() as connection:
+        land_responses(
+            connection,
+            [
+                Response("log", str(number), "How long is it?", f"It is number-{number}.", ("It is long.",), **fields)
+                for number in range(first, first + count)
+            ],
+        )
+
+
+def number_in(request: dict[str, Any]) -> int:
+    """Return which answer a request is about."""
+    found = re.search(r"number-(\d+)", request["messages"][1]["content"])
+    assert found is not None
+    return int(found[1])
+
+
+def by_number(replies: dict[int, ScriptedReply], other: ScriptedReply | None = None) -> Script:
+    """Answer by which answer is asked about; ``other`` (a good verdict) for those not named."""
+    return lambda request, _number: replies.get(number_in(request), other or verdict())
+
+
+def asked(endpoint: RecordingEndpoint) -> Counter[int]:
+    """Count the requests by which answer they are about."""
+    return Counter(number_in(request.body) for request in endpoint.requests)
+
+
+def rag(endpoint: RecordingEndpoint, **options: Any) -> Judge:
+    """Return the chat judge over a fake endpoint."""
+    return make_judge("rag", **{"model": "scripted", "base_url": endpoint.base_url, "tries": 1} | options)
+
+
+def judgments(store: Store) -> list[dict[str, Any]]:
+    """Return every judgment, in the order of storing, with the outside id of its response as ``id``."""
+    query = select(JUDGMENT, RESPONSE.c.external_id).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(JUDGMENT.c.id))
+        return [{**row._mapping, "id": row.external_id} for row in rows]
+
+
+def runs(store: Store) -> list[dict[str, Any]]:
+    """Return every run, oldest first."""
+    with store.reading() as connection:
+        return [dict(row._mapping) for row in connection.execute(select(RUN).order_by(RUN.c.id))]
+
+
+def address(store: Store) -> str:
+    """Return what ``--db`` must be for another process."""
+    url = store.engine.url
+    return str(url.database) if store.is_sqlite else url.render_as_string(hide_password=False)
+
+
+@contextmanager
+def judgeboard(*words: str, **popen: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run the installed command in a process of its own; a test that fails meanwhile ends it."""
+    command = [str(Path(sys.executable).with_name("judgeboard")), *words]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    environment = os.environ | popen.pop("env", {})
+    with subprocess.Popen(command, text=True, env=environment, **streams | popen) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        time.sleep(0.01)

@@ -1,0 +1,30 @@
+"""A command that is killed while it asks, and given again."""
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from held_endpoint import HeldEndpoint
+from judgeboard.cli.app import run
+from judgeboard.store.engine import Store
+from judging_log import address, judgeboard, until
+
+FREE, AT_ONCE = 9, 3  # asks that come back before the kill, and that are in flight then
+
+
+def stored(store: Store, table: Any) -> int:
+    """How many rows of a table came of a run."""
+    with store.reading() as connection:
+        return int(connection.execute(select(func.count()).where(table.c.run_id.is_not(None))).scalar_one())
+
+
+def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *words: str) -> None:
+    """Kill a command when `FREE` rows of a table are stored and `AT_ONCE` calls in flight; then give it again."""
+    options = ["--base-url", endpoint.url, "--concurrency", str(AT_ONCE), "--db", address(store)]
+    endpoint.hold_after(FREE)
+    with judgeboard(*words, *options) as process:
+        until(lambda: stored(store, table) == FREE, "what came back is stored")
+        until(lambda: len(endpoint.server.requests) == FREE + AT_ONCE, "the next calls are in flight")
+        process.kill()
+    endpoint.release()
+    assert run([*words, *options]) == 0

@@ -1,0 +1,102 @@
+"""Pairs to compare, an endpoint that knows which pair it is asked about and in which order, and verdicts by hand."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
+from judgeboard.judges.pairwise import PairwiseJudge
+from judgeboard.llm.endpoint import model_endpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Script, ScriptedReply, completion
+from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
+
+SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
+
+
+def land(store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any) -> list[int]:
+    """Land pairs with the ids p0, p1, …; each answer names its pair and its side."""
+    pairs = [
+        Pair(source, f"p{number}", f"Which, {number}?", f"left-{number}", f"right-{number}", **fields)
+        for number in range(first, first + count)
+    ]
+    with store.writing() as connection:
+        return land_pairs(connection, pairs).new
+
+
+def said(verdict: str, *aspects: str) -> ScriptedReply:
+    """Return a good reply: first, second or tie on each aspect."""
+    entry = {"reasoning": f"The {verdict} of the two.", "verdict": verdict}
+    return completion(json.dumps(dict.fromkeys(aspects or ("overall",), entry)))
+
+
+def asked_of(request: dict[str, Any]) -> tuple[int, str]:
+    """Return which pair a request is about, and in which order it shows the answers."""
+    found = re.search(r"(left|right)-(\d+)", request["messages"][1]["content"])
+    assert found is not None
+    return int(found[2]), "ab" if found[1] == "left" else "ba"
+
+
+def asked(endpoint: RecordingEndpoint) -> Counter[tuple[int, str]]:
+    """Count the requests by pair and order."""
+    return Counter(asked_of(request.body) for request in endpoint.requests)
+
+
+def by_pair(replies: Mapping[tuple[int, str], ScriptedReply], other: ScriptedReply | None = None) -> Script:
+    """Answer by pair and order; ``other`` (a tie) for those not named."""
+    return lambda request, _number: replies.get(asked_of(request), other or said("tie"))
+
+
+def pairwise(endpoint: RecordingEndpoint, *, priced: bool = False, **options: Any) -> PairwiseJudge:
+    """Return the pairwise judge over a fake endpoint."""
+    return PairwiseJudge(model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options)
+
+
+def record(
+    store: Store,
+    pair_ids: Sequence[int],
+    said: Mapping[str, str],
+    *,
+    name: str = "recorded",
+    kind: str = "replay",
+    aspect: str = "overall",
+) -> StoredVersion:
+    """Store what a judge said by hand: ``{"ab": "aat-", "ba": "ab. "}``, a letter a pair.
+
+    a, b and t are verdicts, - an unusable one, and a blank was not asked.
+    """
+    items = [
+        LandedComparison(
+            pair_id,
+            Shown(order),
+            StepRecord(Status.OK if letter in SIDES else Status.UNPARSABLE),
+            {aspect: SIDES[letter]} if letter in SIDES else {},
+        )
+        for order, letters in said.items()
+        for pair_id, letter in zip(pair_ids, letters, strict=True)
+        if letter != " "
+    ]
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion(name, kind))
+        land_comparisons(connection, version, None, items)
+    return version
+
+
+def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall") -> None:
+    """Let imported people say which answer they prefer, each a letter."""
+    given = [GivenPreference(f"person {place}", {aspect: _said(letter)}) for place, letter in enumerate(letters)]
+    with store.writing() as connection:
+        land_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+
+
+def _said(letter: str) -> AspectPreference:
+    if letter in SIDES:
+        return AspectPreference(SIDES[letter])
+    return AspectPreference(None, float(letter), "-2..2")

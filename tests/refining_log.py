@@ -1,0 +1,165 @@
+"""Answers to make anew, an endpoint that is generator and judge at once, and what came to be stored of them."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from judgeboard.domain import Response
+from judgeboard.judge_choice import make_judge
+from judgeboard.llm.generator import Generator
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion, verdict
+from judgeboard.refining import make_generator
+from judgeboard.store.engine import Store
+from judgeboard.store.landing import land_responses
+from judgeboard.store.schema.method_tables import GenerationRow, RefinementRow, StandingAttemptRow
+from judgeboard.store.schema.table_base import Table
+from judgeboard.store.schema.tables import ResponseRow
+
+LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
+ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)
+
+Writer = Callable[[dict[str, Any]], ScriptedReply | str]
+Reader = Callable[[str], ScriptedReply]
+
+
+def land_bad(store: Store, count: int = 1, **fields: Any) -> None:
+    """Land long complex answers with the ids 0, 1, 2, … and the messages that were sent."""
+    kept: dict[str, Any] = {"query_type": "complex", "passages": ("It is a rock.",)} | fields
+    with store.writing() as connection:
+        land_responses(
+            connection,
+            [
+                Response(
+                    "log",
+                    str(number),
+                    f"What is rock {number}?",
+                    **{"answer": f"{LONG} number-{number}.", "messages": asked(number)} | kept,
+                )
+                for number in range(count)
+            ],
+        )
+
+
+def asked(number: int) -> tuple[dict[str, Any], ...]:
+    """The messages that the log kept."""
+    return ({"role": "system", "content": "Be brief."}, {"role": "user", "content": f"What is rock {number}?"})
+
+
+def is_judging(request: dict[str, Any]) -> bool:
+    """Whether a request asks for a verdict or a rating."""
+    return ANSWER.search(request["messages"][-1]["content"]) is not None or len(request["messages"]) > 3
+
+
+def judged(request: dict[str, Any]) -> str:
+    """The answer that a request asks to judge."""
+    found = ANSWER.search(request["messages"][1]["content"])
+    assert found is not None
+    return found[1]
+
+
+def both(write: Writer, read: Reader) -> Script:
+    """Answer as the generator by ``write`` and as the judge by ``read``, which is told the answer."""
+
+    def script(request: dict[str, Any], _number: int) -> Answering:
+        if is_judging(request):
+            return read(judged(request))
+        written = write(request)
+        return completion(written) if isinstance(written, str) else written
+
+    return script
+
+
+def scored(scores: dict[str, tuple[float, int]], other: tuple[float, int] = (0.2, 2)) -> Reader:
+    """Judge by what stands in the answer: the first text of ``scores`` that does gives (groundedness, quality)."""
+
+    def read(answer: str) -> ScriptedReply:
+        groundedness, quality = next((said for text, said in scores.items() if text in answer), other)
+        return verdict(groundedness=groundedness, quality=quality)
+
+    return read
+
+
+def rated(rating: Any, feedback: str = "Be clearer.", evaluation: str = "So it is.") -> ScriptedReply:
+    """A rating as a model sends it."""
+    return completion(json.dumps({"evaluation": evaluation, "rating": rating, "feedback": feedback}))
+
+
+def ratings(*given: Any) -> Script:
+    """Write "try 1", "try 2", …, and rate them in turn; a text instead of a rating is sent as it is."""
+    tries = iter(range(1, 100))
+
+    def read(answer: str) -> ScriptedReply:
+        said = given[int(answer.rsplit(maxsplit=1)[-1]) - 1]
+        return completion(said) if isinstance(said, str) else rated(said, f"feedback on {answer}")
+
+    return both(lambda _request: f"try {next(tries)}", read)
+
+
+def generator(endpoint: RecordingEndpoint, **chosen: Any) -> Generator:
+    """A generator over a fake endpoint."""
+    options: dict[str, Any] = {"base_url": endpoint.base_url, "tries": 1}
+    return make_generator("writer", **options | chosen)
+
+
+def judge(kind: str, endpoint: RecordingEndpoint, **chosen: Any) -> Any:
+    """A judge over a fake endpoint."""
+    return make_judge(kind, **{"model": "reader", "base_url": endpoint.base_url, "tries": 1} | chosen)
+
+
+def written(endpoint: RecordingEndpoint) -> list[dict[str, Any]]:
+    """The requests that asked for an answer."""
+    return [request.body for request in endpoint.requests if not is_judging(request.body)]
+
+
+def rows(store: Store, table: type[Table]) -> list[dict[str, Any]]:
+    """Every row of a table, by id."""
+    with store.reading() as connection:
+        found = connection.execute(select(table.__table__).order_by(table.__table__.c.id))
+        return [dict(row._mapping) for row in found]
+
+
+def made(store: Store) -> list[dict[str, Any]]:
+    """The answers that were made."""
+    return [row for row in rows(store, ResponseRow) if row["kind"] == "regenerated"]
+
+
+def refinements(store: Store) -> list[dict[str, Any]]:
+    """Every refinement."""
+    return rows(store, RefinementRow)
+
+
+def generations(store: Store) -> list[dict[str, Any]]:
+    """Every call to a generator."""
+    return rows(store, GenerationRow)
+
+
+def standing(store: Store) -> list[dict[str, Any]]:
+    """Every row about which attempt should stand."""
+    return rows(store, StandingAttemptRow)
+
+
+@dataclass
+class Gate:
+    """A script that keeps requests from number ``free`` on waiting until `open`."""
+
+    then: Script
+    free: int = 10**9
+
+    def __call__(self, request: dict[str, Any], number: int) -> Answering:
+        return self._answer(request, number)
+
+    async def _answer(self, request: dict[str, Any], number: int) -> ScriptedReply:
+        while number >= self.free:  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.01)
+        answer = self.then(request, number)
+        return answer if isinstance(answer, ScriptedReply) else await answer
+
+    def open(self) -> None:
+        """Answer everything."""
+        self.free = 10**9

@@ -1,0 +1,81 @@
+"""Questions to solve with two answers each, and an endpoint that samples answers and compares, by which one it is."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from judgeboard.domain import Preference
+from judgeboard.judges.self_reference import SelfReferenceJudge
+from judgeboard.llm.endpoint import model_endpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.pair_records import Pair
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs.pairs import land_pairs
+
+OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
+TORN = "ABCAB"
+
+
+def land_questions(store: Store, count: int) -> list[int]:
+    """Land questions whose right answer is B and whose better answer is the first; each names its number."""
+    pairs = [
+        Pair(
+            "quiz",
+            f"q{number}",
+            f"Question-{number}?",
+            f"left-{number}",
+            f"right-{number}",
+            query_type="geo",
+            options=OPTIONS,
+            reference="B",
+            gold=Preference.A,
+        )
+        for number in range(count)
+    ]
+    with store.writing() as connection:
+        return land_pairs(connection, pairs).new
+
+
+class Solver:
+    """Answers as scripted: the samples of a question one after the other, then A better unless told otherwise.
+
+    ``samples`` are a string or list by number of the question, "-" is no JSON; others all say B.
+    """
+
+    def __init__(self, samples: dict[int, Sequence[str]] | None = None) -> None:
+        self.samples = samples or {}
+        self.sampled: Counter[int] = Counter()
+        self.compared: Counter[tuple[int, str, bool]] = Counter()
+        self.references: set[str] = set()
+
+    def __call__(self, request: dict[str, Any], _number: int) -> ScriptedReply:
+        said = request["messages"][1]["content"]
+        found = re.search(r"Question-(\d+)", said)
+        assert found is not None
+        number = int(found[1])
+        if request["response_format"]["json_schema"]["name"] == "solution":
+            return self._solved(number, request)
+        shown = re.search(r"BEGIN CORRECT ANSWER \w+\]\n(.*)\n", said)
+        if shown:
+            self.references.add(shown[1])
+        left_first = said.index("left-") < said.index("right-")
+        self.compared[number, "ab" if left_first else "ba", shown is not None] += 1
+        entry = {"reasoning": "So it is.", "verdict": "first" if left_first else "second"}
+        return completion(json.dumps({"overall": entry}))
+
+    def _solved(self, number: int, request: dict[str, Any]) -> ScriptedReply:
+        assert "left-" not in str(request["messages"])
+        answers = self.samples.get(number, "B" * 99)
+        answer = answers[self.sampled[number] % len(answers)]
+        self.sampled[number] += 1
+        return completion("hm" if answer == "-" else json.dumps({"reasoning": "So.", "answer": answer}))
+
+
+def self_reference(endpoint: RecordingEndpoint, **options: Any) -> SelfReferenceJudge:
+    """Return the judge with self-reference over a fake endpoint."""
+    return SelfReferenceJudge(
+        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options
+    )

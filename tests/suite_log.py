@@ -1,0 +1,34 @@
+"""A suite with a few runs, for its page."""
+
+from typing import Any
+
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.store.engine import Store
+from judgeboard.suites import Case, Suite, run_suite
+from suite_runs import playing, scored, suite
+
+HOSTILE = "What is number-3? <b>bold</b> $x^2$ :red[x]"
+
+
+def house(count: int = 24) -> Suite:
+    """Return the suite; its fourth question is hostile text."""
+    cases = list(suite(count).cases)
+    cases[3] = Case(HOSTILE, "3")
+    return suite(count, cases=tuple(cases))
+
+
+def fill_suites(store: Store, *, candidates: tuple[str, str, str] = ("one", "two", "three")) -> list[int]:
+    """Run the suite three times: well, with two cases that nobody could score, and clearly worse; return the runs."""
+    plays: list[dict[int, ScriptedReply]] = [
+        {n: scored(5, 4) for n in range(10)} | {3: scored(2, 3)},
+        {n: scored(5, 5) for n in range(6)}
+        | {3: scored(2, 3), 7: completion("Hm."), 8: completion(None, refusal="No")},
+        {n: scored(2, 3) for n in range(9)},
+    ]
+    runs = []
+    for name, scores in zip(candidates, plays, strict=True):
+        with RecordingEndpoint(playing(scores=scores)) as endpoint:
+            options: dict[str, Any] = {"model": "judge", "base_url": endpoint.base_url}
+            runs.append(run_suite(store, house(), f"model:{name}", **options).run.run_id)
+    return runs

@@ -1,0 +1,62 @@
+"""Suites to run in tests, and an endpoint that plays candidate and judge."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion
+from judgeboard.suites import Case, Suite
+
+WORDS = ("bad", "poor", "fair", "good", "best")
+RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)))
+
+
+def suite(count: int, **fields: Any) -> Suite:
+    """Return a suite of cases that are told apart by their numbers."""
+    cases = tuple(Case(f"What is number-{number}?", str(number)) for number in range(count))
+    return Suite(**{"name": "house", "cases": cases, "rubric": RUBRIC, **fields})
+
+
+def scored(accuracy: Any = 4, tone: Any = 4, **more: Any) -> ScriptedReply:
+    """Return a judge's reply; a dimension of None is left out."""
+    given = {"accuracy": accuracy, "tone": tone, **more}
+    said = {name: {"reasoning": "So.", "score": score} for name, score in given.items() if score is not None}
+    return completion(json.dumps(said))
+
+
+def number_in(request: Mapping[str, Any]) -> int:
+    """Return which case a request is about, a repair too."""
+    found = re.search(r"number-(\d+)", " ".join(message["content"] for message in request["messages"]))
+    assert found is not None
+    return int(found[1])
+
+
+def is_judging(request: Mapping[str, Any]) -> bool:
+    """Whether a request asks the judge; the rest asks the candidate."""
+    return bool(request["model"] == "judge")
+
+
+def playing(
+    answers: Mapping[int, ScriptedReply] | None = None, scores: Mapping[int, ScriptedReply] | None = None
+) -> Script:
+    """Answer as candidate and judge, by case; what is not named is answered and scored 4."""
+
+    def script(request: dict[str, Any], _number: int) -> Answering:
+        case = number_in(request)
+        if is_judging(request):
+            return (scores or {}).get(case, scored())
+        return (answers or {}).get(case, completion(f"It is number-{case}."))
+
+    return script
+
+
+def asked(endpoint: RecordingEndpoint) -> tuple[list[int], list[int]]:
+    """Return which cases the candidate was asked about, and which the judge, each in order of the cases."""
+    bodies = [request.body for request in endpoint.requests]
+    return (
+        sorted(number_in(body) for body in bodies if not is_judging(body)),
+        sorted(number_in(body) for body in bodies if is_judging(body)),
+    )
