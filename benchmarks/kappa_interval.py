@@ -1,0 +1,90 @@
+"""How long the interval of a weighted kappa takes: 2,000 resamples of 100,000 pairs.
+
+Prints the median of several turns beside two yardsticks measured in the same turns: NumPy drawing the same
+multinomial tables and nothing else, and a loop over scikit-learn, of which a few rounds are run and the rest
+extrapolated. Then the same pairs in evidence groups of random size, which no multinomial on the table can resample.
+
+    python benchmarks/kappa_interval.py [--pairs 100000] [--resamples 2000] [--turns 7] [--loop 5]
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+
+from judgeboard.stats.arrays import IntArray
+from judgeboard.stats.confusion import confusion_cells
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.table_estimates import TableEstimates
+
+QUALITIES = (1, 2, 3, 4)
+GROUP_SIZE = 5
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--resamples", type=int, default=2_000)
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--loop", type=int, default=5, help="rounds of the scikit-learn loop that are really run")
+    asked = parser.parse_args()
+
+    people, judge = _made_pairs(asked.pairs)
+    chances = np.bincount(confusion_cells(people, judge, QUALITIES), minlength=16) / asked.pairs
+    rng = np.random.default_rng(0)
+    ids = rng.integers(0, asked.pairs // GROUP_SIZE, asked.pairs)
+
+    ours, draws, grouped = [], [], []
+    for _ in range(asked.turns):
+        ours.append(_milliseconds(lambda: _interval(people, judge, None, asked.resamples)))
+        draws.append(_milliseconds(lambda: rng.multinomial(asked.pairs, chances, size=asked.resamples)))
+        grouped.append(_milliseconds(lambda: _interval(people, judge, ids, asked.resamples)))
+    loop = _scikit_learn_loop(people, judge, asked.loop) * asked.resamples
+
+    print(
+        f"weighted kappa with interval, {asked.pairs:,} pairs, {asked.resamples:,} resamples, median of {asked.turns}:"
+    )
+    print(f"  independent pairs              {median(ours):9.1f} ms")
+    print(f"  NumPy's multinomial draws only {median(draws):9.1f} ms   ours takes {median(ours) / median(draws):.1f} x")
+    print(f"  loop over scikit-learn         {loop:9.0f} ms   {loop / median(ours):,.0f} x ours")
+    print(f"     extrapolated from {asked.loop} rounds of {loop / asked.resamples:.1f} ms, not run to the end")
+    print(f"  in evidence groups of about {GROUP_SIZE}  {median(grouped):9.1f} ms")
+
+
+def _made_pairs(n: int) -> tuple[IntArray, IntArray]:
+    rng = np.random.default_rng(1)
+    people = rng.choice(QUALITIES, size=n, p=(0.1, 0.2, 0.3, 0.4))
+    judge = np.where(rng.random(n) < 0.6, people, rng.choice(QUALITIES, size=n))
+    return people, judge
+
+
+def _interval(people: IntArray, judge: IntArray, ids: IntArray | None, resamples: int) -> None:
+    cells = confusion_cells(people, judge, QUALITIES)
+    TableEstimates(cells, len(QUALITIES), grouping(ids, len(cells)), resamples=resamples).kappa("quadratic")
+
+
+def _scikit_learn_loop(people: IntArray, judge: IntArray, rounds: int) -> float:
+    """Return the milliseconds of one round: draw the pairs with replacement, compute kappa."""
+    from sklearn.metrics import cohen_kappa_score
+
+    rng = np.random.default_rng(2)
+
+    def one_round() -> None:
+        rows = rng.integers(0, len(people), len(people))
+        cohen_kappa_score(people[rows], judge[rows], weights="quadratic")
+
+    one_round()
+    return median(_milliseconds(one_round) for _ in range(rounds))
+
+
+def _milliseconds(run: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    run()
+    return (time.perf_counter() - started) * 1e3
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""How long pages take on a large log: 1,000,000 answers with judgments, 200,000 flags, 50,000 reviews.
+
+Makes the rows where the database is empty (a file is kept and used again), then reads every page several times on one
+connection and prints the median in milliseconds, with what of it this process was busy (all of it on a quiet machine
+with SQLite; a server's own share is not in it), beside the limit where one is set.
+
+    python benchmarks/million_rows.py [--db PATH|URL] [--rows 1000000] [--turns 7] [--only WORD]
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from million_data import COMMON, MIDDLE, NOW, RARE, TODAY, UNSURE_BY, make
+from sqlalchemy import Connection, text
+
+from judgeboard.agreement import agreement
+from judgeboard.agreement_page import agreement_page
+from judgeboard.filters import RowFilter
+from judgeboard.store.desk.overview import overview
+from judgeboard.store.desk.queue_counts import open_counts, queue_facets
+from judgeboard.store.desk.queue_order import ORDERS
+from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.responses.items import load_item
+from judgeboard.store.responses.response_facets import response_facets
+from judgeboard.store.responses.response_pages import response_page
+from judgeboard.trends import trend
+
+PAGE = 50
+Reading = tuple[str, int | None, Callable[[Connection], Any]]  # what, its limit in ms, how
+
+WEEK = RowFilter(day_from=TODAY - 20, day_to=TODAY - 14)
+ONE_FILTER = {
+    "rule": RowFilter(rules=("judges_disagree",)),
+    "rare rule": RowFilter(rules=("judge_failed",)),
+    "query type": RowFilter(query_types=("simple",)),
+    "rare query type": RowFilter(query_types=("legal",)),
+    "judge": RowFilter(judge="nli"),
+    "score range": RowFilter(min_score=0.1, max_score=0.3),
+    "week": WEEK,
+    "without a time": RowFilter(no_time=True),
+    "source": RowFilter(sources=("pilot",)),
+    "id": RowFilter(ids=("log-0000503",)),
+}
+TEXTS = {"rare": RARE, "1 in 100": MIDDLE, "6 in 10": COMMON, "absent": "nosuchword", "three letters": "the"}
+ANSWERS = {
+    "all": RowFilter(),
+    "query type": RowFilter(query_types=("simple",)),
+    "week of a trend": replace(WEEK, query_types=("simple",), judge="rag", min_score=0),
+    "judge low, user down": RowFilter(judge_side="low", user="down"),
+    "score range": RowFilter(min_score=0, max_score=0.2),
+    "graded": RowFilter(graded=True),
+    "rule": RowFilter(rules=("feedback_gap",)),
+    "failed": RowFilter(statuses=("unparsable",)),
+}
+
+
+def main() -> None:
+    """Make what is missing, read, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--db", default=str(Path(tempfile.gettempdir()) / "judgeboard-million.db"))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--only", default="", help="only what has this word in its name")
+    asked = parser.parse_args()
+
+    store = open_store(asked.db, create=True)
+    fill(store, asked.rows)
+    print(f"{store.shown_url}, median of {asked.turns} in ms")
+    with store.reading() as connection:
+        for what, limit, how in readings(connection):
+            if asked.only in what:
+                took, used = milliseconds(partial(how, connection), asked.turns)
+                said = "" if limit is None else f"  limit {limit:>4}  {'ok' if took <= limit else 'OVER'}"
+                print(f"{what:<40} {took:8.1f}  cpu {used:7.1f}{said}", flush=True)
+    store.close()
+
+
+def fill(store: Store, rows: int) -> None:
+    """Make the rows in an empty database.
+
+    Raises:
+        SystemExit: It holds another number of answers.
+    """
+    with store.reading() as connection:
+        there = connection.execute(text("SELECT count(*) FROM response")).scalar_one()
+    if there == rows:
+        return
+    if there:
+        raise SystemExit(
+            f"{store.shown_url} holds {there:,} answers, not {rows:,}: name another --db or --rows {there}"
+        )
+    begun = time.perf_counter()
+    make(store, rows, lambda line: print(f"{line} ({time.perf_counter() - begun:.0f} s)", flush=True))
+    print(f"made {rows:,} answers in {time.perf_counter() - begun:.0f} s")
+
+
+def readings(connection: Connection) -> Iterator[Reading]:
+    """Yield every page with its filters; keys of far pages are looked up first."""
+    everything = RowFilter()
+    far = _far_key(connection)
+    yield "queue, page 1", 20, partial(queue_page, given=everything)
+    yield "queue, page 1, of a reviewer", 20, partial(queue_page, given=everything, reviewer_id=UNSURE_BY)
+    if far is not None:
+        yield "queue, page 1,000", 20, partial(queue_page, given=everything, after=far)
+    for order in ORDERS:
+        yield f"queue, sorted {order}", 20, partial(queue_page, given=everything, sort=order)
+    for name, where in ONE_FILTER.items():
+        yield f"queue, filter {name}", 50, partial(queue_page, given=where)
+    for name, words in TEXTS.items():
+        yield f"queue, text {name}", 500, partial(queue_page, given=RowFilter(text=words))
+    flag = queue_page(connection, everything, limit=1).lines[0]
+    place = partial(neighbours, given=everything, sort="worst", flag_id=flag.flag_id, reviewer_id=UNSURE_BY)
+    yield "item", 20, partial(load_item, response_id=flag.response_id)
+    yield "neighbours of an item", None, place
+    yield "open flags by rule and type", None, open_counts
+    yield "choices of the queue", None, queue_facets
+    for name, where in ANSWERS.items():
+        yield f"responses, {name}", None, partial(response_page, given=where)
+    for name, words in TEXTS.items():
+        yield f"responses, text {name}", None, partial(response_page, given=RowFilter(text=words))
+    yield "responses, lowest first", None, partial(response_page, given=everything, sort="lowest")
+    yield "choices of the responses", None, response_facets
+    yield "overview", None, partial(overview, reviewer_id=UNSURE_BY, today=NOW.date())
+    yield "trend, groundedness by week", 400, partial(trend, measure="groundedness", period="week")
+    yield "trend, share flagged by day", 400, partial(trend, measure="flagged_share", period="day")
+    yield "agreement, label", 400, partial(agreement, grade="label")
+    yield "agreement page", None, agreement_page
+
+
+def milliseconds(read: Callable[[], Any], turns: int) -> tuple[float, float]:
+    """Return the median time of a reading and of its use of this process's processor, without the first reading."""
+    read()
+    took, used = [], []
+    for _ in range(turns):
+        begun, busy = time.perf_counter(), time.process_time()
+        read()
+        used.append((time.process_time() - busy) * 1000)
+        took.append((time.perf_counter() - begun) * 1000)
+    return median(took), median(used)
+
+
+def _far_key(connection: Connection) -> str | None:
+    """The key that page 1,000 comes after, None where there is no such page."""
+    page = queue_page(connection, RowFilter(), limit=999 * PAGE)
+    return page.next_key
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""How long a page of a large log takes in a real browser, from the click in the navigation to its last element.
+
+Serves a database (made by million_rows.py, say), opens each page once, then goes back and forth and prints the median
+in milliseconds beside that of the settings page, which reads next to nothing: what is left is Streamlit's own part.
+
+    python benchmarks/pages_in_browser.py --db PATH [--turns 5]
+"""
+
+import argparse
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from statistics import median
+
+from playwright.sync_api import Page, sync_playwright
+
+# page in the navigation -> what is there when it is complete
+PAGES = {
+    "Settings": "text=Rules",
+    "Queue": "[data-testid=stDataFrame] canvas",
+    "Trends": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
+}
+LIMIT_MS = {"Queue": 1000, "Trends": 1000}
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+
+
+def main() -> None:
+    """Serve, visit, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--db", required=True)
+    parser.add_argument("--turns", type=int, default=5)
+    given = parser.parse_args()
+    port = free_port()
+    command = [sys.executable, "-c", "from judgeboard.cli import main; main()"]
+    server = subprocess.Popen([*command, "serve", "--db", given.db, "--port", str(port)], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(f"http://localhost:{port}/healthz")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(f"http://localhost:{port}/settings")
+            page.wait_for_selector(PAGES["Settings"], timeout=60_000)
+            times = {name: [visit(page, name)] for name in ("Queue", "Trends", "Settings")}
+            for _ in range(given.turns):
+                for name in ("Queue", "Settings", "Trends", "Settings"):
+                    times[name].append(visit(page, name))
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+    for name, taken in times.items():
+        limit = f"   limit {LIMIT_MS[name]}" if name in LIMIT_MS else ""
+        print(f"{name:10} first {taken[0]:6.0f} ms   then median {median(taken[1:]):6.0f} ms{limit}")
+
+
+def visit(page: Page, name: str) -> float:
+    """Click a page's name and return the milliseconds until it is complete."""
+    page.mouse.move(5, 895)
+    started = time.perf_counter()
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_selector(f"h1:has-text('{name}')")
+    page.wait_for_selector(PAGES[name], timeout=60_000)
+    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
+    return (time.perf_counter() - started) * 1000
+
+
+def free_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(address: str, seconds: float = 60) -> None:
+    """Wait until the server answers."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit(f"{address} did not answer")
+
+
+if __name__ == "__main__":
+    main()
