@@ -21,10 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from judgeboard.audit_choice import make_supreme
-    from judgeboard.auditing import AuditSample, audit, audit_independently, audit_recorded
+    from judgeboard.auditing import (
+        AuditSample,
+        audit,
+        audit_async,
+        audit_independently,
+        audit_independently_async,
+        audit_recorded,
+    )
     from judgeboard.combining.jury import judge_by_jury
-    from judgeboard.combining.repeating import judge_repeats
+    from judgeboard.combining.repeating import judge_repeats, judge_repeats_async
     from judgeboard.controls import make_controls
+    from judgeboard.controls.judging import judge_controls
     from judgeboard.domain import (
         Decision,
         Grade,
@@ -115,7 +123,9 @@ __all__ = [
     "Verdict",
     "annotate",
     "audit",
+    "audit_async",
     "audit_independently",
+    "audit_independently_async",
     "audit_recorded",
     "compare_pairs",
     "compare_pairs_async",
@@ -128,9 +138,11 @@ __all__ = [
     "judge",
     "judge_blocking",
     "judge_by_jury",
+    "judge_controls",
     "judge_pending",
     "judge_pending_async",
     "judge_repeats",
+    "judge_repeats_async",
     "let_stand",
     "make_controls",
     "make_generator",
@@ -166,11 +178,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "controls": ("make_controls",),
     "audit_choice": ("make_supreme",),
-    "auditing": ("AuditSample", "audit", "audit_independently", "audit_recorded"),
+    "auditing": (
+        "AuditSample",
+        "audit",
+        "audit_async",
+        "audit_independently",
+        "audit_independently_async",
+        "audit_recorded",
+    ),
     "combining.jury": ("judge_by_jury",),
-    "combining.repeating": ("judge_repeats",),
+    "combining.repeating": ("judge_repeats", "judge_repeats_async"),
+    "controls": ("make_controls",),
+    "controls.judging": ("judge_controls",),
     "domain": ("Decision", "Grade", "JudgeInput", "JudgeVersion", "Label", "Preference", "Shown", "Status", "Verdict"),
     "errors": ("JudgeboardError",),
     "exporting": ("export_tables",),

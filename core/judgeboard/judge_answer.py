@@ -1,9 +1,9 @@
 """Judges one answer that a caller holds in its hands; nothing is stored."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
@@ -77,13 +77,9 @@ def judge_blocking(
         BadInput: As `judge` does, and where an event loop runs already (in a notebook): await `judge` there.
         EndpointRefused: The endpoint refuses the key, the model or the address.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(
-            _judge(query, answer, passages, judge=judge, query_type=query_type, reference=reference, **options)
-        )
-    raise BadInput("an event loop runs here: write `await judgeboard.judge(...)` instead of judge_blocking")
+    return run_blocking(
+        _judge, query, answer, passages, judge=judge, query_type=query_type, reference=reference, **options
+    )
 
 
 def _text(what: str, given: str) -> str:

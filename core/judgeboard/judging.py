@@ -5,12 +5,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.filters import RowFilter
 from judgeboard.judge_work import Answered, Ask, asking
 from judgeboard.judges import Judge
-from judgeboard.judging_summary import JudgingSummary, nothing_to_ask, summary_of
+from judgeboard.judging_summary import JudgingSummary, summary_of
 from judgeboard.runner import Runner
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_inputs import judge_inputs
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
@@ -18,6 +19,7 @@ from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard.store.runs.asks import PLAIN
 from judgeboard.store.runs.runs import (
     StoredRun,
+    begun,
     run_counts,
     run_kind,
     select_asks,
@@ -38,10 +40,8 @@ def judge_pending(
 
     Arguments and errors as `judge_pending_async`.
     """
-    asked = judge_pending_async(
-        store, judge, where=where, mode=mode, limit=limit, **({"stop_on_ctrl_c": True} | options)
-    )
-    return asyncio.run(asked)
+    how = stoppable(options)
+    return run_blocking(judge_pending_async, store, judge, where=where, mode=mode, limit=limit, **how)
 
 
 async def judge_pending_async(
@@ -70,11 +70,11 @@ async def judge_pending_async(
         UnknownPrice: A cost limit is given and the model has no price.
     """
     how = RunOptions(**options)
-    require_price(how, priced=judge.priced, model=judge.version.model)
+    require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
     with store.writing() as connection:
         attempt = connection.begin_nested()
         version = ensure_version(connection, judge.version)
-        run = start_or_continue_run(
+        new = start_or_continue_run(
             connection,
             version,
             mode=mode,
@@ -84,13 +84,9 @@ async def judge_pending_async(
             actor=how.actor,
             endpoint_host=judge.endpoint_host,
         )
-        # A command that finds nothing to ask leaves nothing behind, not even a run.
-        if run.selected == 0:
-            attempt.rollback()
-        else:
-            attempt.commit()
+        run = begun(attempt, new)
     try:
-        return nothing_to_ask(version.title) if run.selected == 0 else await judge_run(store, judge, run, how)
+        return JudgingSummary(judge=version.title) if run is None else await judge_run(store, judge, run, how)
     finally:
         await judge.aclose()
 
@@ -122,7 +118,7 @@ async def judge_run(
         all_done=lambda: _asked(store, run) >= selected,
         on_start=on_start,
     )
-    return summary_of(store, run.id, state=ended.state, why_stopped=ended.why_stopped)
+    return summary_of(store, run, ended)
 
 
 class _Asks:

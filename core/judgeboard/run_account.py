@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
 from judgeboard.step_run import INTERRUPTED, Ended
 from judgeboard.store.engine import Store
@@ -11,27 +12,19 @@ from judgeboard.store.runs.runs import get_run, run_counts
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 
 
-@dataclass(frozen=True, slots=True)
-class RunAccount:
-    """The steps of a run: asked = ok + unparsable + refused + error; not_reached is what it did not get to.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAccount(AskCounts):
+    """The steps of a run, earlier parts of a continued one included; not_reached is what it did not get to.
 
-    ``run_id`` is None where nothing was to ask or a recording was read; ``cost_micro`` None is unknown.
+    ``run_id`` is None where nothing was to ask or a recording was read. ``cost_micro`` is in millionths, None where
+    any call's cost is unknown.
     """
 
     run_id: int | None = None
-    ok: int = 0
-    unparsable: int = 0
-    refused: int = 0
-    error: int = 0
     not_reached: int = 0
     cost_micro: int | None = 0
     state: RunState = RunState.DONE
     why_stopped: str | None = None
-
-    @property
-    def asked(self) -> int:
-        """All steps of the run."""
-        return self.ok + self.unparsable + self.refused + self.error
 
     @property
     def exit_code(self) -> int:
@@ -44,10 +37,11 @@ class RunAccount:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""
-        names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
         return {
             "run": self.run_id,
-            **{name: getattr(self, name) for name in names},
+            "asked": self.asked,
+            **self.by_status,
+            "not_reached": self.not_reached,
             "cost": None if self.cost_micro is None else self.cost_micro / 1_000_000,
             "state": self.state.value,
             "why_stopped": self.why_stopped,
@@ -68,12 +62,9 @@ def account_of(store: Store, run_id: int, ended: Ended | None = None, *, not_rea
         counts = run_counts(connection, [run_id])[run_id]
     return RunAccount(
         run_id=run_id,
-        ok=counts.ok,
-        unparsable=counts.unparsable,
-        refused=counts.refused,
-        error=counts.error,
         not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
         cost_micro=None if counts.unpriced else counts.cost_micro or 0,
         state=ended.state if ended else run.state,
         why_stopped=ended.why_stopped if ended else run.why_stopped,
+        **counts.by_status,
     )

@@ -53,6 +53,11 @@ class RunKeywords(TypedDict, total=False):
     stop_on_ctrl_c: bool
 
 
+def stoppable(options: RunKeywords) -> RunKeywords:
+    """Return the options of a call that waits for the run: Ctrl-C stops the asking, unless they say otherwise."""
+    return {"stop_on_ctrl_c": True, **options}
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a run ended: its state, why it was stopped, and what this process got done of it."""
@@ -62,14 +67,14 @@ class Ended:
     tally: Tally
 
 
-def require_price(options: RunOptions, *, priced: bool, model: str | None) -> None:
+def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
     """Refuse a cost limit that could not be kept.
 
     Raises:
         UnknownPrice: A cost limit is given and the model has no price.
     """
-    if options.max_cost is not None and not priced:
-        raise UnknownPrice(f"a cost limit needs a price, and none is known for {model}: use --prices FILE")
+    if max_cost is not None and not priced:
+        raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")
 
 
 async def run_steps(

@@ -1,18 +1,23 @@
 """Approach 1: a supreme judge is shown each verdict and says whether it is correct."""
 
-import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Unpack
 
+from sqlalchemy import Connection
+
 from judgeboard.auditing.audit_run import start_audit
 from judgeboard.auditing.report import AuditReport, audit_report
 from judgeboard.auditing.sample import AuditSample
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.hand_out import HandOut
 from judgeboard.judges.supreme import Mark, SupremeJudge
+from judgeboard.next_ask import Again, next_ask
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import Keep
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.audits.judgment_reviews import (
     AuditedJudgment,
     LandedMark,
@@ -69,8 +74,7 @@ def audit(
 
     Arguments and errors as `audit_async`.
     """
-    asked = audit_async(store, supreme, audited, sample=sample, again=again, **({"stop_on_ctrl_c": True} | options))
-    return asyncio.run(asked)
+    return run_blocking(audit_async, store, supreme, audited, sample=sample, again=again, **stoppable(options))
 
 
 async def audit_async(
@@ -102,14 +106,14 @@ async def audit_async(
     """
     how, sample = RunOptions(**options), sample or AuditSample()
     try:
-        require_price(how, priced=supreme.priced, model=supreme.version.model)
+        require_price(how.max_cost, priced=supreme.priced, model=supreme.version.model)
         with store.writing() as connection:
             version = get_version(connection, audited)
             drawn = sample.drawn(audited_judgments(connection, version.id, sample.where))
 
             def waiting(own: StoredVersion) -> int:
                 reviews = latest_reviews(connection, own.id, version.id)
-                return len(_unreviewed(drawn, reviews, again=again, run_id=None))
+                return len(_unreviewed(drawn, reviews, Again() if again else None))
 
             own, run = start_audit(
                 connection,
@@ -154,44 +158,26 @@ async def _ask(
     with store.reading() as connection:
         drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
         drawn = [each for each in drawn if each.response_id <= run.question["up_to"]]
-        to_ask = _unreviewed(drawn, latest_reviews(connection, own.id, audited.id), again=again, run_id=run.id)
-    tasks = _Tasks(store, list(reversed(to_ask)) if run.shared else to_ask)
+        reviews = latest_reviews(connection, own.id, audited.id)
+    to_ask = _unreviewed(drawn, reviews, Again(run.id) if again else None)
+    tasks = HandOut(store, to_ask, _with_texts, backwards=run.shared)
     ended = await run_steps(store, run.id, review, tasks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
 
 
-class _Tasks:
-    """Hands out what is to be reviewed, each once."""
-
-    def __init__(self, store: Store, to_ask: list[tuple[AuditedJudgment, int]]) -> None:
-        self._store = store
-        self._left = to_ask
-
-    def read(self, limit: int) -> list[_Task]:
-        """Return up to ``limit`` further tasks; fewer only at the end."""
-        found: list[_Task] = []
-        while self._left and len(found) < limit:
-            batch, self._left = self._left[: limit - len(found)], self._left[limit - len(found) :]
-            with self._store.reading() as connection:
-                items = judge_inputs(connection, [each.response_id for each, _ in batch])
-                verdicts = verdicts_of(connection, [each.judgment_id for each, _ in batch])
-            found += [
-                _Task(each, ask, items[each.response_id], verdicts[each.judgment_id])
-                for each, ask in batch
-                if each.response_id in items and each.judgment_id in verdicts
-            ]
-        return found
+def _with_texts(connection: Connection, to_ask: Sequence[tuple[AuditedJudgment, int]]) -> list[_Task]:
+    items = judge_inputs(connection, [each.response_id for each, _ in to_ask])
+    verdicts = verdicts_of(connection, [each.judgment_id for each, _ in to_ask])
+    return [
+        _Task(each, ask, items[each.response_id], verdicts[each.judgment_id])
+        for each, ask in to_ask
+        if each.response_id in items and each.judgment_id in verdicts
+    ]
 
 
 def _unreviewed(
-    drawn: list[AuditedJudgment], reviews: dict[int, LatestReview], *, again: bool, run_id: int | None
+    drawn: list[AuditedJudgment], reviews: dict[int, LatestReview], again: Again | None
 ) -> list[tuple[AuditedJudgment, int]]:
     """Return the judgments that are to be reviewed and the number of each ask."""
-    found = []
-    for each in drawn:
-        review = reviews.get(each.judgment_id)
-        if review is None:
-            found.append((each, 0))
-        elif again and review.status != Status.OK and (run_id is None or review.run_id != run_id):
-            found.append((each, review.ask + 1))
-    return found
+    numbered = [(each, next_ask(reviews.get(each.judgment_id), again)) for each in drawn]
+    return [(each, number) for each, number in numbered if number is not None]

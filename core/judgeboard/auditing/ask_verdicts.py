@@ -1,19 +1,23 @@
 """Approach 2: a supreme judge scores the answers itself; where it is far from the audited verdict, that is a mark."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Unpack
+
+from sqlalchemy import Connection
 
 from judgeboard.auditing.audit_run import start_audit
 from judgeboard.auditing.compare import compare_versions
 from judgeboard.auditing.report import AuditReport
 from judgeboard.auditing.sample import AuditSample
+from judgeboard.blocking import run_blocking
 from judgeboard.errors import BadInput
+from judgeboard.hand_out import HandOut
 from judgeboard.judge_work import Answered, Ask, asking
 from judgeboard.judges.independent import IndependentSupreme
+from judgeboard.next_ask import Again, next_ask
 from judgeboard.run_account import RunAccount, account_of
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.audits.judgment_reviews import audited_judgments, measures_given
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_inputs import judge_inputs
@@ -36,8 +40,8 @@ def audit_independently(
 
     Arguments and errors as `audit_independently_async`.
     """
-    how: RunKeywords = {"stop_on_ctrl_c": True, **options}
-    return asyncio.run(audit_independently_async(store, supreme, audited, sample=sample, again=again, **how))
+    how = stoppable(options)
+    return run_blocking(audit_independently_async, store, supreme, audited, sample=sample, again=again, **how)
 
 
 async def audit_independently_async(
@@ -70,7 +74,7 @@ async def audit_independently_async(
     """
     how, sample = RunOptions(**options), sample or AuditSample()
     try:
-        require_price(how, priced=supreme.priced, model=supreme.version.model)
+        require_price(how.max_cost, priced=supreme.priced, model=supreme.version.model)
         with store.writing() as connection:
             version = get_version(connection, audited)
             drawn = [each.response_id for each in sample.drawn(audited_judgments(connection, version.id, sample.where))]
@@ -78,7 +82,7 @@ async def audit_independently_async(
                 _check_comparable(supreme, version, measures_given(connection, version.id))
 
             def waiting(own: StoredVersion) -> int:
-                return len(_unasked(drawn, latest_asks(connection, own.id), again=again, run_id=None))
+                return len(_unasked(drawn, latest_asks(connection, own.id), Again() if again else None))
 
             own, run = start_audit(
                 connection,
@@ -127,39 +131,18 @@ async def _ask(
 
     drawn = [response_id for response_id in drawn if response_id <= run.question["up_to"]]
     with store.reading() as connection:
-        to_ask = _unasked(drawn, latest_asks(connection, own.id), again=again, run_id=run.id)
-    asks = _Asks(store, list(reversed(to_ask)) if run.shared else to_ask)
+        to_ask = _unasked(drawn, latest_asks(connection, own.id), Again(run.id) if again else None)
+    asks = HandOut(store, to_ask, _with_texts, backwards=run.shared)
     ended = await run_steps(store, run.id, asking(supreme), asks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
 
 
-class _Asks:
-    """Hands out the answers that are to be scored, each once."""
-
-    def __init__(self, store: Store, to_ask: list[tuple[int, int]]) -> None:
-        self._store = store
-        self._left = to_ask
-
-    def read(self, limit: int) -> list[Ask]:
-        """Return up to ``limit`` further asks; fewer only at the end."""
-        found: list[Ask] = []
-        while self._left and len(found) < limit:
-            batch, self._left = self._left[: limit - len(found)], self._left[limit - len(found) :]
-            with self._store.reading() as connection:
-                items = judge_inputs(connection, [response_id for response_id, _ in batch])
-            found += [Ask(items[response_id], ask) for response_id, ask in batch if response_id in items]
-        return found
+def _with_texts(connection: Connection, to_ask: Sequence[tuple[int, int]]) -> list[Ask]:
+    items = judge_inputs(connection, [response_id for response_id, _ in to_ask])
+    return [Ask(items[response_id], number) for response_id, number in to_ask if response_id in items]
 
 
-def _unasked(
-    drawn: Sequence[int], asked: dict[int, LatestAsk], *, again: bool, run_id: int | None
-) -> list[tuple[int, int]]:
+def _unasked(drawn: Sequence[int], asked: dict[int, LatestAsk], again: Again | None) -> list[tuple[int, int]]:
     """Return the responses that are to be scored and the number of each ask."""
-    found = []
-    for response_id in drawn:
-        latest = asked.get(response_id)
-        if latest is None:
-            found.append((response_id, 0))
-        elif again and not latest.ok and (run_id is None or latest.run_id != run_id):
-            found.append((response_id, latest.ask + 1))
-    return found
+    numbered = [(response_id, next_ask(asked.get(response_id), again)) for response_id in drawn]
+    return [(response_id, number) for response_id, number in numbered if number is not None]

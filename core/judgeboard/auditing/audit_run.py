@@ -10,7 +10,7 @@ from judgeboard.step_run import RunOptions
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun
+from judgeboard.store.runs.runs import StoredRun, begun
 
 KIND = "audit"
 
@@ -27,8 +27,6 @@ def start_audit(
     endpoint_host: str | None,
 ) -> tuple[StoredVersion, StoredRun | None]:
     """Return the supreme judge's version with a running run of this audit, None where there is nothing to ask.
-
-    Then nothing is left behind: a version that has judged nothing has no row.
 
     Args:
         connection: A writing transaction.
@@ -51,8 +49,4 @@ def start_audit(
     run = start_or_continue_method_run(
         connection, KIND, own, question, selected=waiting(own), actor=how.actor, endpoint_host=endpoint_host
     )
-    if run.selected == 0:
-        attempt.rollback()
-        return own, None
-    attempt.commit()
-    return own, run
+    return own, begun(attempt, run)

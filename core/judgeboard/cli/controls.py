@@ -9,7 +9,6 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
 from judgeboard.cli.asking import model_options, run_options, show_json
 from judgeboard.cli.few_shot import few_shot_options, reviewed_examples
-from judgeboard.errors import BadInput
 
 _kinds = click.option(
     "--kinds",
@@ -88,7 +87,7 @@ def judge(
     Name the judge as for `judgeboard judge`, with the same options: then it is the same judge version. The same
     command again goes on where an earlier one ended. Exit codes as `judgeboard judge`.
     """
-    from judgeboard.cli.judge import exit_code, summary_lines
+    from judgeboard.cli.judge import summary_lines
     from judgeboard.controls.judging import judge_controls
     from judgeboard.judge_choice import make_judge
     from judgeboard.store.engine import open_store
@@ -96,19 +95,14 @@ def judge(
     if examples_from_reviews:
         chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
     asked = make_judge(kind, **chosen)
-    if max_cost is not None and not asked.priced:
-        raise BadInput(f"--max-cost: no price is known for {asked.version.model}. Give one with --prices FILE.")
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_controls(store, asked, kinds=_listed(kinds), **how)
     if as_json:
-        names = ("asked", "ok", "unparsable", "refused", "error", "not_reached", "why_stopped")
-        counts = {name: getattr(summary, name) for name in names}
-        cost = None if summary.cost_micro is None else summary.cost_micro / 1_000_000
-        show_json({"run": summary.run_id, "judge": summary.judge, **counts, "cost": cost, "state": summary.state.value})
+        show_json(summary.as_json())
     else:
         for line in summary_lines(summary):
             click.echo(line)
-    return exit_code(summary)
+    return summary.exit_code
 
 
 def _listed(kinds: str | None) -> list[str]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from judgeboard.judging_summary import JudgingSummary
     from judgeboard.store.engine import Store
 
-NOTHING_FAILED, SOME_FAILED, STOPPED, INTERRUPTED = 0, 1, 2, 130
-
 
 @click.command(
     epilog=options.example(
@@ -88,14 +86,12 @@ def command(
         output.end()
         return code
     judge = make_judge(kind, **chosen)
-    if max_cost is not None and not judge.priced:
-        raise BadInput(f"--max-cost: no price is known for {judge.version.model}. Give one with --prices FILE.")
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_pending(store, judge, where=parse_where(where), mode=rejudge or "plain", limit=limit, **how)
         output.say([*summary_lines(summary), *(expected_lines(store, summary) if chosen["logprobs"] else [])])
     output.keep(**summary.as_json())
     output.end()
-    return exit_code(summary)
+    return summary.exit_code
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
@@ -133,12 +129,3 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     elif summary.asked - summary.ok:
         lines.append("Ask those without a usable verdict again: the same command with --rejudge failed.")
     return lines
-
-
-def exit_code(summary: "JudgingSummary") -> int:
-    """Return the exit code that the help promises."""
-    if summary.state == "interrupted":
-        return INTERRUPTED
-    if summary.state == "stopped":
-        return STOPPED
-    return SOME_FAILED if summary.error else NOTHING_FAILED

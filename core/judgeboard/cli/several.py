@@ -51,12 +51,14 @@ def judge_by_models(
     Raises:
         BadInput: Fewer than two models, one that has no price where a cost limit is given, options of another judge.
     """
-    from judgeboard.cli.judge import STOPPED, exit_code, summary_lines
+    from judgeboard.cli.judge import summary_lines
     from judgeboard.combining.jury import judge_by_jury
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges.version import fingerprint
     from judgeboard.judging import judge_pending
+    from judgeboard.run_account import STOPPED
+    from judgeboard.step_run import require_price
     from judgeboard.store.engine import open_store
 
     models = listed(jury)
@@ -70,16 +72,15 @@ def judge_by_models(
     code, spent = 0, 0
     meant = parse_where(where)
     with in_turn(judges) as next_judges, closing(open_store(db)) as store:
-        unpriced = [judge.version.model for judge in judges if not judge.priced]
-        if max_cost is not None and unpriced:
-            raise BadInput(f"--max-cost: no price is known for {unpriced[0]}. Give one with --prices FILE.")
+        for judge in judges:  # before the first of them is asked
+            require_price(max_cost, priced=judge.priced, model=judge.version.model)
         for number, judge in enumerate(next_judges, start=1):
             left = None if max_cost is None else max_cost - spent / 1_000_000
             with run_options(chosen["concurrency"], left) as how:
                 summary = judge_pending(store, judge, where=meant, mode=mode, limit=limit, **how)
             output.say(summary_lines(summary))
             output.keep(members=[summary.as_json()])
-            code, spent = max(code, exit_code(summary)), spent + (summary.cost_micro or 0)
+            code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
             if code >= STOPPED:
                 return code
             if max_cost is not None and spent / 1_000_000 >= max_cost and number < len(judges):
@@ -129,7 +130,7 @@ def judge_repeatedly(
     Raises:
         BadInput: The judge cannot be made, or has no price where a cost limit is given.
     """
-    from judgeboard.cli.judge import exit_code, summary_lines
+    from judgeboard.cli.judge import summary_lines
     from judgeboard.combining.repeating import judge_repeats
     from judgeboard.combining.repeats_report import repeats_report
     from judgeboard.filters import parse_where
@@ -138,8 +139,6 @@ def judge_repeatedly(
     from judgeboard.store.engine import open_store
 
     judge = make_judge(kind, **chosen)
-    if max_cost is not None and not judge.priced:
-        raise BadInput(f"--max-cost: no price is known for {judge.version.model}. Give one with --prices FILE.")
     with closing(open_store(db)) as store:
         with run_options(chosen["concurrency"], max_cost) as how:
             summary = judge_repeats(store, judge, repeats, where=parse_where(where), limit=limit, **how)
@@ -150,7 +149,7 @@ def judge_repeatedly(
                 report = repeats_report(connection, version=fingerprint(judge.version))
             output.say(repeats_lines(report))
             output.keep(repeats=report.as_json())
-    return exit_code(summary)
+    return summary.exit_code
 
 
 def _known(store: Any, addresses: list[str]) -> bool:

@@ -123,13 +123,13 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
     from judgeboard.self_reference.estimate import estimate_run
     from judgeboard.self_reference.report import checked_conditions
     from judgeboard.self_reference.run import self_refer
+    from judgeboard.step_run import require_price
 
     if chosen["judge_version"] is not None:
         raise BadInput("--judge-version is a stored judge, for --recorded: name the model to ask with --model")
     conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
-    if chosen["max_cost"] is not None and not judge.priced:
-        raise BadInput(f"--max-cost: no price is known for {judge.version.model}. Give one with --prices FILE.")
+    require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
     pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=actor()).pair_ids[: chosen["limit"]]
     again = chosen["rejudge"] is not None
     planned = estimate_run(store, judge, pair_ids, tau=chosen["tau"], conditions=conditions, again=again)

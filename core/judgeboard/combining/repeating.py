@@ -1,9 +1,9 @@
 """Asks one judge version the same questions several times, and makes one verdict of what it said."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.combining.keeping import keep_combined
 from judgeboard.combining.rule import RULE
 from judgeboard.domain import JudgeVersion
@@ -11,8 +11,8 @@ from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.judge_work import Answered, Ask, asking
 from judgeboard.judges import Judge
-from judgeboard.judging_summary import JudgingSummary, nothing_to_ask, summary_of
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.judging_summary import JudgingSummary, summary_of
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_inputs import judge_inputs
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
@@ -21,7 +21,7 @@ from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
 from judgeboard.store.runs.repeat_asks import Repeat, count_missing, missing_repeats, next_answers
-from judgeboard.store.runs.runs import StoredRun, run_counts
+from judgeboard.store.runs.runs import StoredRun, begun, run_counts
 
 KIND = "repeats"
 
@@ -45,8 +45,8 @@ def judge_repeats(
 
     Arguments and errors as `judge_repeats_async`.
     """
-    how: RunKeywords = {"stop_on_ctrl_c": True, **options}
-    return asyncio.run(judge_repeats_async(store, judge, repeats, where=where, limit=limit, **how))
+    how = stoppable(options)
+    return run_blocking(judge_repeats_async, store, judge, repeats, where=where, limit=limit, **how)
 
 
 async def judge_repeats_async(
@@ -80,7 +80,7 @@ async def judge_repeats_async(
     try:
         if repeats < 2:
             raise BadInput(f"--repeats must be 2 or more, not {repeats}")
-        require_price(how, priced=judge.priced, model=judge.version.model)
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
         with store.writing() as connection:
             attempt = connection.begin_nested()
             version = ensure_version(connection, judge.version)
@@ -88,7 +88,7 @@ async def judge_repeats_async(
             if limit is not None:
                 first = next_answers(connection, meant, after_id=0, up_to=up_to, limit=limit)
                 up_to = first[-1] if first else 0
-            run = start_or_continue_method_run(
+            new = start_or_continue_method_run(
                 connection,
                 KIND,
                 version,
@@ -97,14 +97,11 @@ async def judge_repeats_async(
                 actor=how.actor,
                 endpoint_host=judge.endpoint_host,
             )
-            up_to = run.question["up_to"]
-            if run.selected == 0:
-                attempt.rollback()
-            else:
-                attempt.commit()
-        if run.selected == 0:
+            up_to = new.question["up_to"]
+            run = begun(attempt, new)
+        if run is None:
             keep_repeats(store, version, repeats, where=meant)  # of a run that was killed before it came to that
-            return nothing_to_ask(version.title)
+            return JudgingSummary(judge=version.title)
         return await _ask(store, judge, version, run, _Repeats(store, version, run, repeats, meant, up_to), how)
     finally:
         await judge.aclose()
@@ -130,7 +127,7 @@ async def _ask(
         all_done=lambda: _asked(store, run) >= selected,
     )
     keep_repeats(store, version, asks.repeats, where=asks.where)
-    return summary_of(store, run.id, state=ended.state, why_stopped=ended.why_stopped)
+    return summary_of(store, run, ended)
 
 
 def keep_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter | None = None) -> int:

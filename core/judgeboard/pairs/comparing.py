@@ -1,25 +1,29 @@
 """Asks a judge about pairs, each in both orders, and stores every verdict as it comes."""
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Unpack
 
+from sqlalchemy import Connection
+
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import Shown, Status
 from judgeboard.errors import BadInput
+from judgeboard.hand_out import HandOut
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
+from judgeboard.next_ask import Again, next_ask
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import Keep
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.pairs.compared_pairs import LatestAsk, latest_asks, pairs_with_texts
+from judgeboard.store.pairs.compared_pairs import LatestInOrder, latest_asks, pairs_with_texts
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import PairItem, load_pairs
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun
+from judgeboard.store.runs.runs import StoredRun, begun
 
 KIND = "compare"
 
@@ -71,7 +75,7 @@ def compare_pairs(
 
     Arguments and errors as `compare_pairs_async`.
     """
-    return asyncio.run(compare_pairs_async(store, judge, pair_ids, again=again, **({"stop_on_ctrl_c": True} | options)))
+    return run_blocking(compare_pairs_async, store, judge, pair_ids, again=again, **stoppable(options))
 
 
 async def compare_pairs_async(
@@ -99,15 +103,15 @@ async def compare_pairs_async(
     """
     how = RunOptions(**options)
     try:
-        require_price(how, priced=judge.priced, model=judge.version.model)
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
         with store.writing() as connection:
             wanted = pairs_with_texts(connection, pair_ids)
             if not wanted:
                 raise BadInput("no pair has two answers to compare")
             attempt = connection.begin_nested()
             version = ensure_version(connection, judge.version)
-            to_ask = _open_asks(wanted, latest_asks(connection, version.id, wanted), again=again, run_id=None)
-            run = start_or_continue_method_run(
+            to_ask = _open_asks(wanted, latest_asks(connection, version.id, wanted), Again() if again else None)
+            new = start_or_continue_method_run(
                 connection,
                 KIND,
                 version,
@@ -116,11 +120,8 @@ async def compare_pairs_async(
                 actor=how.actor,
                 endpoint_host=judge.endpoint_host,
             )
-            if run.selected == 0:
-                attempt.rollback()
-            else:
-                attempt.commit()
-        if run.selected == 0:
+            run = begun(attempt, new)
+        if run is None:
             return Compared(version, RunAccount())
         return Compared(version, await _ask(store, judge, version, run, wanted, how, again=again))
     finally:
@@ -158,49 +159,28 @@ async def _ask(
 
     with store.reading() as connection:
         asked = latest_asks(connection, version.id, pair_ids)
-    to_ask = _open_asks(pair_ids, asked, again=again, run_id=run.id)
-    tasks = _Tasks(store, list(reversed(to_ask)) if run.shared else to_ask)
+    to_ask = _open_asks(pair_ids, asked, Again(run.id) if again else None)
+    tasks = HandOut(store, to_ask, _with_pairs, backwards=run.shared)
     ended = await run_steps(store, run.id, compare, tasks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
 
 
-class _Tasks:
-    """Hands out the orders that are to be asked, each once, with their pair."""
-
-    def __init__(self, store: Store, to_ask: list[_Ask]) -> None:
-        self._store = store
-        self._left = to_ask
-
-    def read(self, limit: int) -> list[tuple[_Ask, PairItem]]:
-        """Return up to ``limit`` further tasks; fewer only at the end."""
-        found: list[tuple[_Ask, PairItem]] = []
-        while self._left and len(found) < limit:
-            wanted = limit - len(found)
-            batch, self._left = self._left[:wanted], self._left[wanted:]
-            with self._store.reading() as connection:
-                ids = pairs_with_texts(connection, [ask.pair_id for ask in batch])  # none that is forgotten meanwhile
-                pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
-            found += [(ask, pairs[ask.pair_id]) for ask in batch if ask.pair_id in pairs]
-        return found
+def _with_pairs(connection: Connection, asks: Sequence[_Ask]) -> list[tuple[_Ask, PairItem]]:
+    ids = pairs_with_texts(connection, [ask.pair_id for ask in asks])
+    pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
+    return [(ask, pairs[ask.pair_id]) for ask in asks if ask.pair_id in pairs]
 
 
 def _open_asks(
-    pair_ids: tuple[int, ...],
-    asked: dict[tuple[int, Shown], LatestAsk],
-    *,
-    again: bool,
-    run_id: int | None,
+    pair_ids: tuple[int, ...], asked: dict[tuple[int, Shown], LatestInOrder], again: Again | None
 ) -> list[_Ask]:
-    """Return the orders that are to be asked; ``run_id`` is the run that what it asked itself counts as done in."""
-    found = []
-    for pair_id in pair_ids:
-        for shown in Shown:
-            latest = asked.get((pair_id, shown))
-            if latest is None:
-                found.append(_Ask(pair_id, shown, 0))
-            elif again and not latest.usable and (run_id is None or latest.run_id != run_id):
-                found.append(_Ask(pair_id, shown, latest.ask + 1))
-    return found
+    """Return the orders that are to be asked."""
+    return [
+        _Ask(pair_id, shown, number)
+        for pair_id in pair_ids
+        for shown in Shown
+        if (number := next_ask(asked.get((pair_id, shown)), again)) is not None
+    ]
 
 
 def _question(pair_ids: tuple[int, ...], *, again: bool) -> dict[str, object]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
@@ -11,7 +12,6 @@ from judgeboard.judges import Judge
 from judgeboard.llm.callable_chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import Generator
-from judgeboard.refining.event_loop import run_blocking
 from judgeboard.refining.messages import Messages, checked_messages, rebuilt_messages
 from judgeboard.refining.reflection import Outcome, ReflectRule, is_same, outcome_of
 
@@ -94,10 +94,18 @@ def reflect_blocking(
         BadInput: As `reflect`, and where an event loop runs already (in a notebook): await `reflect` there.
         EndpointRefused: As `reflect`.
     """
-    work = reflect(
-        query, answer, passages, messages, generate=generate, judge=judge, query_type=query_type, rule=rule, **options
+    return run_blocking(
+        reflect,
+        query,
+        answer,
+        passages,
+        messages,
+        generate=generate,
+        judge=judge,
+        query_type=query_type,
+        rule=rule,
+        **options,
     )
-    return run_blocking(work, instead="write `await judgeboard.reflect(...)` instead of reflect_blocking")
 
 
 async def _reflect(

@@ -1,10 +1,10 @@
 """Self-refine over many prompts: logged questions or those of a file, every attempt stored."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.filters import RowFilter
 from judgeboard.judges.prompt_file import load_prompt
 from judgeboard.judges.rating import RatingJudge
@@ -16,7 +16,7 @@ from judgeboard.refining.refine_landing import land_refine_steps
 from judgeboard.refining.refine_reading import ListedPrompts, LoggedPrompts, PromptSource
 from judgeboard.refining.refine_work import refinements_of, refining
 from judgeboard.run_account import RunAccount, account_of
-from judgeboard.step_run import Ended, RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import Ended, RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.refining.attempt_rows import stored_attempts
@@ -57,9 +57,12 @@ def refine_pending(
     rule: RefineRule | None = None,
     **options: Unpack[RunKeywords],
 ) -> RefineSummary:
-    """Refine what is selected and wait for it; arguments and errors as `refine_pending_async`."""
-    return asyncio.run(
-        refine_pending_async(store, judge, generator, where=where, prompts=prompts, rule=rule, **options)
+    """Refine what is selected and wait for it; Ctrl-C finishes the calls in flight.
+
+    Arguments and errors as `refine_pending_async`.
+    """
+    return run_blocking(
+        refine_pending_async, store, judge, generator, where=where, prompts=prompts, rule=rule, **stoppable(options)
     )
 
 
@@ -100,8 +103,8 @@ async def refine_pending_async(
     else:
         source = ListedPrompts(store, prompts, ends, model)
     try:
-        require_price(how, priced=judge.priced, model=judge.version.model)
-        require_price(how, priced=generator.endpoint.priced, model=model)
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
+        require_price(how.max_cost, priced=generator.endpoint.priced, model=model)
         return await _refine(store, judge, generator, ends, source, how)
     finally:
         await judge.aclose()

@@ -1,9 +1,9 @@
 """Self-reflection on stored answers: selects the bad ones, has each made anew once, keeps the better grounded."""
 
-import asyncio
 from dataclasses import replace
 from typing import Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.filters import RowFilter
 from judgeboard.judges import Judge
 from judgeboard.judges.prompt_file import load_prompt
@@ -14,7 +14,7 @@ from judgeboard.refining.reflect_landing import land_reflect_steps
 from judgeboard.refining.reflect_summary import ReflectSummary, reflect_summary
 from judgeboard.refining.reflect_work import Reflecting, reflecting
 from judgeboard.refining.reflection import ReflectRule
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.refining.refinement_rows import runs_of_method
@@ -40,11 +40,19 @@ def reflect_pending(
     rebuild_messages: bool = False,
     **options: Unpack[RunKeywords],
 ) -> ReflectSummary:
-    """Reflect on what is selected and wait for it; arguments and errors as `reflect_pending_async`."""
-    return asyncio.run(
-        reflect_pending_async(
-            store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **options
-        )
+    """Reflect on what is selected and wait for it; Ctrl-C finishes the calls in flight.
+
+    Arguments and errors as `reflect_pending_async`.
+    """
+    return run_blocking(
+        reflect_pending_async,
+        store,
+        judge,
+        generator,
+        where=where,
+        rule=rule,
+        rebuild_messages=rebuild_messages,
+        **stoppable(options),
     )
 
 
@@ -78,8 +86,8 @@ async def reflect_pending_async(
     """
     how, bad = RunOptions(**options), rule or ReflectRule()
     try:
-        require_price(how, priced=judge.priced, model=judge.version.model)
-        require_price(how, priced=generator.endpoint.priced, model=generator.endpoint.model)
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
+        require_price(how.max_cost, priced=generator.endpoint.priced, model=generator.endpoint.model)
         return await _reflect(store, judge, generator, where or RowFilter(), bad, rebuild_messages, how)
     finally:
         await judge.aclose()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
@@ -11,7 +12,6 @@ from judgeboard.judges.rating import KIND, Rated, RatingJudge
 from judgeboard.llm.callable_chat import CallableChat, Chat, call
 from judgeboard.llm.generator import Generated
 from judgeboard.refining.attempts import Keeping, Refinement, RefineRule
-from judgeboard.refining.event_loop import run_blocking
 from judgeboard.refining.loop import attempt_until_good
 from judgeboard.refining.messages import Messages, checked_messages, request_text
 from judgeboard.storable_text import storable
@@ -94,7 +94,7 @@ class Refiner:
             raise BadInput(
                 "name the judge's model (model=…) where the call blocks: a judge that is made belongs to a loop"
             )
-        return run_blocking(self(messages, passages=passages), instead="await the refined chat itself")
+        return run_blocking(self, messages, passages=passages)
 
     def _rating_judge(self) -> tuple[RatingJudge, bool]:
         """The judge, and whether it is to be closed after the call."""

@@ -9,10 +9,11 @@ from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.judges.version import fingerprint
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.prices import Price
+from judgeboard.next_ask import Again
 from judgeboard.self_reference.gate import TAU, samples_needed
 from judgeboard.self_reference.plan import Plan
 from judgeboard.self_reference.report import CONDITIONS, checked_conditions
-from judgeboard.self_reference.tasks import Again, askable, calls_left
+from judgeboard.self_reference.tasks import askable, calls_left
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import get_version
 from judgeboard.store.pairs.pairs import load_pairs

@@ -1,6 +1,5 @@
 """Asks a judge about pairs with and without its own answer, storing every sample and verdict as it comes."""
 
-import asyncio
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +8,12 @@ from typing import Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput
+from judgeboard.hand_out import HandOut
 from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
+from judgeboard.next_ask import Again
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import Keep, Work
 from judgeboard.self_reference.answers import as_reference
@@ -19,8 +21,8 @@ from judgeboard.self_reference.gate import TAU, samples_needed
 from judgeboard.self_reference.plan import Plan, Task
 from judgeboard.self_reference.report import CONDITIONS, checked_conditions, self_reference_report
 from judgeboard.self_reference.result import SelfReferenceReport
-from judgeboard.self_reference.tasks import Again, Tasks, askable, calls_left
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.self_reference.tasks import askable, calls_left, read_tasks
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.pairs.comparisons import REFERENCE, LandedComparison, land_comparisons
@@ -61,17 +63,16 @@ def self_refer(
 
     Arguments and errors as `self_refer_async`.
     """
-    return asyncio.run(
-        self_refer_async(
-            store,
-            judge,
-            pair_ids,
-            tau=tau,
-            conditions=conditions,
-            tau_by_category=tau_by_category,
-            again=again,
-            **({"stop_on_ctrl_c": True} | options),
-        )
+    return run_blocking(
+        self_refer_async,
+        store,
+        judge,
+        pair_ids,
+        tau=tau,
+        conditions=conditions,
+        tau_by_category=tau_by_category,
+        again=again,
+        **stoppable(options),
     )
 
 
@@ -109,7 +110,7 @@ async def self_refer_async(
     how = RunOptions(**options)
     try:
         plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
-        require_price(how, priced=judge.priced, model=judge.version.model)
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
         with store.writing() as connection:
             wanted = askable(connection, pair_ids)
             if not wanted:
@@ -186,8 +187,11 @@ async def _ask(
             land_comparisons(connection, version, run.id, verdicts, now)
 
     asked_again = Again(run.id) if again else None
-    # From the other end where another process may be at the same run: the two then meet.
-    tasks = Tasks(store, version.id, pair_ids[::-1] if run.shared else pair_ids, plan, asked_again)
+
+    def unfinished(connection: Connection, wanted: Sequence[int]) -> list[Task]:
+        return [task for task in read_tasks(connection, version.id, wanted, asked_again) if task.calls_left(plan)]
+
+    tasks = HandOut(store, pair_ids, unfinished, backwards=run.shared)
     ended = await run_steps(store, run.id, _work(judge, plan), tasks.read, write, options=how, expected=left)
     with store.reading() as connection:
         not_reached = calls_left(connection, version.id, pair_ids, plan, asked_again)

@@ -7,24 +7,13 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from judgeboard.domain import Shown, Status
+from judgeboard.next_ask import Again
 from judgeboard.self_reference.plan import Order, Plan, Task
-from judgeboard.store.engine import Store
 from judgeboard.store.pairs.comparisons import StoredComparison, stored_comparisons
 from judgeboard.store.pairs.pairs import PairItem, load_pairs
 from judgeboard.store.pairs.samples import FAILED, StoredSample, stored_samples
 
 BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """That what failed is asked again; what the run ``run_id`` asked itself counts as done in it."""
-
-    run_id: int | None = None
-
-    def opens(self, run_id: int | None) -> bool:
-        """Whether a step of this run that failed is to be asked again."""
-        return self.run_id is None or run_id != self.run_id
 
 
 def read_tasks(
@@ -96,30 +85,6 @@ def calls_left(
         for batch in _batches(pair_ids)
         for task in read_tasks(connection, version_id, batch, again)
     )
-
-
-class Tasks:
-    """Hands out the items of a run that are not done, each once."""
-
-    def __init__(
-        self, store: Store, version_id: int, pair_ids: Sequence[int], plan: Plan, again: Again | None = None
-    ) -> None:
-        self._store = store
-        self._version_id = version_id
-        self._plan = plan
-        self._again = again
-        self._left = list(pair_ids)
-
-    def read(self, limit: int) -> list[Task]:
-        """Return up to ``limit`` further tasks; fewer only at the end."""
-        found: list[Task] = []
-        while self._left and len(found) < limit:
-            wanted = limit - len(found)
-            batch, self._left = self._left[:wanted], self._left[wanted:]
-            with self._store.reading() as connection:
-                tasks = read_tasks(connection, self._version_id, batch, self._again)
-            found += [task for task in tasks if task.calls_left(self._plan)]
-        return found
 
 
 def _batches(pair_ids: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges import Judge
-from judgeboard.refining.event_loop import run_blocking
 from judgeboard.run_account import account_of
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps
+from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
@@ -47,10 +47,17 @@ def run_suite(
 
     Arguments and errors as `run_suite_async`; also BadInput where an event loop runs already: await that one there.
     """
-    work = run_suite_async(
-        store, suite, candidate, judge=judge, model=model, base_url=base_url, baseline=baseline, **options
+    return run_blocking(
+        run_suite_async,
+        store,
+        suite,
+        candidate,
+        judge=judge,
+        model=model,
+        base_url=base_url,
+        baseline=baseline,
+        **stoppable(options),
     )
-    return run_blocking(work, instead="write `await judgeboard.run_suite_async(...)` instead of run_suite")
 
 
 async def run_suite_async(
@@ -93,8 +100,8 @@ async def run_suite_async(
     answering = chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
     scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
     try:
-        require_price(how, priced=scoring.priced, model=scoring.version.model)
-        require_price(how, priced=answering.priced, model=answering.model)
+        require_price(how.max_cost, priced=scoring.priced, model=scoring.version.model)
+        require_price(how.max_cost, priced=answering.priced, model=answering.model)
         return await _run(store, suite, answering, scoring, baseline, how)
     finally:
         await scoring.aclose()

@@ -52,6 +52,11 @@ class LatestReview(NamedTuple):
     correct: bool | None
     inclusion_probability: float
 
+    @property
+    def usable(self) -> bool:
+        """Whether it said anything usable."""
+        return self.status == Status.OK
+
 
 @dataclass(frozen=True, slots=True)
 class LandedMark:

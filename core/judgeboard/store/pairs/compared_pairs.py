@@ -20,7 +20,7 @@ BATCH = 1_000
 QUESTION_START = 300
 
 
-class LatestAsk(NamedTuple):
+class LatestInOrder(NamedTuple):
     """The latest ask of a pair in one order, and whether any ask in it was usable."""
 
     ask: int
@@ -104,10 +104,10 @@ def uncompared(connection: Connection) -> list[BothOrders]:
 
 def latest_asks(
     connection: Connection, version_id: int, pair_ids: Collection[int]
-) -> dict[tuple[int, Shown], LatestAsk]:
+) -> dict[tuple[int, Shown], LatestInOrder]:
     """Return the latest plain ask of these pairs by pair and order shown."""
     columns = (COMPARISON.c.pair_id, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.status, COMPARISON.c.run_id)
-    found: dict[tuple[int, Shown], LatestAsk] = {}
+    found: dict[tuple[int, Shown], LatestInOrder] = {}
     for batch in _batches(pair_ids):
         query = select(*columns).where(
             COMPARISON.c.judge_version_id == version_id,
@@ -117,7 +117,7 @@ def latest_asks(
         for pair_id, shown, ask, status, run_id in connection.execute(query.order_by(COMPARISON.c.ask)):
             key = (pair_id, Shown(shown))
             usable = status == Status.OK.value or (key in found and found[key].usable)
-            found[key] = LatestAsk(ask, usable, run_id)
+            found[key] = LatestInOrder(ask, usable, run_id)
     return found
 
 

@@ -19,7 +19,7 @@ class LatestAsk(NamedTuple):
     status: str
 
     @property
-    def ok(self) -> bool:
+    def usable(self) -> bool:
         """Whether it gave a usable verdict."""
         return self.status == Status.OK
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, NestedTransaction, Select, func, insert, select, update
 
 from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState, Status
@@ -145,6 +145,18 @@ def finish_run(
     """Write how a run ended; ``why_stopped`` is one line for a person."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
+
+
+def begun(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
+    """Keep a run that has something to ask; None of one that has nothing, which leaves nothing behind.
+
+    Not even the judge version that was made for it in the same savepoint: one that has judged nothing has no row.
+    """
+    if run.selected == 0:
+        attempt.rollback()
+        return None
+    attempt.commit()
+    return run
 
 
 def select_asks(
