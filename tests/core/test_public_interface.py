@@ -1,6 +1,7 @@
 """What `import judgeboard` offers to a program."""
 
 import asyncio
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -69,12 +70,21 @@ def test_a_failed_call_is_a_verdict_without_scores() -> None:
     assert judgeboard.annotate(ANSWER, said.groundedness).level == "unmeasured"
 
 
-def test_blocking_inside_an_event_loop_names_the_coroutine() -> None:
-    async def call() -> None:
-        judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES)
+WAITING = {name: f"{name}_async" for name in judgeboard.__all__ if f"{name}_async" in judgeboard.__all__}
 
-    with pytest.raises(judgeboard.JudgeboardError, match=r"await judgeboard\.judge"):
-        asyncio.run(call())
+
+@pytest.mark.parametrize(("waits", "coroutine"), [*WAITING.items(), ("judge_blocking", "judge")])
+def test_blocking_inside_an_event_loop_names_the_coroutine(waits: str, coroutine: str) -> None:
+    function = getattr(judgeboard, waits)
+    positional = [
+        each for each in inspect.signature(function).parameters.values() if each.kind == each.POSITIONAL_OR_KEYWORD
+    ]
+
+    async def in_a_notebook() -> None:
+        function(*(None for _ in positional))
+
+    with pytest.raises(judgeboard.JudgeboardError, match=rf"await judgeboard\.{coroutine}\("):
+        asyncio.run(in_a_notebook())
 
 
 @pytest.mark.parametrize(

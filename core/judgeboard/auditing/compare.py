@@ -25,6 +25,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.runs.latest_asks import LatestAsk, latest_asks
 from judgeboard.store.settings_table import thresholds
+from judgeboard.store.sql.batches import batches
 
 T = TypeVar("T")
 By = Literal["label", "thresholds"]
@@ -85,7 +86,7 @@ def compare_versions(
     """
     with store.reading() as connection:
         found = _compared(connection, supreme, audited, sample, by)
-    for chunk in _chunks(found.marks):
+    for chunk in batches(found.marks):
         with store.writing() as connection:
             land_marks(connection, supreme.id, None, chunk)
     with store.reading() as connection:
@@ -110,7 +111,7 @@ def _compared(
     theirs = {each.response_id: each.judgment_id for each in audited_judgments(connection, supreme.id, sample.where)}
     reviews = latest_reviews(connection, supreme.id, audited.id)
     marks, unshared = [], 0
-    for chunk in _chunks([each for each in drawn if each.response_id in theirs]):
+    for chunk in batches([each for each in drawn if each.response_id in theirs]):
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
         verdicts = verdicts_of(connection, both)
         for each in chunk:
@@ -175,7 +176,3 @@ def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[i
         error=counts[Status.ERROR],
         not_reached=not_reached,
     )
-
-
-def _chunks(items: list[T], size: int = 1_000) -> list[list[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]

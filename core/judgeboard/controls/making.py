@@ -22,6 +22,7 @@ from judgeboard.store.health.controls import (
     read_originals,
 )
 from judgeboard.store.landing import land_responses
+from judgeboard.store.sql.batches import batches
 
 DEFAULT_N = 50
 """Controls of a kind: 30 is the least that says anything (`judge_health.known_bad`), and some verdicts will fail."""
@@ -100,8 +101,8 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int) -> 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Original, Original]]:
     """Yield each answer with the one after it, the last with the first of its part."""
-    for start in range(0, len(ids), _AT_ONCE):
-        part: Sequence[Original] = read_originals(connection, [int(id_) for id_ in ids[start : start + _AT_ONCE]])
+    for some in batches(ids.tolist(), _AT_ONCE):
+        part: Sequence[Original] = read_originals(connection, some)
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 

@@ -3,6 +3,7 @@
 from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Label, Verdict
 from judgeboard.judges.answer_material import answer_material
 from judgeboard.judges.binary_mark import parse_mark
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_MAX_OUTPUT, JudgeOptions
 from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.llm.asking import ask
@@ -14,7 +15,7 @@ DIMENSION = "correct"
 SCALE = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
 
 
-class GradeJudge:
+class GradeJudge(ModelJudge):
     """Asks a chat model whether an answer, its reasons included, is correct.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), the teacher of its three: a binary grade in
@@ -23,7 +24,7 @@ class GradeJudge:
 
     def __init__(self, endpoint: ModelEndpoint, *, name: str = "grade", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         """Make a judge of a chat model, which is closed with the judge; ``max_output`` is in tokens."""
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._max_output = max_output
         self.version = JudgeVersion(
             name=name,
@@ -33,20 +34,6 @@ class GradeJudge:
             prompt=load_prompt("grade").text,
             scale=SCALE,
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self._endpoint.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self._endpoint.priced
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._endpoint.aclose()
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Ask for the grade of ``item``, with one repair where the reply is anything but a label and its digit.

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from judgeboard.domain import JudgeVersion, Preference, Shown, StepRecord
 from judgeboard.judges.fences import fence_token, fenced
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.pairwise_form import (
     ParsedComparison,
@@ -72,7 +73,7 @@ class Comparison(NamedTuple):
     reasoning: str | None
 
 
-class PairwiseJudge:
+class PairwiseJudge(ModelJudge):
     """Asks a chat model which of two answers is better; whoever asks does so in both orders.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. The model says first, second or tie of
@@ -101,7 +102,7 @@ class PairwiseJudge:
             BadInput: An aspect cannot be used.
         """
         self.aspects = checked_aspects(aspects)
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._domain = domain
         self._max_output = max_output
         self._parse = partial(parse_comparison, aspects=self.aspects)
@@ -118,20 +119,6 @@ class PairwiseJudge:
             prompt=load_prompt("pairwise").text,
             scale="a, b or tie",
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self._endpoint.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self._endpoint.priced
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._endpoint.aclose()
 
     async def compare(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer of ``pair`` is better, with one repair where the reply cannot be used.

@@ -9,17 +9,19 @@ from judgeboard.judges.examples import Example, example_params, examples_part, e
 from judgeboard.judges.expected_score import expected_scores
 from judgeboard.judges.fences import fence_token, fenced
 from judgeboard.judges.judge_file import JudgeFile, read_judge_file
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions
 from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.judges.verdict_schema import ParsedVerdict, VerdictForm
 from judgeboard.llm.asking import Asked, ask
-from judgeboard.llm.chat import ChatModel, ChatRequest, Message
+from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.prices import Price
 
 _TEMPERATURE = 0
 
 
-class RagJudge:
+class RagJudge(ModelJudge):
     """Asks a chat model how far an answer rests on its passages and how well it serves its question.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Where the log carries no
@@ -28,32 +30,27 @@ class RagJudge:
 
     def __init__(
         self,
-        chat: ChatModel,
+        endpoint: ModelEndpoint,
         *,
-        model: str,
         name: str = "rag",
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
         claims: bool = False,
-        price: Price | None = None,
         examples: tuple[Example, ...] = (),
         logprobs: bool = False,
     ) -> None:
         """Make a judge of a chat model.
 
         Args:
-            chat: Where the questions go; closed with the judge.
-            model: Name of the model, for the version.
+            endpoint: Who is asked; closed with the judge.
             name: What people call the judge.
             domain: What the prompt says the judge is an evaluator of.
             max_output: Tokens a reply may have.
             claims: Also ask for the claims of the answer.
-            price: What the model costs; None is unknown.
             examples: Answers with the verdicts that they deserve, to show the model.
             logprobs: Also keep the expected quality, where the endpoint gives token probabilities.
         """
-        self._chat = chat
-        self._price = price
+        super().__init__(endpoint)
         self._domain = domain
         self._max_output = max_output
         self._claims = claims
@@ -63,24 +60,10 @@ class RagJudge:
         self.version = JudgeVersion(
             name=name,
             kind="rag",
-            model=model,
+            model=endpoint.model,
             params=params | example_params(examples) | ({"logprobs": True} if logprobs else {}),
             prompt=load_prompt("rag").text + examples_prompt(examples),
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self._chat.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known; what recorded replies once cost is not."""
-        return self._price is not None
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._chat.aclose()
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Ask for the verdict on ``item``, with one repair where the reply cannot be used.
@@ -98,8 +81,8 @@ class RagJudge:
             subject=item.external_id,
             logprobs=self._logprobs,
         )
-        asked = await ask(self._chat, request, form.parse, repair=_repair)
-        return _verdict(asked, item, self._price)
+        asked = await ask(self._endpoint.chat, request, form.parse, repair=_repair)
+        return _verdict(asked, item, self._endpoint.price)
 
 
 def rag_messages(
@@ -170,13 +153,11 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
     file = JudgeFile() if options.judge_file is None else read_judge_file(options.judge_file)
     endpoint = options.endpoint("the rag judge")
     return RagJudge(
-        endpoint.chat,
-        model=endpoint.model,
+        endpoint,
         name=options.name or "rag",
         domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
         max_output=options.max_output,
         claims=options.claims,
-        price=endpoint.price,
         examples=(*file.examples, *options.examples),
         logprobs=options.logprobs,
     )

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, StepRecord, Verdict
 from judgeboard.judges.fences import fence_token, fenced
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_MAX_OUTPUT, JudgeOptions
 from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.judges.rating_reply import EXAMPLE, FIELDS, SCHEMA, Rating, read_rating
 from judgeboard.llm.asking import ask
-from judgeboard.llm.chat import ChatModel, ChatRequest, Message
-from judgeboard.llm.prices import Price
+from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.endpoint import ModelEndpoint
 
 KIND = "rating"
 _TEMPERATURE = 0
@@ -35,7 +36,7 @@ class Rated:
         return Verdict.of(self.record, quality=self.rating.rating, reasoning=self.rating.evaluation)
 
 
-class RatingJudge:
+class RatingJudge(ModelJudge):
     """Asks a chat model to rate an answer from 1 to 4 and to say what to change.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the Hugging Face cookbook.
@@ -43,47 +44,28 @@ class RatingJudge:
 
     def __init__(
         self,
-        chat: ChatModel,
+        endpoint: ModelEndpoint,
         *,
-        model: str | None,
         name: str = "refine",
         max_output: int = DEFAULT_MAX_OUTPUT,
-        price: Price | None = None,
     ) -> None:
         """Make a judge of a chat model.
 
         Args:
-            chat: Where the questions go; closed with the judge.
-            model: Name of the model, for the version.
+            endpoint: Who is asked; closed with the judge.
             name: What people call the judge.
             max_output: Tokens a reply may have.
-            price: What the model costs; None is unknown.
         """
-        self._chat = chat
-        self._price = price
+        super().__init__(endpoint)
         self._max_output = max_output
         self.version = JudgeVersion(
             name=name,
             kind=KIND,
-            model=model,
+            model=endpoint.model,
             params={"temperature": _TEMPERATURE, "max_output": max_output},
             prompt=load_prompt("refine").text,
             scale="quality 1-4",
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies and callables."""
-        return self._chat.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self._price is not None
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._chat.aclose()
 
     async def rate(self, item: JudgeInput) -> Rated:
         """Ask for the rating of ``item``, with one repair where the reply cannot be used.
@@ -99,8 +81,8 @@ class RatingJudge:
             parameters={"temperature": _TEMPERATURE},
             subject=item.external_id,
         )
-        asked = await ask(self._chat, request, read_rating, repair=_repair)
-        return Rated(asked.value, asked.record(self._price))
+        asked = await ask(self._endpoint.chat, request, read_rating, repair=_repair)
+        return Rated(asked.value, asked.record(self._endpoint.price))
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the rating of ``item`` as a verdict, its quality.
@@ -142,9 +124,7 @@ def make_rating_judge(options: JudgeOptions) -> RatingJudge:
     """
     endpoint = options.endpoint("the rating judge")
     return RatingJudge(
-        endpoint.chat,
-        model=endpoint.model,
+        endpoint,
         name=options.name or "refine",
         max_output=options.max_output,
-        price=endpoint.price,
     )

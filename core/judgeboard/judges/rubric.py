@@ -9,6 +9,7 @@ from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Verdict
 from judgeboard.judges.examples import example_params, examples_part, examples_prompt
 from judgeboard.judges.expected_score import expected_scores
 from judgeboard.judges.fences import fence_token, fenced
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions
 from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.judges.rubric_file import LEVELS, OVERALL, SCALE, Dimension, Rubric, default_rubric, read_rubric
@@ -20,7 +21,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 _TEMPERATURE = 0
 
 
-class RubricJudge:
+class RubricJudge(ModelJudge):
     """Asks a chat model for an integer and a sentence on each dimension of a rubric.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026). A verdict is in ``Verdict.scores``: one entry a dimension
@@ -49,7 +50,7 @@ class RubricJudge:
         """
         self._logprobs = logprobs
         self.rubric = rubric
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._max_output = max_output
         field = domain or rubric.domain or DEFAULT_DOMAIN
         self._instructions = _instructions(rubric, field)
@@ -68,20 +69,6 @@ class RubricJudge:
             prompt=load_prompt("rubric").text + examples_prompt(rubric.examples),
             scale=SCALE,
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self._endpoint.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self._endpoint.priced
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._endpoint.aclose()
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Ask for the scores of ``item``, with one repair where the reply cannot be used.

@@ -2,6 +2,7 @@
 
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.self_solve import DEFAULT_SOLVE_OUTPUT, TEMPERATURE, SelfSolver
@@ -11,7 +12,7 @@ SELF_REFERENCE = "ssr"
 """The kind of every judge version that samples its own answers beside comparing pairs."""
 
 
-class SelfReferenceJudge:
+class SelfReferenceJudge(ModelJudge):
     """Solves a question ``k`` times, and compares its two answers with or without the outcome as reference.
 
     Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma). Samples and verdicts are of one judge
@@ -47,6 +48,7 @@ class SelfReferenceJudge:
             raise BadInput(f"--k must be at least 1, not {k}")
         if not 0 <= temperature <= 2:
             raise BadInput(f"--temperature must lie from 0 to 2, not {temperature:g}")
+        super().__init__(endpoint)
         self.k = k
         self.price = endpoint.price
         self.solver = SelfSolver(endpoint, temperature=temperature, domain=domain, max_output=solve_output)
@@ -61,17 +63,3 @@ class SelfReferenceJudge:
             prompt=f"{self.solver.prompt}\n{verdicts.prompt}",
             scale=verdicts.scale,
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self.pairwise.endpoint_host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self.pairwise.priced
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self.pairwise.aclose()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.judges.answer_material import answer_material
 from judgeboard.judges.binary_mark import parse_mark
+from judgeboard.judges.model_judge import ModelJudge
 from judgeboard.judges.options import DEFAULT_MAX_OUTPUT
 from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.llm.asking import ask
@@ -25,7 +26,7 @@ class Mark:
     record: StepRecord
 
 
-class SupremeJudge:
+class SupremeJudge(ModelJudge):
     """Asks a chat model whether a judge's verdict on an answer is correct (of the verdict, not of the answer).
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1; reference-free.
@@ -33,7 +34,7 @@ class SupremeJudge:
 
     def __init__(self, endpoint: ModelEndpoint, *, name: str = "supreme", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         """Make a supreme judge of a chat model, which is closed with it; ``max_output`` is in tokens."""
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._max_output = max_output
         self.version = JudgeVersion(
             name=name,
@@ -43,20 +44,6 @@ class SupremeJudge:
             prompt=load_prompt("supreme").text,
             scale="of a verdict: correct 1, incorrect 0",
         )
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None for recorded replies."""
-        return self._endpoint.host
-
-    @property
-    def priced(self) -> bool:
-        """Whether a call's cost is known."""
-        return self._endpoint.priced
-
-    async def aclose(self) -> None:
-        """Close the chat model."""
-        await self._endpoint.aclose()
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Mark:
         """Ask whether ``verdict`` on ``item`` is correct, with one repair where the reply is not in its strict form.

@@ -11,8 +11,7 @@ from judgeboard.pair_records import ImportedPair, Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.pairs import land_pairs, pairs_named
 from judgeboard.store.responses.log_answers import LogAnswer, log_answers
-
-BATCH = 1_000
+from judgeboard.store.sql.batches import batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor:
     keys = list(named)
     ids: list[int] = []
     with store.reading() as connection:
-        for start in range(0, len(keys), BATCH):
-            batch = set(keys[start : start + BATCH])
+        for some in batches(keys):
+            batch = set(some)
             found = pairs_named(connection, {external_id for _, external_id in batch})
             ids += [each.id for name, pairs in found.items() for each in pairs if (each.source, name) in batch]
     if not ids:

@@ -10,6 +10,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges.rating import KIND, Rated, RatingJudge
 from judgeboard.llm.callable_chat import CallableChat, Chat, call
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import Generated
 from judgeboard.refining.attempts import Keeping, Refinement, RefineRule
 from judgeboard.refining.loop import attempt_until_good
@@ -105,7 +106,7 @@ class Refiner:
             if not isinstance(made, RatingJudge):
                 raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
             return made, True
-        return RatingJudge(CallableChat(self._judge), model=getattr(self._judge, "__name__", "callable")), True
+        return RatingJudge(ModelEndpoint(CallableChat(self._judge), getattr(self._judge, "__name__", "callable"))), True
 
     async def _answer(self, messages: Messages, _number: int) -> Generated:
         given = await call(self._chat, messages)

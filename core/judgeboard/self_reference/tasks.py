@@ -1,7 +1,7 @@
 """Reads the items of a run with what is stored of each, so that a resume asks for the rest alone."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
@@ -12,8 +12,9 @@ from judgeboard.self_reference.plan import Order, Plan, Task
 from judgeboard.store.pairs.comparisons import StoredComparison, stored_comparisons
 from judgeboard.store.pairs.pairs import PairItem, load_pairs
 from judgeboard.store.pairs.samples import FAILED, StoredSample, stored_samples
+from judgeboard.store.sql.batches import batches
 
-BATCH = 500
+_ITEMS = 500  # each comes with all its samples
 
 
 def read_tasks(
@@ -70,7 +71,7 @@ def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...
     """Return those of the pairs that have a question and two answers: neither forgotten nor never there."""
     return tuple(
         pair.id
-        for batch in _batches(sorted(set(pair_ids)))
+        for batch in batches(sorted(set(pair_ids)), _ITEMS)
         for pair in load_pairs(connection, batch)
         if None not in {pair.question, pair.answer_a, pair.answer_b}
     )
@@ -82,10 +83,6 @@ def calls_left(
     """Return how many calls these items still need, at most."""
     return sum(
         task.calls_left(plan)
-        for batch in _batches(pair_ids)
+        for batch in batches(pair_ids, _ITEMS)
         for task in read_tasks(connection, version_id, batch, again)
     )
-
-
-def _batches(pair_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (pair_ids[start : start + BATCH] for start in range(0, len(pair_ids), BATCH))

@@ -1,6 +1,6 @@
 """The one way into the store for responses, feedback and judgments: current judgments and flags follow at once."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -18,6 +18,7 @@ from judgeboard.store.judgments.signals import Said, ShortResponse, read_respons
 from judgeboard.store.responses.response_rows import Known, find_responses, insert_feedback, insert_responses, key_of
 from judgeboard.store.responses.storable_response import check_storable
 from judgeboard.store.settings_table import rules_in_force
+from judgeboard.store.sql.batches import batches
 
 __all__ = [
     "Conflict",
@@ -93,7 +94,7 @@ def land_judgments(
     """
     now = now or datetime.now(UTC)
     stored = 0
-    for batch in _batches(items):
+    for batch in batches(items):
         ids = {item.response_id for item in batch}
         responses = read_responses(connection, ids, lock=True)
         came_in = insert_judgments(connection, version.id, run_id, batch, now)
@@ -112,7 +113,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
         NotFound: A response is not stored.
     """
     changes = FlagChanges()
-    for batch in _batches(sorted(set(response_ids))):
+    for batch in batches(sorted(set(response_ids))):
         said = read_said(connection, read_responses(connection, set(batch), lock=True))
         changes.add(keep_flags(connection, said, RULES, rules_in_force(connection), now or datetime.now(UTC)))
     return changes
@@ -121,7 +122,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
 def rebuild_current(connection: Connection, response_ids: Collection[int]) -> int:
     """Bring the current judgments of these responses back to their definition; return how many rows were wrong."""
     wrong = 0
-    for batch in _batches(sorted(set(response_ids))):
+    for batch in batches(sorted(set(response_ids))):
         wrong += keep_current(connection, read_said(connection, read_responses(connection, set(batch), lock=True)))
     return wrong
 
@@ -189,7 +190,3 @@ def _follow(connection: Connection, responses: Sequence[ShortResponse], now: dat
     said = read_said(connection, responses)
     keep_current(connection, said)
     keep_flags(connection, said, _HEARD, rules_in_force(connection), now)
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))

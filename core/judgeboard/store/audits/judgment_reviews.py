@@ -17,6 +17,7 @@ from judgeboard.store.runs.step_rows import step_columns
 from judgeboard.store.schema.method_tables import JudgmentReviewRow
 from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, JudgmentRow, JudgmentScoreRow, ResponseRow
 from judgeboard.store.settings_table import rules_in_force
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
 
@@ -26,8 +27,6 @@ SCORE = JudgmentScoreRow.__table__
 CURRENT = CurrentJudgmentRow.__table__
 RESPONSE = ResponseRow.__table__
 FLAG = FlagRow.__table__
-
-BATCH = 1_000
 
 
 class AuditedJudgment(NamedTuple):
@@ -114,8 +113,8 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
     )
     ids = sorted(judgment_ids)
     found: list[AuditedJudgment] = []
-    for start in range(0, len(ids), BATCH):
-        chunk = query.where(JUDGMENT.c.id.in_(ids[start : start + BATCH]))
+    for some in batches(ids):
+        chunk = query.where(JUDGMENT.c.id.in_(some))
         found += [AuditedJudgment._make(row) for row in connection.execute(chunk)]
     return sorted(found)
 
@@ -189,8 +188,8 @@ def land_marks(
     now = now or datetime.now(UTC)
     came_in = 0
     statement = insert_or_skip(connection, REVIEWED, "judgment_id", "judge_version_id", "ask")
-    for start in range(0, len(marks), BATCH):
-        batch = marks[start : start + BATCH]
+    for some in batches(marks):
+        batch = some
         responses = read_responses(connection, {mark.audited.response_id for mark in batch}, lock=True)
         rows = [_row(supreme_id, run_id, mark, now) for mark in batch]
         came_in += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount

@@ -13,6 +13,7 @@ from judgeboard.judges.examples import example_responses
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
 from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgeVersionRow, ResponseRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.column_arrays import read_columns
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
 
@@ -131,9 +132,9 @@ def _reviews(connection: Connection) -> StandingReviews:
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
     """Return those of the responses that are of the log, in order."""
     found: list[int] = []
-    for start in range(0, len(response_ids), _CHUNK):
+    for some in batches(response_ids, _CHUNK):
         # The kind is looked at here: as a condition it makes SQLite read the whole log by its index of kinds.
-        chunk = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(response_ids[start : start + _CHUNK]))
+        chunk = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(some))
         found += [row.id for row in connection.execute(chunk) if row.kind == ResponseKind.LOG.value]
     return np.array(sorted(found), dtype=np.int64)
 

@@ -13,6 +13,7 @@ from judgeboard.store.judgments.judge_versions import StoredVersion, list_versio
 from judgeboard.store.runs.runs import RESUMABLE
 from judgeboard.store.schema.method_tables import STEP_TABLES, ComparisonRow, JudgmentReviewRow, PairRow, SampleRow
 from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow, ResponseRow, RunRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION, LOGGED
 
 CURRENT = CurrentJudgmentRow.__table__
@@ -129,9 +130,9 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
     """Return length and generator model of these answers of the log."""
     found: dict[int, tuple[float, str]] = {}
     ids = response_ids.tolist()
-    for start in range(0, len(ids), _CHUNK):
+    for some in batches(ids, _CHUNK):
         query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model).where(
-            RESPONSE.c.id.in_(ids[start : start + _CHUNK])
+            RESPONSE.c.id.in_(some)
         )
         for id_, length, model in connection.execute(query):
             found[id_] = (np.nan if length is None else float(length), model or "")

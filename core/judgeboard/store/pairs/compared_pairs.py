@@ -1,9 +1,9 @@
 """Which pairs a judge version was asked about, and how it answered, as reports and pages read it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, true
 
 from judgeboard.domain import Preference, Shown, Status
 from judgeboard.pair_records import OVERALL
@@ -11,12 +11,12 @@ from judgeboard.store.judgments.judge_versions import StoredVersion, list_versio
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders
 from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, PairRow
 from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.sql.batches import batches
 
 COMPARISON = ComparisonRow.__table__
 SCORE = ComparisonScoreRow.__table__
 PAIR = PairRow.__table__
 RESPONSE = ResponseRow.__table__
-BATCH = 1_000
 QUESTION_START = 300
 
 
@@ -67,7 +67,7 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
         .order_by(PAIR.c.id)
     )
     found: list[int] = []
-    for batch in _batches(pair_ids):
+    for batch in batches(sorted(set(pair_ids))):
         found += connection.execute(query.where(PAIR.c.id.in_(batch))).scalars()
     return tuple(found)
 
@@ -82,7 +82,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
     )
     found: dict[int, PairHead] = {}
-    for batch in _batches(pair_ids):
+    for batch in batches(sorted(set(pair_ids))):
         found |= {id_: PairHead(*rest) for id_, *rest in connection.execute(query.where(PAIR.c.id.in_(batch)))}
     return found
 
@@ -108,7 +108,7 @@ def latest_asks(
     """Return the latest plain ask of these pairs by pair and order shown."""
     columns = (COMPARISON.c.pair_id, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.status, COMPARISON.c.run_id)
     found: dict[tuple[int, Shown], LatestInOrder] = {}
-    for batch in _batches(pair_ids):
+    for batch in batches(sorted(set(pair_ids))):
         query = select(*columns).where(
             COMPARISON.c.judge_version_id == version_id,
             COMPARISON.c.condition == PLAIN,
@@ -131,8 +131,9 @@ def status_counts(
         .group_by(COMPARISON.c.status)
     )
     counts = dict.fromkeys(Status, 0)
-    for some in [query] if pair_ids is None else (query.where(COMPARISON.c.pair_id.in_(b)) for b in _batches(pair_ids)):
-        for status, n in connection.execute(some):
+    limits = [true()] if pair_ids is None else [COMPARISON.c.pair_id.in_(b) for b in batches(sorted(set(pair_ids)))]
+    for limit in limits:
+        for status, n in connection.execute(query.where(limit)):
             counts[Status(status)] += n
     return counts
 
@@ -168,8 +169,3 @@ def said_of_pair(connection: Connection, version_id: int, pair_id: int) -> list[
         if aspect is not None:
             said.preferences[aspect] = Preference(preference)
     return [found[shown] for shown in Shown if shown in found]
-
-
-def _batches(ids: Iterable[int]) -> Iterator[list[int]]:
-    ordered = sorted(set(ids))
-    return (ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH))

@@ -1,6 +1,6 @@
 """Comparisons in the store: a judge's verdict on a pair in one order, loaded with both orders side by side."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -13,12 +13,12 @@ from judgeboard.storable_text import storable_or_none
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.runs.step_rows import step_columns
 from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, PairRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
 COMPARISON = ComparisonRow.__table__
 SCORE = ComparisonScoreRow.__table__
 PAIR = PairRow.__table__
-BATCH = 1_000
 
 PLAIN, REFERENCE = "plain", "reference"
 _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
@@ -99,8 +99,8 @@ def land_comparisons(
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
         COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
     )
-    for start in range(0, len(items), BATCH):
-        batch = {key_of(item): item for item in reversed(items[start : start + BATCH])}
+    for some in batches(items):
+        batch = {key_of(item): item for item in reversed(some)}
         rows = [_row(version.id, run_id, item, now) for item in batch.values()]
         ids = {ComparisonKey(*key): id_ for *key, id_ in connection.execute(statement, rows)}
         add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
@@ -130,7 +130,7 @@ def stored_comparisons(
     """Return what a judge version said of these pairs, by key."""
     columns = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
     found: dict[ComparisonKey, StoredComparison] = {}
-    for batch in _batches(pair_ids):
+    for batch in batches(sorted(set(pair_ids))):
         query = (
             select(*columns, COMPARISON.c.id, COMPARISON.c.status, COMPARISON.c.run_id)
             .add_columns(SCORE.c.aspect, SCORE.c.preference)
@@ -220,7 +220,7 @@ def _asked(
 
 def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str, Preference | None]]:
     found: dict[int, tuple[str, Preference | None]] = {}
-    for batch in _batches(ids):
+    for batch in batches(sorted(set(ids))):
         query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold).where(PAIR.c.id.in_(batch))
         for id_, query_type, gold in connection.execute(query):
             found[id_] = (query_type, None if gold is None else Preference(gold))
@@ -238,8 +238,3 @@ def _row(version_id: int, run_id: int | None, item: LandedComparison, now: datet
         "reasoning": storable_or_none(item.reasoning),
         **step_columns(item.record, run_id, now),
     }
-
-
-def _batches(ids: Collection[int]) -> Iterator[list[int]]:
-    ordered = sorted(set(ids))
-    return (ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH))

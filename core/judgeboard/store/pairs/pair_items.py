@@ -9,10 +9,10 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import Preference
 from judgeboard.store.schema.method_tables import PairRow
 from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.sql.batches import batches
 
 PAIR = PairRow.__table__
 RESPONSE = ResponseRow.__table__
-BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def load_pairs(connection: Connection, ids: Collection[int]) -> list[PairItem]:
         .order_by(PAIR.c.id)
     )
     wanted, items = sorted(set(ids)), []
-    for start in range(0, len(wanted), BATCH):
+    for some in batches(wanted):
         items += [
             PairItem(
                 id=row.id,
@@ -83,7 +83,7 @@ def load_pairs(connection: Connection, ids: Collection[int]) -> list[PairItem]:
                 gold=None if row.gold is None else Preference(row.gold),
                 passages=None if row.passages_a is None or row.passages_a != row.passages_b else tuple(row.passages_a),
             )
-            for row in connection.execute(query.where(PAIR.c.id.in_(wanted[start : start + BATCH])))
+            for row in connection.execute(query.where(PAIR.c.id.in_(some)))
         ]
     return items
 
@@ -125,8 +125,8 @@ def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> d
     """Return the ids of those pairs, by (source, outside id), that are stored."""
     wanted = sorted({external_id for _, external_id in keys})
     found: dict[tuple[str, str], int] = {}
-    for start in range(0, len(wanted), BATCH):
-        for external_id, named in pairs_named(connection, wanted[start : start + BATCH]).items():
+    for some in batches(wanted):
+        for external_id, named in pairs_named(connection, some).items():
             found |= {(one.source, external_id): one.id for one in named}
     return {key: found[key] for key in keys if key in found}
 

@@ -11,6 +11,7 @@ from judgeboard.pair_records import Pair
 from judgeboard.store.landing import land_responses
 from judgeboard.store.responses.response_rows import find_responses
 from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.sql.batches import batches
 
 RESPONSE = ResponseRow.__table__
 
@@ -36,8 +37,8 @@ def land_sides(connection: Connection, pairs: Sequence[Pair], batch_id: int | No
     landed = land_responses(connection, responses, batch_id, now)
     clashes = {(clash.source, clash.external_id) for clash in landed.conflicts}
     stored: dict[tuple[str, str], int] = {}
-    for start in range(0, len(responses), 1_000):
-        keys = [(each.source, each.external_id) for each in responses[start : start + 1_000]]
+    for some in batches(responses):
+        keys = [(each.source, each.external_id) for each in some]
         stored |= {key: known.id for key, known in find_responses(connection, keys).items()}
     return [_of(pair, stored, clashes) for pair in pairs]
 
@@ -80,8 +81,8 @@ def _origins(connection: Connection, pairs: Sequence[Pair]) -> dict[str, list[_O
     named = sorted({name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None})
     found: dict[str, list[_Origin]] = {}
     columns = (RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.source, RESPONSE.c.answer)
-    for start in range(0, len(named), 1_000):
-        query = select(*columns).where(RESPONSE.c.external_id.in_(named[start : start + 1_000]))
+    for some in batches(named):
+        query = select(*columns).where(RESPONSE.c.external_id.in_(some))
         for external_id, *origin in connection.execute(query):
             found.setdefault(external_id, []).append(_Origin(*origin))
     return found

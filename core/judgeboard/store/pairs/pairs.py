@@ -14,6 +14,7 @@ from judgeboard.storable_text import unstorable
 from judgeboard.store.pairs.pair_items import NamedPair, PairItem, load_pairs, pair_ids, pairs_named
 from judgeboard.store.pairs.pair_sides import land_sides
 from judgeboard.store.schema.method_tables import PairRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
 ]
 
 PAIR = PairRow.__table__
-BATCH = 1_000
 
 Key = tuple[str, str]
 
@@ -78,8 +78,8 @@ def land_pairs(
     """
     now = now or datetime.now(UTC)
     landed = LandedPairs()
-    for start in range(0, len(pairs), BATCH):
-        _land_batch(connection, pairs[start : start + BATCH], batch_id, now, landed)
+    for some in batches(pairs):
+        _land_batch(connection, some, batch_id, now, landed)
     return landed
 
 

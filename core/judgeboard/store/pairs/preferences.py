@@ -14,12 +14,12 @@ from judgeboard.pair_records import AspectPreference, GivenPreference
 from judgeboard.store.reviews.imported_reviews import imported_reviewers
 from judgeboard.store.schema.method_tables import PreferenceRow, PreferenceScoreRow
 from judgeboard.store.schema.tables import ReviewerRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.times import iso_z
 
 PREFERENCE = PreferenceRow.__table__
 SCORE = PreferenceScoreRow.__table__
 REVIEWER = ReviewerRow.__table__
-BATCH = 1_000
 
 Aspects = Mapping[str, AspectPreference]
 _Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person stands
@@ -71,8 +71,8 @@ def land_preferences(
     """
     now = now or datetime.now(UTC)
     new: list[bool] = []
-    for start in range(0, len(preferences), BATCH):
-        new += _land_batch(connection, preferences[start : start + BATCH], batch_id, now)
+    for some in batches(preferences):
+        new += _land_batch(connection, some, batch_id, now)
     return new
 
 
@@ -119,9 +119,8 @@ def load_preferences(
     if pair_ids is None:
         return [_standing(row) for row in connection.execute(query)]
     ordered, found = sorted(set(pair_ids)), []
-    for start in range(0, len(ordered), BATCH):
-        some = query.where(PREFERENCE.c.pair_id.in_(ordered[start : start + BATCH]))
-        found += [_standing(row) for row in connection.execute(some)]
+    for some in batches(ordered):
+        found += [_standing(row) for row in connection.execute(query.where(PREFERENCE.c.pair_id.in_(some)))]
     return found
 
 

@@ -12,11 +12,11 @@ from judgeboard.storable_text import storable_or_none
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.runs.step_rows import step_columns
 from judgeboard.store.schema.method_tables import PairRow, SampleRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
 SAMPLE = SampleRow.__table__
 PAIR = PairRow.__table__
-BATCH = 1_000
 _KEY = ("pair_id", "judge_version_id", "number", "ask")
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
@@ -90,8 +90,8 @@ def land_samples(
     now = now or datetime.now(UTC)
     statement = insert_or_skip(connection, SAMPLE, *_KEY).returning(SAMPLE.c.pair_id, SAMPLE.c.number)
     came_in: set[SampleKey] = set()
-    for start in range(0, len(items), BATCH):
-        rows = [_row(version.id, run_id, item, now) for item in items[start : start + BATCH]]
+    for some in batches(items):
+        rows = [_row(version.id, run_id, item, now) for item in some]
         came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
     return came_in
 
@@ -100,10 +100,8 @@ def stored_samples(connection: Connection, version_id: int, pair_ids: Collection
     """Return what a version tried at these questions, by key, the latest ask of each try."""
     columns = (SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status, SAMPLE.c.ask, SAMPLE.c.run_id)
     ordered, found = sorted(set(pair_ids)), {}
-    for start in range(0, len(ordered), BATCH):
-        query = select(*columns).where(
-            SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id.in_(ordered[start : start + BATCH])
-        )
+    for some in batches(ordered):
+        query = select(*columns).where(SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id.in_(some))
         for pair_id, number, *said in connection.execute(query.order_by(SAMPLE.c.ask)):
             found[SampleKey(pair_id, number)] = StoredSample(*said)
     return found
@@ -139,8 +137,8 @@ def load_samples(
 def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, _Question]:
     ordered, found = sorted(ids), {}
     columns = (PAIR.c.id, PAIR.c.source, PAIR.c.query_type, PAIR.c.options, PAIR.c.reference, PAIR.c.gold)
-    for start in range(0, len(ordered), BATCH):
-        query = select(*columns).where(PAIR.c.id.in_(ordered[start : start + BATCH]))
+    for some in batches(ordered):
+        query = select(*columns).where(PAIR.c.id.in_(some))
         for id_, source, query_type, options, reference, gold in connection.execute(query):
             found[id_] = (
                 source,

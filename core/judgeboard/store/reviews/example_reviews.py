@@ -12,11 +12,10 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.examples import Example
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import ResponseRow, ReviewScoreRow
+from judgeboard.store.sql.batches import batches
 
 RESPONSE = ResponseRow.__table__
 SCORE = ReviewScoreRow.__table__
-
-_CHUNK = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +115,8 @@ def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded
     """Those whose answers are of the log and not forgotten."""
     ids = [one.response_id for one in agreed]
     kept: set[int] = set()
-    for start in range(0, len(ids), _CHUNK):
-        query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.answer.is_not(None)).where(
-            RESPONSE.c.id.in_(ids[start : start + _CHUNK])
-        )
+    for some in batches(ids):
+        query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.answer.is_not(None)).where(RESPONSE.c.id.in_(some))
         kept |= {id_ for id_, kind, there in connection.execute(query) if there and kind == ResponseKind.LOG.value}
     return [one for one in agreed if one.response_id in kept]
 

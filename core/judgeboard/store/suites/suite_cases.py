@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, select
 
 from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow
 from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.suites.suite_rows import StoredSuiteRun
 
 SUITE_CASE = SuiteCaseRow.__table__
@@ -15,8 +16,6 @@ GENERATION = GenerationRow.__table__
 RESPONSE = ResponseRow.__table__
 JUDGMENT = JudgmentRow.__table__
 SCORE = JudgmentScoreRow.__table__
-
-_CHUNK = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,9 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
 
 def _scores(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, tuple[float | None, str | None]]]:
     found: dict[int, dict[str, tuple[float | None, str | None]]] = {}
-    for start in range(0, len(ids), _CHUNK):
+    for some in batches(ids):
         query = select(SCORE.c.judgment_id, SCORE.c.dimension, SCORE.c.value, SCORE.c.reasoning).where(
-            SCORE.c.judgment_id.in_(ids[start : start + _CHUNK])
+            SCORE.c.judgment_id.in_(some)
         )
         for judgment_id, dimension, value, reasoning in connection.execute(query.order_by(SCORE.c.id)):
             found.setdefault(judgment_id, {})[dimension] = (value, reasoning)

@@ -12,6 +12,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow, SuiteRunRow
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, RunRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
 SUITE_RUN = SuiteRunRow.__table__
@@ -21,8 +22,6 @@ RESPONSE = ResponseRow.__table__
 JUDGMENT = JudgmentRow.__table__
 VERSION = JudgeVersionRow.__table__
 RUN = RunRow.__table__
-
-_CHUNK = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +135,9 @@ class StoredAnswer:
 def stored_answers(connection: Connection, source: str, external_ids: Sequence[str]) -> dict[str, StoredAnswer]:
     """Return those of these responses that are stored, by outside id."""
     found: dict[str, StoredAnswer] = {}
-    for start in range(0, len(external_ids), _CHUNK):
+    for some in batches(external_ids):
         query = select(RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages).where(
-            RESPONSE.c.source == source, RESPONSE.c.external_id.in_(external_ids[start : start + _CHUNK])
+            RESPONSE.c.source == source, RESPONSE.c.external_id.in_(some)
         )
         for external_id, id_, answer, passages in connection.execute(query):
             found[external_id] = StoredAnswer(id_, answer, None if passages is None else tuple(passages))
@@ -159,14 +158,14 @@ def judgment_ids(connection: Connection, version_id: int, response_ids: Collecti
 def answers_by_query(connection: Connection, source: str, queries: Sequence[str]) -> dict[str, LoggedAnswer]:
     """Return the newest logged answer of a source to each of these queries, which must be the same text."""
     found: dict[str, LoggedAnswer] = {}
-    for start in range(0, len(queries), _CHUNK):
+    for some in batches(queries):
         query = select(
             RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.generator_model
         ).where(
             RESPONSE.c.source == source,
             RESPONSE.c.kind == ResponseKind.LOG.value,
             RESPONSE.c.answer.is_not(None),
-            RESPONSE.c.query.in_(queries[start : start + _CHUNK]),
+            RESPONSE.c.query.in_(some),
         )
         for row in connection.execute(query.order_by(RESPONSE.c.id)):
             passages = None if row.passages is None else tuple(row.passages)
