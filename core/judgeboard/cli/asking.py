@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli.options import FiniteRange
+from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.step_run import RunKeywords
@@ -64,6 +66,32 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywor
             "on_stop": stopping,
             "stop_on_ctrl_c": True,
         }
+
+
+# What only an asked model takes, whatever the method.
+_FOR_A_MODEL = frozenset(
+    ("model", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s", "rejudge", "name")
+)
+
+
+def nobody_asked(context: click.Context, *own: str) -> None:
+    """Refuse options that only an asked model takes: ``--recorded`` would leave them without effect.
+
+    Args:
+        context: That of the command.
+        own: Such options beside the common ones, as the command's parameters are called.
+
+    Raises:
+        BadInput: One of them was given.
+    """
+    needless = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in _FOR_A_MODEL | {*own}
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if needless:
+        raise BadInput(f"--recorded asks nobody: it takes no {', '.join(needless)}")
 
 
 def show_json(result: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, endpoint_options, run_options, show_json
+from judgeboard.cli.asking import as_json, endpoint_options, nobody_asked, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ SHOWN = 5  # answers of each list
 @options.where
 @as_json
 @options.database
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     recorded: bool,
     share: float | None,
     seed: int,
@@ -68,6 +71,8 @@ def command(
     from judgeboard.store.engine import open_store
 
     _check(recorded=recorded, chosen=chosen)
+    if recorded:
+        nobody_asked(context, "kind")
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, parse_where(where))
     with closing(open_store(db)) as store:
@@ -85,8 +90,6 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
 
     if recorded != (chosen["supreme_version"] is not None):
         raise BadInput("--recorded and --supreme-version belong together: both, or a --supreme-model to ask")
-    if recorded and (chosen["model"] or chosen["rejudge"] or chosen["kind"]):
-        raise BadInput("--recorded asks nobody: it takes no --supreme-model, --judge or --rejudge")
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
         raise BadInput(
             "the supreme judge needs a model: give --supreme-model NAME (or recorded replies: --replies FILE)"

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, model_options, run_options, show_json
+from judgeboard.cli.asking import as_json, model_options, nobody_asked, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.pairs import PairReport, PairSet
     from judgeboard.store.engine import Store
-
-_FOR_A_MODEL = ("model", "base_url", "replies", "max_output", "timeout_s", "prices", "name", "domain", "rejudge")
 
 
 @click.command(
@@ -45,7 +43,10 @@ _FOR_A_MODEL = ("model", "base_url", "replies", "max_output", "timeout_s", "pric
 @model_options
 @as_json
 @options.database
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     source_a: str | None,
     source_b: str | None,
     file: Path | None,
@@ -72,8 +73,9 @@ def command(
         whole=(source_a is None) == (source_b is None),
         judge_version=judge_version,
         recorded=recorded,
-        chosen=chosen,
     )
+    if recorded:
+        nobody_asked(context, "domain", "source")
     how: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
     made: PairSet | None = None
     with closing(open_store(db, create=file is not None)) as store:
@@ -92,16 +94,11 @@ def command(
     return report.account.exit_code if made is not None else 0
 
 
-def _check(
-    *, given: list[bool], whole: bool, judge_version: str | None, recorded: bool, chosen: dict[str, Any]
-) -> None:
+def _check(*, given: list[bool], whole: bool, judge_version: str | None, recorded: bool) -> None:
     if sum(given) != 1 or not whole:
         raise BadInput("say which pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
     if recorded != (judge_version is not None):
         raise BadInput("--recorded and --judge-version belong together: both, or a --model to ask")
-    useless = [name.removesuffix("_s").replace("_", "-") for name in _FOR_A_MODEL if chosen.get(name) is not None]
-    if recorded and useless:
-        raise BadInput(f"--recorded asks nobody: it takes no --{useless[0]}")
 
 
 def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, source: str | None) -> "PairSet":

@@ -47,7 +47,7 @@ def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: 
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        made = make_controls(store, kinds=_listed(kinds), n=n, seed=seed, where=parse_where(where))
+        made = make_controls(store, kinds=options.listed(kinds or ""), n=n, seed=seed, where=parse_where(where))
     if as_json:
         rows = [
             {"kind": each.kind.name, "effect": each.kind.effect.value, "made": each.made, "known": each.known}
@@ -96,14 +96,10 @@ def judge(
         chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
     asked = make_judge(kind, **chosen)
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
-        summary = judge_controls(store, asked, kinds=_listed(kinds), **how)
+        summary = judge_controls(store, asked, kinds=options.listed(kinds or ""), **how)
     if as_json:
         show_json(summary.as_json())
     else:
         for line in summary_lines(summary):
             click.echo(line)
     return summary.exit_code
-
-
-def _listed(kinds: str | None) -> list[str]:
-    return [kind.strip() for kind in (kinds or "").split(",") if kind.strip()]

@@ -42,18 +42,13 @@ def command(
     if not recorded:
         raise BadInput("this combines what is stored: say --recorded. To ask a jury: judgeboard judge --jury m1,m2,m3")
     with closing(open_store(db)) as store:
-        report = judge_by_jury(store, listed(members), name=name, where=parse_where(where))
+        report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where))
     if as_json:
         show_json(report.as_json())
     else:
         for line in report_lines(report):
             click.echo(line)
     return report.account.exit_code
-
-
-def listed(members: str) -> list[str]:
-    """Return the names in a list with commas."""
-    return [name.strip() for name in members.split(",") if name.strip()]
 
 
 def report_lines(report: "JuryReport") -> list[str]:

@@ -47,3 +47,8 @@ port = click.option("--port", default=8501, show_default=True, type=click.IntRan
 def example(*lines: str) -> str:
     """The closing lines of a command's help."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def listed(names: str) -> list[str]:
+    """Return the names in a list with commas."""
+    return [name.strip() for name in names.split(",") if name.strip()]

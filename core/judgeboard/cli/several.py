@@ -9,8 +9,8 @@ import click
 
 from judgeboard.cli.asking import run_options
 from judgeboard.cli.judge_output import JudgeOutput
-from judgeboard.cli.jury import listed
 from judgeboard.cli.jury import report_lines as jury_lines
+from judgeboard.cli.options import listed
 from judgeboard.cli.repeats import report_lines as repeats_lines
 from judgeboard.errors import BadInput
 

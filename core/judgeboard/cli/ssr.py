@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import model_options, run_options, show_json
+from judgeboard.cli.asking import model_options, nobody_asked, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.group(
     invoke_without_command=True,
     epilog=options.example(
-        "judgeboard ssr make-pairs --questions mmlu.jsonl --out pairs.jsonl",
+        "judgeboard ssr make-pairs --questions mmlu.jsonl -o pairs.jsonl",
         "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini",
         "judgeboard ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
         "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
@@ -65,6 +65,8 @@ def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | 
         return None
     if recorded == (chosen["pairs"] is not None):
         raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure what is stored")
+    if recorded:
+        nobody_asked(context, "temperature", "limit", "yes")
     with closing(open_store(db)) as store:
         report = _recorded(store, chosen) if recorded else _asked(store, chosen)
     if report is None:
@@ -74,37 +76,34 @@ def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | 
     return report.account.exit_code
 
 
-@command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl --out p.jsonl"))
+@command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
 @click.option("--questions", required=True, metavar="FILE", help="Rows of id, question, options, reference, category.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to; standard output by default.")
-def make_pairs_command(questions: str, seed: int, out: Path | None) -> None:
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to; standard output by default.")
+def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from questions with options: the right one against a wrong one drawn at random."""
     from judgeboard.self_reference.question_file import make_pairs
 
-    if out is None:
+    if output is None:
         made = make_pairs(questions, sys.stdout.write, seed=seed)
     else:
         try:
-            with out.open("w", encoding="utf-8") as lines:
+            with output.open("w", encoding="utf-8") as lines:
                 made = make_pairs(questions, lines.write, seed=seed)
         except OSError as error:
-            raise BadInput(f"{out} cannot be written: {error.strerror or error}") from error
+            raise BadInput(f"{output} cannot be written: {error.strerror or error}") from error
     click.echo(f"{made.made:,} pairs made, {made.left_out:,} questions left out", err=True)
     for line, reason in made.first_left_out:
         click.echo(f"  line {line}: {reason}", err=True)
 
 
 def _conditions(chosen: dict[str, Any]) -> list[str]:
-    return [name.strip().upper() for name in chosen["conditions"].split(",") if name.strip()]
+    return [name.upper() for name in options.listed(chosen["conditions"])]
 
 
 def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
     from judgeboard.self_reference.report import measure_self_reference
 
-    useless = ("model", "temperature", "limit", "rejudge")
-    if given := [f"--{name}" for name in useless if chosen[name] is not None]:
-        raise BadInput(f"{', '.join(given)}: --recorded asks nobody and takes none of these")
     return measure_self_reference(
         store,
         chosen["judge_version"],

@@ -6,7 +6,7 @@ from judgeboard.domain import Estimate
 from judgeboard.judge_health.check import Check, not_measured, state_of
 from judgeboard.judge_health.commands import judge_answers
 from judgeboard.judge_health.record import JudgeRecord, given_by
-from judgeboard.stats.alarm import surely_above
+from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.grouping import grouping
 from judgeboard.stats.length import correlation_within, slope
@@ -75,12 +75,19 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     measure = max(found, key=lambda each: _low(found[each]))
     within = found[measure]
     warns = surely_above(within, 0)
-    said = "Longer answers score higher though people grade them alike" if warns else "Length does not surely sway it"
     sentence = (
-        f"{said}: rank correlation of {measure} with length within equal human grades {number_words(within)} on "
+        f"{_direction(within)}: rank correlation of {measure} with length within equal human grades {number_words(within)} on "
         f"{within.n:,} answers."
     )
     return Check(AT_EQUAL_GRADES, state_of(warns=warns), within, sentence, "judgeboard serve")
+
+
+def _direction(within: Estimate) -> str:
+    if surely_above(within, 0):
+        return "Longer answers score higher though people grade them alike"
+    if surely_below(within, 0):
+        return "Shorter answers score higher though people grade them alike"
+    return "Length does not surely sway it"
 
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:

@@ -125,10 +125,15 @@ def _prefill(known: dict[int, Askable]) -> None:
 
 
 def _complete(known: dict[int, Askable]) -> None:
-    """Set the fields that have no value: Streamlit forgets those that it did not show."""
+    """Set the fields that have no value.
+
+    Streamlit forgets those that it did not show, a number field can be emptied, and a browser that is slow to hear of a
+    choice says meanwhile that there is none.
+    """
     chosen = known.get(st.session_state[_key("version")])
     for field, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
-        st.session_state.setdefault(_key(field), value)
+        if st.session_state.get(_key(field)) is None:
+            st.session_state[_key(field)] = value
 
 
 def _key(field: str) -> str:

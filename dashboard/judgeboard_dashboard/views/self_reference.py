@@ -35,7 +35,7 @@ MOST_LINES = 500
 SEEN = 10
 NOTHING = (
     "No judge has tried to answer a question itself yet.",
-    "`judgeboard ssr make-pairs --questions FILE --out pairs.jsonl` makes pairs from questions with options",
+    "`judgeboard ssr make-pairs --questions FILE -o pairs.jsonl` makes pairs from questions with options",
     "`judgeboard ssr --pairs pairs.jsonl --model NAME` samples and compares",
     "`judgeboard import --kind samples FILE` brings recorded tries in",
 )

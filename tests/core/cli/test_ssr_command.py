@@ -169,7 +169,7 @@ def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
     [
         ([], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
-        (["--recorded", "--model", "m"], "--model: --recorded asks nobody"),
+        (["--recorded", "--model", "m"], "asks nobody: it takes no --model"),
         (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version is a stored judge"),
         (["--pairs", "x"], "needs a model"),
         (["--recorded", "--conditions", "X"], "A, B and C"),
@@ -193,6 +193,6 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 pairs made, 1 questions left out" in err
     assert "line 2: its right option 'Athens' is none of its 4 options" in err
     target = tmp_path / "made.jsonl"
-    assert run(["ssr", "make-pairs", "--questions", str(questions), "--out", str(target)]) == 0
+    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
-    assert run(["ssr", "make-pairs", "--questions", str(questions), "--out", str(tmp_path / "no" / "x")]) == 2
+    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2

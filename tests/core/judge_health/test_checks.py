@@ -259,6 +259,16 @@ def test_longer_answers_that_people_grade_alike_are() -> None:
     assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
 
 
+def test_shorter_answers_that_score_higher_are_said_and_no_fault() -> None:
+    scored, grade, length = wordy(per_character=-0.002)
+    people = {
+        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+    }
+    found = check("verbosity_at_equal_grades", scored=scored, graded=people)
+    assert found.state is State.OK
+    assert found.sentence.startswith("Shorter answers score higher though people grade them alike")
+
+
 def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     rng = np.random.default_rng(7)
     length = rng.gamma(4, 100, 400)
