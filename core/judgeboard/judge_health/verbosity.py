@@ -76,8 +76,8 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     within = found[measure]
     warns = surely_above(within, 0)
     sentence = (
-        f"{_direction(within)}: rank correlation of {measure} with length within equal human grades {number_words(within)} on "
-        f"{within.n:,} answers."
+        f"{_direction(within)}: rank correlation of {measure} with length within equal human grades "
+        f"{number_words(within)} on {within.n:,} answers."
     )
     return Check(AT_EQUAL_GRADES, state_of(warns=warns), within, sentence, "judgeboard serve")
 

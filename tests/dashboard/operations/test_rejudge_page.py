@@ -72,6 +72,13 @@ def test_one_answer_is_asked_about(page_rows, open_page, said, sqlite_store: Sto
     assert "one answer" in said(page)
 
 
+def test_a_browser_that_reports_no_kind_of_judge_yet_gets_the_first(page_rows, open_page, said) -> None:
+    page = open_page("rejudge")
+    page = next(one for one in page.get("button_group") if one.label == "Judge").set_value(None).run()
+    assert "no judge of kind" not in said(page)
+    assert next(one for one in page.get("button_group") if one.label == "Judge").value == "rag"
+
+
 def test_the_same_again_is_refused_in_words(page_rows, open_page, said) -> None:
     page = open_page("rejudge")
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
