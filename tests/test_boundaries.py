@@ -26,6 +26,8 @@ LAYERS: list[set[str]] = [
         "filters",
         "sample",
         "yaml_file",
+        "blocking",
+        "next_ask",
     },
     {"llm", "judges", "flags", "importers", "exporters", "stats"},
     {"store"},
@@ -34,6 +36,7 @@ LAYERS: list[set[str]] = [
         *(
             "runner",
             "step_run",
+            "hand_out",
             "run_account",
             "judge_work",
             "judging",
