@@ -152,6 +152,7 @@ def audit_report(
         for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
     ]
     flags = flags_on(connection, audited.fingerprint, reviewed)
+    nothing = _nothing(len(reviewed), pairs.n)
     return AuditReport(
         judge_version=audited,
         supreme_version=supreme,
@@ -163,15 +164,24 @@ def audit_report(
         caught=_those(answers, wrong & marked),
         missed=_those(answers, wrong & ~marked),
         accused=_those(answers, ~wrong & marked),
-        precision=_share(wrong, marked, pairs.groups, "nothing that people graded was marked wrong"),
-        recall=_share(marked, wrong, pairs.groups, "by the people's grades no audited verdict is wrong"),
-        false_alarm_rate=_share(marked, ~wrong, pairs.groups, "by the people's grades no audited verdict is right"),
+        precision=_share(wrong, marked, pairs.groups, nothing or "nothing that people graded was marked wrong"),
+        recall=_share(marked, wrong, pairs.groups, nothing or "by the people's grades no audited verdict is wrong"),
+        false_alarm_rate=_share(
+            marked, ~wrong, pairs.groups, nothing or "by the people's grades no audited verdict is right"
+        ),
         flags_raised=flags,
         notes=(
             *_notes(audited, pairs, source.cut, len(wrong_by_mark) - flags, not_comparable),
             *(() if reviewed_only else _draws(sample.share, [reviews[each.judgment_id] for each in reviewed.values()])),
         ),
     )
+
+
+def _nothing(audited: int, graded: int) -> str | None:
+    """Say why no figure can be had, None where some can."""
+    if not audited:
+        return "no verdict has a usable review"
+    return None if graded else "people graded none of the audited verdicts"
 
 
 def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
@@ -237,5 +247,5 @@ def _notes(
             f"{unflagged:,} of the marked verdicts raise no flag: their judge has a newer verdict on these answers."
         )
     if not_comparable:
-        notes.append(f"{not_comparable:,} verdicts could not be compared: the two judges give nothing in common.")
+        notes.append(f"Not compared, {not_comparable:,}: there the two judges give nothing in common.")
     return tuple(notes)

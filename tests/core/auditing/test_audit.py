@@ -241,6 +241,13 @@ def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:
     assert flags(sqlite_log.store) == [(ids[0], "open"), (ids[0], "superseded")]
 
 
+def test_without_a_usable_review_no_figure_speaks_of_verdicts(sqlite_log: GradedLog) -> None:
+    taught(sqlite_log, 2)
+    report, _ = review(sqlite_log.store, always(completion("Fine.")))
+    figures = (report.precision, report.recall, report.false_alarm_rate)
+    assert {figure.reason for figure in figures} == {"no verdict has a usable review"}
+
+
 def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 1)
     with pytest.raises(NotFound, match="nobody"):

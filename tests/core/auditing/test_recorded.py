@@ -54,8 +54,8 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     report = audit_recorded(log.store, "nli", "rag")
     assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
     assert (report.audited, report.marked, report.graded) == (4, 2, 0)
-    assert "1 verdicts could not be compared: the two judges give nothing in common." in report.notes
-    assert report.precision.reason == "nothing that people graded was marked wrong"
+    assert "Not compared, 1: there the two judges give nothing in common." in report.notes
+    assert report.precision.reason == "people graded none of the audited verdicts"
 
 
 def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
