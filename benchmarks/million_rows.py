@@ -23,6 +23,8 @@ from sqlalchemy import Connection, text
 from judgeboard.agreement import agreement
 from judgeboard.agreement_page import agreement_page
 from judgeboard.filters import RowFilter
+from judgeboard.judge_health.kept_records import KeptRecords
+from judgeboard.judge_health.page import health_page, judges_in_use
 from judgeboard.store.desk.overview import overview
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_order import ORDERS
@@ -133,6 +135,13 @@ def readings(connection: Connection) -> Iterator[Reading]:
     yield "trend, share flagged by day", 400, partial(trend, measure="flagged_share", period="day")
     yield "agreement, label", 400, partial(agreement, grade="label")
     yield "agreement page", None, agreement_page
+    yield "judges page, nothing kept of earlier looks", None, judges_page
+
+
+def judges_page(connection: Connection) -> Any:
+    """Read the checks of the newest judge version as a page does that nobody has opened yet."""
+    versions = judges_in_use(connection)
+    return health_page(connection, versions, versions[0].title, KeptRecords())
 
 
 def milliseconds(read: Callable[[], Any], turns: int) -> tuple[float, float]:
