@@ -51,8 +51,9 @@ def verbosity(record: JudgeRecord) -> Check:
         f"Rank correlation of {measure} with the length of the answer: {number_words(correlation)} on "
         f"{correlation.n:,} answers, {rise.value or 0:+.3f} for each {PER} characters."
     )
-    if explained:
-        said += " Among answers that people graded alike it is gone: longer ones are better here."
+    if explained and within is not None:
+        left = "is gone" if _low(within) <= 0 else "is not sure at 99 %"
+        said += f" Among answers that people graded alike it {left}: longer ones are better here."
     elif longer:
         said += " Longer answers score higher."
     return Check(
@@ -87,6 +88,8 @@ def _direction(within: Estimate) -> str:
         return "Longer answers score higher though people grade them alike"
     if surely_below(within, 0):
         return "Shorter answers score higher though people grade them alike"
+    if _low(within) > 0 or (within.high or 0) < 0:
+        return "Length may sway it, which is not sure at 99 %"
     return "Length does not surely sway it"
 
 

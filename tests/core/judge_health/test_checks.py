@@ -246,6 +246,18 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
 
 
+def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
+    scored, grade, length = wordy(per_character=0.00035)
+    people = {
+        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+    }
+    within = check("verbosity_at_equal_grades", scored=scored, graded=people)
+    assert within.state is State.OK
+    assert within.statistic.low > 0
+    assert within.sentence.startswith("Length may sway it, which is not sure at 99 %")
+    assert "is not sure at 99 %" in check("verbosity", scored=scored, graded=people).sentence
+
+
 def test_longer_answers_that_people_grade_alike_are() -> None:
     scored, grade, length = wordy()
     people = {
