@@ -51,7 +51,7 @@ class AuditReport:
 
     ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are wrong
     verdicts that were marked (true positives), ``missed`` wrong ones that were not, ``accused`` right ones that were.
-    ``flags_raised`` counts flags that stand, decided ones included. ``notes`` are sentences to read it with.
+    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``notes`` are sentences to read it with.
     """
 
     judge_version: StoredVersion
@@ -151,7 +151,7 @@ def audit_report(
         _answer(reviewed[int(id_)], str(judge), str(people))
         for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
     ]
-    flags = flags_on(connection, audited.fingerprint, reviewed)
+    flags = flags_on(connection, audited.fingerprint, wrong_by_mark)
     nothing = _nothing(len(reviewed), pairs.n)
     return AuditReport(
         judge_version=audited,

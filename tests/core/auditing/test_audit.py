@@ -232,6 +232,15 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     )
 
 
+def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_this_one(
+    sqlite_log: GradedLog,
+) -> None:
+    taught(sqlite_log, 3)
+    review(sqlite_log.store, always(WRONG), name="stern")
+    report, _ = review(sqlite_log.store, by_number({1: WRONG}), name="mild")
+    assert (report.marked, report.flags_raised, report.notes) == (1, 1, ())
+
+
 def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:
     _, ids = taught(sqlite_log, 1)
     review(sqlite_log.store, always(WRONG))

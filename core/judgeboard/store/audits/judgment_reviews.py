@@ -199,7 +199,7 @@ def land_marks(
 
 
 def flags_on(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
-    """Return how many of these responses have a flag, not superseded, that the verdict of this version is wrong."""
+    """Return how many of these have a flag, not superseded, that any judge calls this version's verdict wrong."""
     key = f"{supreme_disagrees.NAME}:{fingerprint}"
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
     of_rule = query.where(FLAG.c.rule == supreme_disagrees.NAME)
