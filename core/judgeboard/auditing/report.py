@@ -51,7 +51,8 @@ class AuditReport:
 
     ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are wrong
     verdicts that were marked (true positives), ``missed`` wrong ones that were not, ``accused`` right ones that were.
-    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``notes`` are sentences to read it with.
+    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``notes`` are sentences to read
+    it with.
     """
 
     judge_version: StoredVersion
