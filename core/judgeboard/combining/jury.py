@@ -1,6 +1,7 @@
 """Juries: several judge versions asked of the same answers, and the one verdict made of theirs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -10,6 +11,8 @@ from judgeboard.combining.rule import RULE
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
+from judgeboard.flags import judges_disagree
+from judgeboard.store.desk.queue_counts import open_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, get_version
 from judgeboard.store.judgments.member_verdicts import by_version
@@ -62,5 +65,18 @@ def combine_jury(
     judged = by_version(connection, [member.id for member in distinct], where)
     complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
     opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
+    before = _open_disagreements(connection)
     verdicts = keep_combined(connection, version, opinions)
-    return jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
+    closed = before - _open_disagreements(connection)
+    report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
+    return report if closed <= 0 else replace(report, notes=(*report.notes, members_are_one(closed)))
+
+
+def members_are_one(closed: int) -> str:
+    """Say why flags went: the members of a jury speak with one voice."""
+    flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
+    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge, the jury."
+
+
+def _open_disagreements(connection: Connection) -> int:
+    return sum(n for rule, _query_type, n in open_counts(connection) if rule == judges_disagree.NAME)

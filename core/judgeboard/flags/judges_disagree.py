@@ -9,8 +9,9 @@ from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds
 from judgeboard.flags.sentences import shown
 
 NAME = "judges_disagree"
-# Judges of judgments, and verdicts that are made of the verdicts of others: no opinion of their own.
-NO_SECOND_OPINION = frozenset({"audit", "jury", "repeats"})
+# Judges of judgments, and several verdicts of one judge made one: no opinion of their own. A jury has one, its members
+# then have none.
+NO_SECOND_OPINION = frozenset({"audit", "repeats"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,10 +164,20 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
 def test_members_and_jury_raise_no_disagreement(log: GradedLog) -> None:
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
     assert disagreements(log.store) == ["open"]
-    judge_by_jury(log.store, ["one", "two"])  # three is outside: it is alone with nobody to disagree with
+    report = judge_by_jury(log.store, ["one", "two", "three"])
     assert disagreements(log.store) == ["superseded"]
+    assert report.notes[-1].startswith("1 open flag of judges_disagree superseded")
+    assert "superseded" not in str(judge_by_jury(log.store, ["one", "two", "three"]).notes), "the second time"
     raise_flags(log.store)
     assert disagreements(log.store) == ["superseded"]
+
+
+def test_a_jury_and_a_judge_outside_it_disagree(log: GradedLog) -> None:
+    three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
+    judge_by_jury(log.store, ["one", "two"])  # 0.5, and 0.95 is outside
+    with log.store.reading() as connection:
+        flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judges_disagree", FLAG.c.state == "open")).one()
+    assert flag.details["pairs"][0]["judges"] == ["jury v1", "three v1"]
 
 
 def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
@@ -268,5 +278,7 @@ def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.Capt
     assert result["fleiss_kappa"]["value"] == pytest.approx(0.4260, abs=5e-5)
     assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (301, 1344, 1344)
     assert (result["asked"], result["ok"], result["split"], result["not_reached"]) == (1344, 1344, 0, 0)
+    (closed,) = result.pop("notes")
+    assert "open flags of judges_disagree superseded" in closed
     assert run(words) == 0
-    assert json.loads(capsys.readouterr().out) == result
+    assert json.loads(capsys.readouterr().out) == {**result, "notes": []}

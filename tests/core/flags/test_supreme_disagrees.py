@@ -52,7 +52,7 @@ def test_one_audited_judges_flag_outlives_anothers() -> None:
     assert (result.to_raise, result.to_supersede) == ((), (1,))
 
 
-@pytest.mark.parametrize("kind", ["audit", "jury", "repeats"])
+@pytest.mark.parametrize("kind", ["audit", "repeats"])
 def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
     signals = Signals("log", "a", "QA", primary=judge("rag", 0.1), others=(judge("other", 0.9, kind=kind),))
     assert judges_disagree.reason(signals, Thresholds()) is None
