@@ -10,10 +10,11 @@ from sqlalchemy import Connection
 from judgeboard.agreement import PairSource
 from judgeboard.agreement_words import EMPTY
 from judgeboard.answer_pairs import AnswerPairs, GradeName
+from judgeboard.disagreement_picture import Picture, picture_of
 from judgeboard.disagreement_words import disagreement_sentence
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.pair_cells import cell_names, cell_places
+from judgeboard.pair_cells import cell_places
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.figures.disagreement_rows import AnswerSaid, PersonSaid, answers_said, people_said
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
@@ -39,14 +40,6 @@ class Disagreement:
     people: Value
     difference: float
     people_said: tuple[PersonSaid, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """How many pairs people put into which row and the judge into which column: tenths, or the grade's categories."""
-
-    axis: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +110,7 @@ def disagreement_page(
     versions = source.paired(list_versions(connection), grade, rules.primary_judge)
     version = next((each for each in versions if version_id in {None, each.id}), None)
     if version is None:
-        return DisagreementPage(EMPTY, None, versions, grade, gap, 0, 0, 0, 0, _picture(grade, None), (), (), 0)
+        return DisagreementPage(EMPTY, None, versions, grade, gap, 0, 0, 0, 0, picture_of(grade), (), (), 0)
     pairs = _of_types(source, source.pairs(version.id, grade), query_types)
     difference = _differences(pairs)
     apart = np.abs(difference) >= gap - HALF_STEP
@@ -138,7 +131,7 @@ def disagreement_page(
         int(apart.sum()),
         kind,
         harsh,
-        _picture(grade, pairs),
+        picture_of(grade, pairs, apart),
         tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
         _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
         len(order),
@@ -172,16 +165,6 @@ def _in_cell(pairs: AnswerPairs, cell: tuple[int, int]) -> BoolArray:
     people, judge = cell
     inside = (cell_places(pairs.grade, pairs.people) == people) & (cell_places(pairs.grade, pairs.judge) == judge)
     return np.asarray(inside)
-
-
-def _picture(grade: GradeName, pairs: AnswerPairs | None) -> Picture:
-    axis = cell_names(grade)
-    k = len(axis)
-    if pairs is None or pairs.n == 0:
-        return Picture(axis, ((0,) * k,) * k)
-    cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
-    counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
-    return Picture(axis, tuple(map(tuple, counts)))
 
 
 def _rows(

@@ -99,7 +99,7 @@ class AgreementFigures:
         names = cell_names("groundedness")
         places = heat.heat_places(found.picture.counts)
         figure(
-            lambda: heat.heat_chart(names, found.picture.counts, found.gap),
+            lambda: heat.heat_chart(names, found.picture.counts, found.picture.apart, found.gap),
             340,
             frame(
                 {"People from": "str", "Judge from": "str", "Answers": "Int64"},
@@ -109,7 +109,11 @@ class AgreementFigures:
             key="heat_agreement",
             says=f"{self.row.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
-            under=(f"Answers per tenth. Outlined: {found.gap:g} or more apart. Click a cell to read them.",),
+            under=(
+                "Answers per tenth.",
+                heat.outlined_words(found.picture.counts, found.picture.apart, found.gap),
+                "Click a cell to read them.",
+            ),
         )
 
     def _slices(self) -> None:

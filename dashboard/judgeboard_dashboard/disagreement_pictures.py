@@ -1,7 +1,8 @@
 """The picture of the disagreement page: all pairs by tenths, by category, or as points where they are few."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import pandas as pd
 import streamlit as st
 
 from judgeboard.agreement_words import WHAT_PEOPLE_GAVE
@@ -43,10 +44,7 @@ def picture(
     else:
         places = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
     if as_table:
-        rows = frame(
-            {"People": "str", "Judge": "str", "Answers": "Int64"},
-            ((names[people], names[judge], found.picture.counts[people][judge]) for people, judge in places),
-        )
+        rows = picture_table(found, places)
         version = found.version.id if found.version else 0
         targets = [
             cell_rows(PairCell(version, found.grade, names[people], names[judge], reviewer_id=reviewer_id))
@@ -66,11 +64,25 @@ def picture(
     caption(*_under(found, reviewer_id))
 
 
+def picture_table(found: DisagreementPage, places: Sequence[tuple[int, int]]) -> pd.DataFrame:
+    """Return the cells at ``places`` as lines; of labels those that differ need no column of their own."""
+    shown = found.picture
+    columns = {"People": "str", "Judge": "str", "Answers": "Int64"}
+    if found.grade != "label":
+        columns[f"{found.gap:g} or more apart"] = "Int64"
+    lines = (
+        (shown.axis[people], shown.axis[judge], shown.counts[people][judge], shown.apart[people][judge])
+        for people, judge in places
+    )
+    return frame(columns, lines)
+
+
 def _cells(
     found: DisagreementPage, places: list[tuple[int, int]], cell: tuple[int, int] | None, choose: Choose
 ) -> None:
     if found.grade == "groundedness":
-        chart, tall = heat.heat_chart(found.picture.axis, found.picture.counts, found.gap, chosen=cell), heat.HEIGHT
+        shown = found.picture
+        chart, tall = heat.heat_chart(shown.axis, shown.counts, shown.apart, found.gap, chosen=cell), heat.HEIGHT
     else:
         chart = confusion.confusion_chart(Confusion(found.picture.axis, found.picture.counts), chosen=cell)
         tall = 300 if found.grade == "label" else 380
@@ -100,7 +112,7 @@ def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]
     if found.points:
         return [f"One point an answer; orange: {found.gap:g} or more apart. Click a point to open its answer.", people]
     return [
-        f"Answers per tenth. Outlined: {found.gap:g} or more apart.",
+        f"Answers per tenth. {heat.outlined_words(found.picture.counts, found.picture.apart, found.gap)}",
         "Below the diagonal the judge was harsher than people.",
         "Click a cell to filter the table.",
         people,

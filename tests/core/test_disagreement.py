@@ -76,6 +76,21 @@ def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
     assert page(log, cell=(0, 0)).total == 0
 
 
+def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> None:
+    # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with answers 0.4 apart.
+    version, ids = log.version(), log.answers(4)
+    for each, judge, people in zip(ids, (0.19, 0.11, 0.1, 0.0), (0.50, 0.51, 0.5, 0.45), strict=True):
+        log.say_all(version, [each], groundedness=judge)
+        log.review(each, "mara", groundedness=people)
+    shown = page(log)
+    assert shown.picture.counts[5][1] == 3
+    assert shown.picture.apart[5][1] == 2
+    assert shown.picture.apart[4][0] == 1
+    assert sum(map(sum, shown.picture.apart)) == shown.apart == 3
+    quality = page(log, grade="quality").picture
+    assert sum(map(sum, quality.apart)) == 0
+
+
 def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log, grade="quality")

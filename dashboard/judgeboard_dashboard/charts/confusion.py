@@ -4,7 +4,7 @@ from typing import Any
 
 from judgeboard.stats.confusion import Confusion
 from judgeboard_dashboard.charts.frame import palette
-from judgeboard_dashboard.charts.grid import Axes, Cell, grid, heat_step
+from judgeboard_dashboard.charts.grid import LARGE, MEDIUM, Axes, Cell, grid, heat_step
 
 HEIGHT = 240
 
@@ -36,4 +36,4 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                     faded=chosen not in {None, (row, column)},
                 )
             )
-    return grid(cells, Axes("People say", categories, "Judge says", categories), count_size=14 if many else 20)
+    return grid(cells, Axes("People say", categories, "Judge says", categories), sizes=MEDIUM if many else LARGE)

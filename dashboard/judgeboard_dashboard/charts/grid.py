@@ -42,7 +42,26 @@ class Axes:
     on_top: bool = True
 
 
-def grid(cells: Sequence[Cell], axes: Axes, *, count_size: int = 20, padding: float = 0.02) -> Any:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Letters of the count and of the word under it, and how far they stand from the middle of a cell with both.
+
+    ``centred``: where a cell has no word, its count stands in the middle and not on the line of the others.
+    """
+
+    count: int
+    word: int
+    up: int
+    down: int
+    centred: bool = False
+
+
+LARGE = Sizes(20, 12, -8, 13)
+MEDIUM = Sizes(14, 12, -8, 13)
+SMALL = Sizes(12, 10, -5, 7, centred=True)
+
+
+def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
     """Return the grid; a mark's place in ``cells`` is what a click names."""
     colours = palette()
     chosen = pick()
@@ -70,7 +89,7 @@ def grid(cells: Sequence[Cell], axes: Axes, *, count_size: int = 20, padding: fl
             axis=alt.Axis(grid=False, labelLimit=110),
         ),
     )
-    squares = base.mark_rect(cornerRadius=5 if count_size > 14 else 2, cursor="pointer").encode(
+    squares = base.mark_rect(cornerRadius=5 if sizes.count > 14 else 2, cursor="pointer").encode(
         color=alt.Color("ground:N", scale=None),
         stroke=alt.Stroke("outline:N", scale=None),
         strokeWidth=alt.StrokeWidth("width:Q", scale=None),
@@ -78,7 +97,7 @@ def grid(cells: Sequence[Cell], axes: Axes, *, count_size: int = 20, padding: fl
         tooltip=alt.Tooltip("tip:N", title=" "),
         description="tip:N",
     )
-    layers = [squares.add_params(chosen), *_texts(base, count_size, words=any(cell.word for cell in cells))]
+    layers = [squares.add_params(chosen), *_texts(base, sizes, words=any(cell.word for cell in cells))]
     return alt.layer(*layers).properties(view=alt.ViewConfig(fill=colours.page, stroke=None))
 
 
@@ -88,11 +107,19 @@ def heat_step(share: float, colours: Palette) -> tuple[str, str]:
     return colours.heat[step], colours.heat_ink[step]
 
 
-def _texts(base: alt.Chart, size: int, *, words: bool) -> list[alt.Chart]:
+def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
     ink = alt.Color("ink:N", scale=None)
+    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(text="count:N", color=ink)
     if not words:
-        return [base.mark_text(fontSize=size, aria=False).encode(text="count:N", color=ink)]
+        return [alone]
+    if sizes.centred:
+        with_word = alone.transform_filter("datum.word !== ''")
+        return [
+            alone.transform_filter("datum.word === ''"),
+            with_word.mark_text(fontSize=sizes.count, dy=sizes.up, aria=False),
+            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N"),
+        ]
     return [
-        base.mark_text(fontSize=size, fontWeight=600, dy=-8, aria=False).encode(text="count:N", color=ink),
-        base.mark_text(fontSize=12, dy=13, aria=False).encode(text="word:N", color=ink),
+        base.mark_text(fontSize=sizes.count, fontWeight=600, dy=sizes.up, aria=False).encode(text="count:N", color=ink),
+        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N", color=ink),
     ]
