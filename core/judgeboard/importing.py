@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.importers import ColumnUse, read_records
+from judgeboard.importers.kinds import ROWS
 from judgeboard.importers.rejected import RejectedFile, rejected_path
 from judgeboard.landings import LANDINGS, Landed, Landing
 from judgeboard.store.engine import Store
@@ -30,7 +31,8 @@ class OnProgress(Protocol):
 class ImportSummary:
     """What became of the rows of one file: rows = new + unchanged + rejected (conflicts among them).
 
-    ``unreadable`` says why the file broke off; ``before`` is when the same bytes came in earlier.
+    ``unreadable`` says why the file broke off; ``before`` is when the same bytes came in earlier. The first conflicts
+    are kept apart too: rows that nobody could read come before them in a batch.
     """
 
     file: str
@@ -48,6 +50,7 @@ class ImportSummary:
     rejected_problem: str | None = None
     before: datetime | None = None
     first_rejected: list[Rejected] = field(default_factory=list)
+    first_conflicts: list[Rejected] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
@@ -58,6 +61,25 @@ class ImportSummary:
     def usable(self) -> int:
         """Rows that are in the store now (or could be, in a dry run)."""
         return self.new + self.unchanged
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the file."""
+        return tuple(use.theirs for use in self.columns if use.theirs is not None)
+
+    @property
+    def not_read(self) -> tuple[str, ...]:
+        """The columns with values that are taken for no field, though nobody said to leave them out."""
+        fields = {use.ours for use in self.columns if use.theirs is not None}
+        if self.kind == "grades" and "pair_id" in fields and "aspects" not in fields:
+            return ()  # each further column of people's grades of pairs is an aspect
+        return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
+
+    @property
+    def not_found(self) -> tuple[str, ...]:
+        """The fields that no row goes without and no column is taken for."""
+        empty = {use.ours for use in self.columns if use.theirs is None}
+        return tuple(name for name in ROWS[self.kind].needed if name in empty)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers that the batch keeps."""
@@ -219,6 +241,8 @@ class _Batch:
     def _reject(self, rejected: Rejected) -> None:
         self._summary.rejected += 1
         self._summary.conflicts += rejected.conflict
+        if rejected.conflict and len(self._summary.first_conflicts) < 20:
+            self._summary.first_conflicts.append(rejected)
         if len(self._summary.first_rejected) < 20:
             self._summary.first_rejected.append(rejected)
         self._pass_on(rejected)

@@ -42,7 +42,13 @@ ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
     show_default=True,
     help="How the file is written.",
 )
-@click.option("--map", "mapping", multiple=True, metavar="THEIRS=ours", help="A column and the field it holds; repeat.")
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="THEIRS=ours",
+    help="A column and the field it holds (of answers: query, answer, context, external_id, asked_at, ...); repeat.",
+)
 @click.option(
     "--source",
     help="The log's name (default: default); for grades, verdicts and comparisons, where what they name is looked for.",
@@ -93,6 +99,7 @@ def command(
 
 
 def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
+    from judgeboard.cli.import_lines import summary_lines
     from judgeboard.cli.terminal import progress_bar
     from judgeboard.importing import import_file
 
@@ -127,45 +134,6 @@ def _store(db: str | None, *, dry_run: bool) -> Iterator["Store"]:
             store = open_store(Path(folder) / "dry-run.db", create=True)
         stack.callback(store.close)
         yield store
-
-
-def summary_lines(summary: "ImportSummary") -> list[str]:
-    """Return what became of a file, in lines for a terminal."""
-    would = "would be " if summary.dry_run else ""
-    lines = []
-    if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
-        since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
-        lines.append(f"{summary.file}: nothing new, all {summary.unchanged:,} rows are here{since}")
-    else:
-        lines.append(
-            f"{summary.file}: {summary.rows:,} rows of {summary.importer}: {summary.new:,} {would}new, "
-            f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.conflicts:,} conflicts)"
-            + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
-        )
-    taken: dict[str, list[str]] = {}
-    for use in summary.columns:
-        if use.ours and use.theirs:
-            taken.setdefault(use.ours, []).append(use.theirs)
-    read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
-    lines.append(f"  read: {', '.join(read)}" if read else "  read: no column was recognised")
-    lines += [f"  not sure: {use.theirs!r}: {use.how}" for use in summary.columns if not use.sure]
-    lines += [
-        f"  line {row.line}: {f'{row.field}: ' if row.field else ''}{row.reason}" for row in summary.first_rejected[:3]
-    ]
-    if summary.rejected > 3:
-        lines.append(f"  and {summary.rejected - 3:,} more")
-    if summary.rejected_file:
-        lines.append(f"  rejected rows, with reasons: {summary.rejected_file}")
-    if summary.rejected_problem:
-        lines.append(f"  {summary.rejected_problem}")
-    if summary.unreadable:
-        lines.append(f"  {summary.unreadable}")
-    return lines
-
-
-def _one_or_several(names: list[str]) -> str:
-    more = f" or {len(names) - 3:,} more" if len(names) > 3 else ""
-    return " or ".join(repr(name) for name in names[:3]) + more
 
 
 def exit_code(summary: "ImportSummary") -> int:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgeboard.errors import BadInput
@@ -20,7 +20,7 @@ class ColumnUse:
     """One line of the report: a field, the column it is taken from, how that was decided, and a first value.
 
     ``ours`` None is a column that is no field; ``theirs`` None a field that no column holds. ``sure`` is False where
-    a person has to say what a column means.
+    a person has to say what a column means, ``unasked`` True of a column with values that nobody said to leave out.
     """
 
     ours: str | None
@@ -28,6 +28,7 @@ class ColumnUse:
     how: str
     example: Any = None
     sure: bool = True
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +115,16 @@ class Columns:
         for ours in self._fields:
             held = [(theirs, column) for theirs, column in self._seen.items() if column.use == ours]
             lines += [_line(ours, theirs, column) for theirs, column in held] or [ColumnUse(ours, None, where)]
-        lines += [_line(None, theirs, column) for theirs, column in self._seen.items() if column.use is None]
+        for theirs, column in self._seen.items():
+            if column.use is None:
+                unasked = column.example is not None and theirs not in self._mapping
+                lines.append(replace(_line(None, theirs, column), unasked=unasked))
         return tuple(lines)
 
     def _decide(self, names: tuple[str, ...]) -> Plan:
         taken = {self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA}
         how = dict.fromkeys(taken.values(), _BY_MAP)
+        how |= {name: f"{_BY_MAP}: {self._left_over}" for name in names if self._mapping.get(name) == EXTRA}
         simple: dict[str, str] = {}
         for name in names:
             if name not in self._mapping:
