@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Response
+from judgeboard.landings.differing import differing, find_contents
 from judgeboard.landings.landing import Landed, Problem
 from judgeboard.store.landing import land_responses
+from judgeboard.store.responses.response_rows import key_of
 
 
 class ResponseLanding:
@@ -21,10 +23,13 @@ class ResponseLanding:
         """Store responses that are new, and feedback that is new on known ones."""
         stored = land_responses(connection, records, batch_id, now)
         landed = Landed(len(stored.new), stored.unchanged, stored.feedback_added)
-        landed.problems = [
-            Problem(conflict.index, "id", f"{conflict.external_id!r} is stored with other content", conflict=True)
-            for conflict in stored.conflicts
-        ]
+        given = [records[conflict.index] for conflict in stored.conflicts]
+        kept = find_contents(connection, [key_of(record) for record in given])
+        for conflict, record in zip(stored.conflicts, given, strict=True):
+            other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
+            reason = f"{conflict.external_id!r} is stored with other content"
+            reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
+            landed.problems.append(Problem(conflict.index, "id", reason, conflict=True))
         return landed
 
     def finish(self, connection: Connection, now: datetime) -> int:  # noqa: ARG002 - the shape of all landings

@@ -1,0 +1,102 @@
+"""What an import says of columns that it does not read and of rows that it does not take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+
+
+@pytest.fixture
+def lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Return ``lines(rows, *words)``: what `judgeboard import` prints of a file of these rows."""
+
+    def said(rows: list[dict[str, Any]], *words: str) -> list[str]:
+        log = tmp_path / "log.jsonl"
+        log.write_text("\n".join(json.dumps(row) for row in rows))
+        run(["import", str(log), *words, "--db", str(tmp_path / "desk.db")])
+        return capsys.readouterr().out.splitlines()
+
+    return said
+
+
+def ticket(number: int, **more: Any) -> dict[str, Any]:
+    return {"ticket": f"T-{number}", "usr": f"why {number}?", "bot": "because", "snippets": ["p"], **more}
+
+
+BOTH = ("--map", "usr=query", "--map", "bot=answer")
+
+
+def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
+    printed = lines([ticket(1, empty=None)], *BOTH)
+    assert "  not read: ticket, snippets (kept in metadata; name one with --map THEIRS=ours)" in printed
+
+
+def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
+    assert any(line.startswith("  no id:") for line in lines([ticket(1)], *BOTH))
+    assert not any(line.startswith("  no id:") for line in lines([ticket(2)], *BOTH, "--map", "ticket=id"))
+
+
+def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(lines) -> None:
+    extra = ("--map", "ticket=id", "--map", "snippets=extra")
+    assert not any("not read" in line for line in lines([ticket(1)], *BOTH, *extra))
+
+
+def test_where_no_column_is_a_query_the_columns_of_the_file_and_the_option_are_named(lines) -> None:
+    printed = lines([ticket(1), ticket(2)])
+    assert (
+        "  no column is taken for query or answer; the file has ticket, usr, bot, snippets "
+        "(say which with --map THEIRS=query --map THEIRS=answer)"
+    ) in printed
+
+
+def test_rows_of_another_kind_are_not_asked_for_other_names(lines) -> None:
+    printed = lines([{"response_id": "a1", "annotator": "Ada", "quality": 2}])
+    assert any("choose that kind (--kind grades)" in line for line in printed)
+    assert not any("--map" in line for line in printed)
+
+
+def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
+    grade = {"pair_id": "p1", "annotator": "Ada", "consistency": "A"}
+    assert not any("not read" in line for line in lines([grade], "--kind", "grades"))
+
+
+def test_conflicts_are_shown_beside_other_rejections_with_the_fields_that_differ(lines) -> None:
+    first = [ticket(number) for number in range(5)]
+    lines(first, *BOTH, "--map", "ticket=id")
+    unusable = [ticket(number, bot="") for number in range(9, 39)]
+    printed = lines([*unusable, *first], *BOTH, "--map", "ticket=id", "--map", "snippets=context")
+    assert "35 rejected (5 conflicts)" in printed[0]
+    assert "  line 31: conflict: id: 'T-0' is stored with other content: context, metadata differ" in printed
+    assert "  and 27 more" in printed
+    assert "  and 2 more conflicts" in printed
+    assert any("--source NAME" in line for line in printed)
+
+
+def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
+    whole = {
+        "id": "a1",
+        "query": "why?",
+        "answer": "because",
+        "cost": 0.1,
+        "model": "m",
+        "type": "QA",
+        "reference": "r",
+        "ts": "2026-05-14T08:30:00Z",
+        "messages": [{"role": "user", "content": "why?"}],
+    }
+    lines([whole])
+    for column, field, value in (
+        ("query", "query", "how?"),
+        ("answer", "answer", "so"),
+        ("cost", "generator_cost", 0.2),
+        ("model", "generator_model", "n"),
+        ("type", "query_type", "chat"),
+        ("reference", "reference", None),
+        ("ts", "asked_at", "2026-05-14T08:30:01Z"),
+        ("messages", "messages", None),
+    ):
+        printed = lines([whole | {column: value}])
+        assert f"  line 1: conflict: id: 'a1' is stored with other content: {field} differs" in printed
