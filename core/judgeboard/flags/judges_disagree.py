@@ -74,4 +74,13 @@ def _details(
     return {"judges": [one.title, two.title], "measure": measure, "values": list(values), "delta": delta}
 
 
-RULE = Rule(NAME, reason, why)
+def holds(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Tell whether the two judges that a flag names first are still apart on that measure."""
+    return _who(stored["pairs"][0]) in map(_who, now["pairs"])
+
+
+def _who(pair: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (*pair["judges"], pair["measure"])
+
+
+RULE = Rule(NAME, reason, why, holds=holds)

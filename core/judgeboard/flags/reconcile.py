@@ -1,7 +1,8 @@
 """Compares the reasons that hold now with the flags that stand: which to raise, which to supersede."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from judgeboard.domain import FlagState
 from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
@@ -9,12 +10,13 @@ from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
 @dataclass(frozen=True, slots=True)
 class StandingFlag:
-    """A flag of the response that is open or decided; superseded ones do not count."""
+    """A flag of the response that is open or decided; superseded ones do not count. ``details`` of an open one."""
 
     id: int
     rule: str
     raise_key: str
     state: FlagState
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +52,28 @@ def reconcile(reasons: Sequence[Reason], standing: Sequence[StandingFlag], rules
 
     A flag is raised once per rule and judge version: an open or decided one with the same key stays
     as it is. An open flag of one of the rules whose key has no reason now is superseded: its reason is gone, or a new
-    version has a reason of its own. A decided flag is never touched. Flags of rules that were not asked stay.
+    version has a reason of its own; so is one that names a judge who no longer says so, and the reason is raised anew.
+    A decided flag is never touched. Flags of rules that were not asked stay.
     """
-    keys = {reason.raise_key for reason in reasons}
-    known = {flag.raise_key for flag in standing}
-    asked = {rule.name for rule in rules}
+    asked = {rule.name: rule for rule in rules}
+    now = {reason.raise_key: reason for reason in reasons}
+    gone = [
+        flag
+        for flag in standing
+        if flag.state is FlagState.OPEN
+        and flag.rule in asked
+        and not (flag.raise_key in now and _holds(asked[flag.rule], flag, now[flag.raise_key]))
+    ]
+    known = {flag.raise_key for flag in standing if flag not in gone}
     decided = {flag.rule: flag.id for flag in sorted(standing, key=_id) if flag.state is not FlagState.OPEN}
     return Reconciled(
         tuple(Raise(reason, decided.get(reason.rule)) for reason in reasons if reason.raise_key not in known),
-        tuple(
-            flag.id
-            for flag in standing
-            if flag.state is FlagState.OPEN and flag.rule in asked and flag.raise_key not in keys
-        ),
+        tuple(flag.id for flag in gone),
     )
+
+
+def _holds(rule: Rule, flag: StandingFlag, reason: Reason) -> bool:
+    return flag.details is None or rule.holds(flag.details, reason.details)
 
 
 def _id(flag: StandingFlag) -> int:

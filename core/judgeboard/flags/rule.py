@@ -121,19 +121,25 @@ class Reason:
         return f"{self.rule}:{self.fingerprint or '-'}"
 
 
+def _holds(_stored: Mapping[str, Any], _now: Mapping[str, Any]) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
 
     A rule that looks at several judge versions may have a reason on each.
     ``drawn`` rules depend on the response alone: they are applied when it lands and by `judgeboard flag`, never
-    when a judgment or feedback lands.
+    when a judgment or feedback lands. ``holds``, of the details of a flag and those of the reason for it now, tells
+    whether what the flag says of other judges is still so.
     """
 
     name: str
     reason: Callable[[Signals, Thresholds], Reason | tuple[Reason, ...] | None]
     why: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
     drawn: bool = False
+    holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _holds
 
 
 HALF_STEP = 5e-10

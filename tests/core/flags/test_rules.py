@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import Feedback, FeedbackKind, Label, Status
+from judgeboard.domain import Feedback, FeedbackKind, FlagState, Label, Status
 from judgeboard.flags import RULES
-from judgeboard.flags.reconcile import reasons_for
+from judgeboard.flags.reconcile import Reconciled, StandingFlag, reasons_for, reconcile
 from judgeboard.flags.rule import FailedSignal, JudgeSignal, Reason, Signals, Thresholds
 
 NOTHING_DRAWN = Thresholds(random_share=0)
@@ -166,3 +166,13 @@ def test_query_types_are_always_reviewed_when_asked_for() -> None:
 def test_a_threshold_outside_its_range_is_refused(setting: str, value: Any) -> None:
     with pytest.raises(ValueError, match=setting):
         Thresholds(**{setting: value})
+
+
+def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> None:
+    first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
+    stands = [StandingFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
+    wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
+    assert reconcile([wider], stands, RULES) == Reconciled(), "rag and nli are apart still"
+    others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
+    result = reconcile([others], stands, RULES)
+    assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([others], (1,))

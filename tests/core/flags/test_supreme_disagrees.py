@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.domain import FlagState, Label
 from judgeboard.flags import RULES, judges_disagree, supreme_disagrees
-from judgeboard.flags.reconcile import StandingFlag, reasons_for, reconcile
+from judgeboard.flags.reconcile import Reconciled, StandingFlag, reasons_for, reconcile
 from judgeboard.flags.rule import JudgeSignal, Signals, SupremeMark, Thresholds
 from judgeboard.flags.why import why
 
@@ -33,13 +33,26 @@ def test_each_audited_judge_has_a_flag_of_its_own() -> None:
 def test_the_sentence_names_both_and_what_was_said() -> None:
     (found,) = reasons(SupremeMark(judge(), ("supreme v1",)))
     assert why(found.rule, found.details, found.params) == (
-        "supreme v1 calls the verdict of rag v1 wrong (groundedness 0.92, quality 4)."
+        "supreme v1 calls wrong what rag v1 said: groundedness 0.92, quality 4."
     )
     labelled = judge("nli", None, None, label=Label.GROUNDED)
     (found,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
     assert why(found.rule, found.details, found.params) == (
-        "big v2 and supreme v1 call the verdict of nli v1 wrong (label grounded)."
+        "big v2 and supreme v1 call wrong what nli v1 said: label grounded."
     )
+
+
+def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
+    rules = (supreme_disagrees.RULE,)
+    (first,) = reasons(SupremeMark(judge(), ("big v1", "supreme v1")))
+    stands = [StandingFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
+    (fewer,) = reasons(SupremeMark(judge(), ("big v1",)))
+    (more,) = reasons(SupremeMark(judge(), ("big v1", "supreme v1", "third v1")))
+    result = reconcile([fewer], stands, rules)
+    assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([fewer], (1,))
+    assert reconcile([more], stands, rules) == Reconciled(), "what it says is still so"
+    decided = [StandingFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
+    assert reconcile([fewer], decided, rules) == Reconciled()
 
 
 def test_one_audited_judges_flag_outlives_anothers() -> None:

@@ -18,7 +18,7 @@ from judgeboard.store.settings_table import RulesInForce
 
 FLAG = FlagRow.__table__
 
-_STANDING = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state).where(
+_STANDING = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
     FLAG.c.response_id.in_(bindparam("ids", expanding=True)), FLAG.c.state != FlagState.SUPERSEDED.value
 )
 
@@ -65,8 +65,8 @@ def keep_flags(
 def _standing(connection: Connection, response_ids: Sequence[int]) -> dict[int, list[StandingFlag]]:
     standing: dict[int, list[StandingFlag]] = {}
     rows = connection.execute(_STANDING, {"ids": response_ids})
-    for response_id, id_, rule, raise_key, state in rows:
-        standing.setdefault(response_id, []).append(StandingFlag(id_, rule, raise_key, FlagState(state)))
+    for response_id, id_, rule, raise_key, state, details in rows:
+        standing.setdefault(response_id, []).append(StandingFlag(id_, rule, raise_key, FlagState(state), details))
     return standing
 
 
