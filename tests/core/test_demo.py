@@ -1,8 +1,12 @@
 """The demo fills a database once, the same on both engines."""
 
 import json
+import shlex
 from pathlib import Path
 
+import pytest
+
+from judgeboard.cli.app import run
 from judgeboard.demo import fill
 from judgeboard.report import stats
 from judgeboard.store.engine import Store
@@ -39,3 +43,12 @@ def test_the_demo_tells_every_step(sqlite_store: Store, tmp_path: Path) -> None:
     lines: list[str] = []
     fill(sqlite_store, lines.append)
     assert len(lines) == 4
+
+
+def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "my demo.db")
+    assert run(["demo", "--no-serve", "--db", database]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]

@@ -1,5 +1,7 @@
 """``judgeboard demo``: the desk on a sample log."""
 
+import shlex
+
 import click
 
 from judgeboard.cli import options
@@ -18,6 +20,7 @@ def command(no_serve: bool, host: str, port: int, db: str) -> None:
     No key and no network are needed. A second run changes nothing.
     """
     from judgeboard.demo import fill
+    from judgeboard.settings import masked
     from judgeboard.store.engine import open_store
 
     if not no_serve:
@@ -28,7 +31,10 @@ def command(no_serve: bool, host: str, port: int, db: str) -> None:
     fill(store, click.echo)
     click.echo(f"database: {store.shown_url}")
     store.close()
-    if not no_serve:
+    if no_serve:
+        # Said with its database: `judgeboard serve` alone opens the log's own, in which there is nothing of the demo.
+        click.echo(f"to look at it: judgeboard serve --db {shlex.quote(masked(db))}")
+    else:
         from judgeboard_dashboard.serve import serve
 
         serve(db, host=host, port=port)
