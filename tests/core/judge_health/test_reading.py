@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.auditing import audit_recorded
 from judgeboard.combining.repeats_report import repeats_report
 from judgeboard.domain import (
     DimensionScore,
@@ -278,3 +279,11 @@ def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: Gra
     assert report.version.id == newest.id
     assert report.warnings == ()
     assert {check.state.value for check in report.checks} == {"not_measured"}
+
+
+def test_marks_read_off_two_stored_verdicts_are_no_requests(log: GradedLog) -> None:
+    supreme, audited, ids = log.version("nli"), log.version("rag"), log.answers(3)
+    log.say_all(supreme, ids, label=GOOD)
+    log.say_all(audited, ids, label=BAD)
+    audit_recorded(log.store, "nli", "rag")
+    assert record(log, supreme).asked == {"ok": 3}

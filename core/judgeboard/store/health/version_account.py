@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, Float, cast, func, select
+from sqlalchemy import Connection, Float, cast, func, select, true
 
 from judgeboard.domain import Status
 from judgeboard.stats.arrays import IntArray
@@ -23,8 +23,15 @@ COMPARISON = ComparisonRow.__table__
 PAIR = PairRow.__table__
 RUN = RunRow.__table__
 
-# Tables whose rows a judge version was asked for.
-_ASKED = (JUDGMENT, COMPARISON, SampleRow.__table__, JudgmentReviewRow.__table__)
+REVIEWED = JudgmentReviewRow.__table__
+
+# Tables whose rows a judge version was asked for; a mark outside a run was read off two verdicts, and nobody asked.
+_ASKED = (
+    (JUDGMENT, true()),
+    (COMPARISON, true()),
+    (SampleRow.__table__, true()),
+    (REVIEWED, REVIEWED.c.run_id.is_not(None)),
+)
 _MICRO = 1_000_000
 _CHUNK = 5_000
 
@@ -45,8 +52,8 @@ def versions_in_use(connection: Connection) -> list[StoredVersion]:
 def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
     """Return how many requests to a version ended how, whatever the method."""
     counts: Counter[str] = Counter()
-    for steps in _ASKED:
-        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id)
+    for steps, asked in _ASKED:
+        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id, asked)
         for status, n in connection.execute(query.group_by(steps.c.status)):
             counts[status] += n
     return {status.value: counts[status.value] for status in Status if counts[status.value]}
