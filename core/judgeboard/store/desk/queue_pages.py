@@ -13,15 +13,22 @@ from judgeboard.store.desk.queue_list import queue_list
 from judgeboard.store.desk.queue_order import FLAG, order_named
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import CurrentJudgmentRow, ResponseRow
+from judgeboard.store.settings_table import primary_judge
 from judgeboard.store.sql.keyset import Place
+from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME
 
 RESPONSE = ResponseRow.__table__
+CURRENT = CurrentJudgmentRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """An open flag in the list; ``groundedness`` and ``quality`` are the primary judge's when it was raised."""
+    """An open flag in the list.
+
+    ``groundedness`` and ``quality`` are the primary judge's when it was raised; its current ones where the flag came
+    before any verdict.
+    """
 
     flag_id: int
     response_id: int
@@ -122,11 +129,22 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
         .where(FLAG.c.id.in_(flag_ids))
     ).all()
     said = latest_feedback(connection, {row.response_id for row in rows})
-    by_id = {row.id: _line(row, said.get(row.response_id)) for row in rows}
+    scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
+    by_id = {row.id: _line(row, scored.get(row.response_id, row), said.get(row.response_id)) for row in rows}
     return tuple(by_id[flag_id] for flag_id in flag_ids)
 
 
-def _line(row: Any, user_feedback: str | None) -> QueueLine:
+def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
+    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer lands."""
+    if not response_ids:
+        return {}
+    query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(
+        CURRENT.c.response_id.in_(response_ids), CURRENT.c.judge_name == primary_judge(connection), CURRENT_OF_NAME
+    )
+    return {row.response_id: row for row in connection.execute(query)}
+
+
+def _line(row: Any, scores: Any, user_feedback: str | None) -> QueueLine:
     return QueueLine(
         flag_id=row.id,
         response_id=row.response_id,
@@ -135,8 +153,8 @@ def _line(row: Any, user_feedback: str | None) -> QueueLine:
         rule=row.rule,
         why=why(row.rule, row.details, row.params),
         severity=row.severity,
-        groundedness=row.groundedness,
-        quality=row.quality,
+        groundedness=scores.groundedness,
+        quality=scores.quality,
         user_feedback=user_feedback,
         question=row.question,
         answer=row.answer,

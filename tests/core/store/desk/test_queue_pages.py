@@ -90,6 +90,18 @@ def test_a_line_says_why_and_what_everybody_said(filled: DeskRows) -> None:
         assert line.why.endswith(".")
 
 
+def test_a_drawn_answer_shows_the_scores_that_came_after_it(desk) -> None:
+    desk.set("random_share", 1)
+    response_id = desk.answer("drawn")
+    with desk.store.reading() as connection:
+        (before,) = queue_page(connection, RowFilter()).lines
+    desk.say(desk.version(), response_id, groundedness=0.9, quality=4)
+    with desk.store.reading() as connection:
+        (after,) = queue_page(connection, RowFilter()).lines
+    assert (before.rule, before.groundedness, before.quality) == ("random_sample", None, None)
+    assert (after.flag_id, after.groundedness, after.quality) == (before.flag_id, 0.9, 4)
+
+
 def test_long_texts_are_cut(desk) -> None:
     version = desk.version()
     response_id = desk.answer("long", generator_model="m" * 10)
