@@ -80,7 +80,7 @@ def command(
     made: PairSet | None = None
     with closing(open_store(db, create=file is not None)) as store:
         if recorded:
-            report = measure_pairs(store, judge_version or "", **how)
+            report = measure_pairs(store, _compared(store, judge_version or ""), **how)
         else:
             judge = make_pairwise_judge(aspects=aspects, **chosen)
             made = _pairs(store, source_a, source_b, file, source)
@@ -92,6 +92,14 @@ def command(
         for line in _lines(report, made):
             click.echo(line)
     return report.account.exit_code if made is not None else 0
+
+
+def _compared(store: "Store", judge_version: str) -> int:
+    from judgeboard.store.judgments.judge_versions import choose_version
+    from judgeboard.store.pairs.compared_pairs import versions_that_compared
+
+    with store.reading() as connection:
+        return choose_version(connection, judge_version, versions_that_compared(connection), "compared pairs").id
 
 
 def _check(*, given: list[bool], whole: bool, judge_version: str | None, recorded: bool) -> None:

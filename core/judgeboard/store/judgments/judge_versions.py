@@ -1,6 +1,7 @@
 """Judge versions in the store: found by their content address, numbered within their name."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,10 +11,12 @@ from sqlalchemy import Connection, Row, func, select
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
 from judgeboard.judges.version import fingerprint, prompt_hash
-from judgeboard.store.schema.tables import JudgeVersionRow
+from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
 from judgeboard.store.sql.insertion import insert_or_skip
 
 VERSION = JudgeVersionRow.__table__
+JUDGMENT = JudgmentRow.__table__
+REPLAY = "replay"
 MOST_NAMED = 8
 
 
@@ -107,17 +110,73 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     raise NotFound(f"no judge version {which!r}; {_nearest(which, versions)}")
 
 
+def choose_version(
+    connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
+) -> StoredVersion:
+    """Return a version as `get_version` does, and only one that can be meant.
+
+    Args:
+        connection: A transaction.
+        which: As `get_version` takes it.
+        usable: Those that can be meant; where there are none, all.
+        did: What they did, in words: "compared pairs".
+
+    Raises:
+        NotFound: No version answers to it, or one that did nothing of the kind; it names those that did.
+    """
+    try:
+        version = get_version(connection, which)
+    except NotFound:
+        if not usable:
+            raise
+        raise NotFound(f"no judge version {which!r}; {did}: {likest(str(which), usable)}") from None
+    if usable and version.id not in {each.id for each in usable}:
+        raise NotFound(f"{version.title} is none of those that {did}: {likest(version.name, usable)}")
+    return version
+
+
+def versions_asked_again(connection: Connection) -> list[StoredVersion]:
+    """Return the judge versions that were asked more than once about an answer, by name and number."""
+    again = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0).distinct()
+    ids = set(connection.execute(again).scalars())
+    return [version for version in list_versions(connection) if version.id in ids]
+
+
+def likest(which: str, versions: Sequence[StoredVersion]) -> str:
+    """Return the first of these versions in words, those of a like name before the others."""
+    names = list(dict.fromkeys(version.name for version in versions))
+    near = _near(which, names)
+    ordered = [*near, *(name for name in names if name not in near)]
+    found = [version.title for name in ordered for version in versions if version.name == name]
+    return _first(found if len(found) <= MOST_NAMED else ordered)
+
+
 def _nearest(which: str, versions: list[StoredVersion]) -> str:
     """What there is instead: the likest, else the first; a recorded set can bring hundreds, then by name."""
-    names = list(dict.fromkeys(version.name for version in versions))
-    if not names:
+    if not versions:
         return "none has judged yet"
-    like = [name for name in names if which.casefold() in name.casefold()] or difflib.get_close_matches(which, names)
-    found = [version.title for version in versions if version.name in (like or names)]
-    if len(found) > MOST_NAMED:
-        found = like or names
-    more = len(found) - MOST_NAMED
-    return f"there is: {', '.join(found[:MOST_NAMED])}" + (f" and {more:,} more" if more > 0 else "")
+    # Judges that were asked from here before recorded ones, of which one file may bring all these hundreds.
+    asked_first = sorted(versions, key=lambda version: version.kind == REPLAY)
+    near = _near(which, list(dict.fromkeys(version.name for version in asked_first)))
+    return f"there is: {likest(which, [each for each in asked_first if not near or each.name in near])}"
+
+
+def _near(which: str, names: Sequence[str]) -> list[str]:
+    """Return those that hold the text, else those that it may be a slip for, the likest first."""
+    folded, wanted = {name: _plain(name) for name in names}, _plain(which)
+    holding = [name for name in names if wanted and wanted in folded[name]]
+    alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
+    return holding or [name for each in alike for name in names if folded[name] == each]
+
+
+def _plain(name: str) -> str:
+    """Return letters and digits alone: people write gpt4 and GPT-4."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _by_fingerprint(connection: Connection, address: str) -> StoredVersion | None:
