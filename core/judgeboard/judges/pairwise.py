@@ -17,6 +17,7 @@ from judgeboard.judges.pairwise_form import (
     parse_comparison,
 )
 from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.judges.solved_question import SolvedQuestion
 from judgeboard.llm.asking import Asked, ask
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -28,28 +29,8 @@ PAIRWISE = "pairwise"
 _TEMPERATURE = 0
 
 
-class ComparedPair(Protocol):
-    """What the judge reads of a stored pair."""
-
-    @property
-    def external_id(self) -> str:
-        """What a recording is looked up by."""
-        ...
-
-    @property
-    def question(self) -> str | None:
-        """None only after forgetting."""
-        ...
-
-    @property
-    def options(self) -> tuple[str, ...] | None:
-        """The options that the question asks about."""
-        ...
-
-    @property
-    def passages(self) -> tuple[str, ...] | None:
-        """The passages that both answers were given."""
-        ...
+class ComparedPair(SolvedQuestion, Protocol):
+    """What the judge reads of a stored pair: the question, and its two answers."""
 
     @property
     def answer_a(self) -> str | None:

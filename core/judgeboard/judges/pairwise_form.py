@@ -7,6 +7,7 @@ from typing import Any
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import BadInput
+from judgeboard.judges.closed_form import closed, require_exactly
 from judgeboard.llm.json_reply import UnusableReply, read_json_object
 
 FIRST, SECOND, TIE = "first", "second", "tie"
@@ -56,8 +57,8 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
 def comparison_schema(aspects: Sequence[str]) -> dict[str, Any]:
     """Return the strict JSON schema of a verdict on these aspects; reasons come before verdicts."""
     verdict = {"type": "string", "enum": [FIRST, SECOND, TIE]}
-    entry = _closed({"reasoning": {"type": "string"}, "verdict": verdict})
-    return _closed(dict.fromkeys(aspects, entry))
+    entry = closed({"reasoning": {"type": "string"}, "verdict": verdict})
+    return closed(dict.fromkeys(aspects, entry))
 
 
 def comparison_example(aspects: Sequence[str]) -> str:
@@ -75,7 +76,7 @@ def parse_comparison(text: str, aspects: Sequence[str]) -> ParsedComparison:
         UnusableReply: With the reason, like "overall: verdict must be one of first, second, tie, not 'A'".
     """
     reply = read_json_object(text)
-    _exactly(reply.content, aspects, "")
+    require_exactly(reply.content, aspects, "")
     entries = {aspect: _entry(reply.content[aspect], aspect) for aspect in aspects}
     return ParsedComparison(
         {aspect: verdict for aspect, (verdict, _) in entries.items()},
@@ -87,23 +88,10 @@ def parse_comparison(text: str, aspects: Sequence[str]) -> ParsedComparison:
 def _entry(given: Any, aspect: str) -> tuple[str, str]:
     if not isinstance(given, dict):
         raise UnusableReply(f"{aspect} must be an object with reasoning and verdict, not {given!r}")
-    _exactly(given, _FIELDS, f"{aspect}: ")
+    require_exactly(given, _FIELDS, f"{aspect}: ")
     reasoning, verdict = given["reasoning"], given["verdict"]
     if not isinstance(reasoning, str):
         raise UnusableReply(f"{aspect}: reasoning must be a text, not {reasoning!r}")
     if not isinstance(verdict, str) or verdict not in _MEANS[Shown.AB]:
         raise UnusableReply(f"{aspect}: verdict must be one of first, second, tie, not {verdict!r}")
     return verdict, reasoning
-
-
-def _exactly(content: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
-    missing = [name for name in fields if name not in content]
-    if missing:
-        raise UnusableReply(f"{where}the field {missing[0]!r} is missing")
-    extra = [name for name in content if name not in fields]
-    if extra:
-        raise UnusableReply(f"{where}the field {extra[0]!r} was not asked for")
-
-
-def _closed(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

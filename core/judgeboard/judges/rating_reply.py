@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import checked_quality
+from judgeboard.judges.closed_form import closed, require_exactly
 from judgeboard.llm.json_reply import UnusableReply, read_json_object
 
 # Reasons before the rating: a model that has to say why first rates better.
 FIELDS = ("evaluation", "rating", "feedback")
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
+SCHEMA: Mapping[str, Any] = closed(
+    {
         "evaluation": {"type": "string"},
         "rating": {"type": "integer", "enum": [1, 2, 3, 4]},
         "feedback": {"type": "string"},
-    },
-    "required": list(FIELDS),
-    "additionalProperties": False,
-}
+    }
+)
 EXAMPLE = json.dumps({"evaluation": "…", "rating": 2, "feedback": "…"}, ensure_ascii=False)
 
 
@@ -41,12 +39,7 @@ def read_rating(text: str) -> Rating:
         UnusableReply: With the reason, like "rating 5 is above 4".
     """
     content = read_json_object(text).content
-    missing = [name for name in FIELDS if name not in content]
-    if missing:
-        raise UnusableReply(f"the field {missing[0]!r} is missing")
-    extra = [name for name in content if name not in FIELDS]
-    if extra:
-        raise UnusableReply(f"the field {extra[0]!r} was not asked for")
+    require_exactly(content, FIELDS)
     try:
         rating = checked_quality(content["rating"])
     except ValueError as error:

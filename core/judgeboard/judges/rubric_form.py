@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import DimensionScore
+from judgeboard.judges.closed_form import closed, refuse_others
 from judgeboard.judges.rubric_file import LEVELS, OVERALL, SCALE, Rubric, overall
 from judgeboard.llm.json_reply import UnusableReply, read_json_object
 
@@ -24,8 +25,8 @@ class ScoredRubric:
 
 def rubric_schema(rubric: Rubric) -> dict[str, Any]:
     """Return the strict JSON schema of a verdict on ``rubric``; reasons come before scores."""
-    entry = _closed({"reasoning": {"type": "string"}, "score": {"type": "integer", "enum": list(LEVELS)}})
-    return _closed({dimension.name: entry for dimension in rubric.dimensions})
+    entry = closed({"reasoning": {"type": "string"}, "score": {"type": "integer", "enum": list(LEVELS)}})
+    return closed({dimension.name: entry for dimension in rubric.dimensions})
 
 
 def rubric_reply_example(rubric: Rubric) -> str:
@@ -59,9 +60,7 @@ def _score(given: Any, name: str) -> tuple[int | None, str | None]:
         return None, None
     if not isinstance(given, dict):
         raise UnusableReply(f"{name} must be an object with reasoning and score, not {given!r}")
-    extra = [field for field in given if field not in _FIELDS]
-    if extra:
-        raise UnusableReply(f"{name}: the field {extra[0]!r} was not asked for")
+    refuse_others(given, _FIELDS, f"{name}: ")
     reasoning, score = given.get("reasoning"), given.get("score")
     if reasoning is not None and not isinstance(reasoning, str):
         raise UnusableReply(f"{name}: reasoning must be a text, not {reasoning!r}")
@@ -84,7 +83,3 @@ def _note(given: Mapping[str, Any], found: Mapping[str, Any], content: Mapping[s
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
         parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more}.")
     return " ".join(parts) or None
-
-
-def _closed(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from judgeboard.domain import StepRecord
+from judgeboard.judges.closed_form import closed, require_exactly
 from judgeboard.judges.fences import fence_token, fenced
 from judgeboard.judges.option_letters import letter_in, letters_of
 from judgeboard.judges.options import DEFAULT_DOMAIN
 from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.judges.solved_question import SolvedQuestion
 from judgeboard.llm.asking import ask
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -19,30 +21,6 @@ TEMPERATURE = 0.7
 DEFAULT_SOLVE_OUTPUT = 1024
 
 _FIELDS = ("reasoning", "answer")
-
-
-class SolvedQuestion(Protocol):
-    """What the solver reads of a stored pair; it never sees the two answers."""
-
-    @property
-    def external_id(self) -> str:
-        """What a recording is looked up by."""
-        ...
-
-    @property
-    def question(self) -> str | None:
-        """None only after forgetting."""
-        ...
-
-    @property
-    def options(self) -> tuple[str, ...] | None:
-        """The options that the question asks about."""
-        ...
-
-    @property
-    def passages(self) -> tuple[str, ...] | None:
-        """The passages that both answers were given."""
-        ...
 
 
 class Solved(NamedTuple):
@@ -141,12 +119,7 @@ def read_solution(text: str, options: Sequence[str]) -> str:
         UnusableReply: With the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
     content = read_json_object(text).content
-    missing = [name for name in _FIELDS if name not in content]
-    if missing:
-        raise UnusableReply(f"the field {missing[0]!r} is missing")
-    extra = [name for name in content if name not in _FIELDS]
-    if extra:
-        raise UnusableReply(f"the field {extra[0]!r} was not asked for")
+    require_exactly(content, _FIELDS)
     for name in _FIELDS:
         if not isinstance(content[name], str):
             raise UnusableReply(f"{name} must be a text, not {content[name]!r}")
@@ -170,12 +143,7 @@ def _schema(letters: Sequence[str]) -> Mapping[str, Any]:
     answer: dict[str, Any] = {"type": "string"}
     if letters:
         answer["enum"] = list(letters)
-    return {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, "answer": answer},
-        "required": list(_FIELDS),
-        "additionalProperties": False,
-    }
+    return closed({"reasoning": {"type": "string"}, "answer": answer})
 
 
 def _example(letters: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from judgeboard.domain import Claim, ClaimStatus, checked_groundedness, checked_quality
+from judgeboard.judges.closed_form import closed, require_exactly
 from judgeboard.llm.json_reply import UnusableReply, read_json_object
 
 _NULLABLE_TEXT = {"type": ["string", "null"]}
@@ -77,7 +78,7 @@ class VerdictForm:
         content = reply.content
         if not self.groundedness and "groundedness" in content and content["groundedness"] is None:
             del content["groundedness"]
-        _exactly(content, self.fields)
+        require_exactly(content, self.fields)
         try:
             groundedness = checked_groundedness(content.get("groundedness"))
             quality = checked_quality(content["quality"])
@@ -99,25 +100,12 @@ class VerdictForm:
 @cache
 def _schema(form: VerdictForm) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        "claims": {"type": "array", "items": _closed(_CLAIM_FIELDS)},
+        "claims": {"type": "array", "items": closed(_CLAIM_FIELDS)},
         "reasoning": {"type": "string"},
         "groundedness": {"type": "number", "description": "from 0.0 to 1.0"},
         "quality": {"type": "integer", "enum": [1, 2, 3, 4]},
     }
-    return _closed({name: properties[name] for name in form.fields})
-
-
-def _closed(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
-def _exactly(content: dict[str, Any], fields: tuple[str, ...], where: str = "") -> None:
-    missing = [name for name in fields if name not in content]
-    if missing:
-        raise UnusableReply(f"{where}the field {missing[0]!r} is missing")
-    extra = [name for name in content if name not in fields]
-    if extra:
-        raise UnusableReply(f"{where}the field {extra[0]!r} was not asked for")
+    return closed({name: properties[name] for name in form.fields})
 
 
 def _text(content: dict[str, Any], name: str, where: str = "") -> str:
@@ -140,7 +128,7 @@ def _claims(given: Any) -> tuple[Claim, ...]:
 def _claim(given: Any, where: str) -> Claim:
     if not isinstance(given, dict):
         raise UnusableReply(f"{where}must be an object, not {given!r}")
-    _exactly(given, tuple(_CLAIM_FIELDS), where)
+    require_exactly(given, tuple(_CLAIM_FIELDS), where)
     status, passage = _text(given, "status", where), given["passage"]
     if status not in set(ClaimStatus):
         raise UnusableReply(f"{where}status must be one of {', '.join(ClaimStatus)}, not {status!r}")
