@@ -9,7 +9,7 @@ from judgeboard.domain import Response
 from judgeboard.filters import RowFilter
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script
-from judgeboard.refining import refine_pending, reflect_pending
+from judgeboard.refining import RefineRule, refine_pending, reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
 from judgeboard.store.schema.tables import ResponseRow
@@ -39,6 +39,12 @@ def fill_attempts(store: Store) -> dict[str, int]:
     with store.reading() as connection:
         rows = connection.execute(select(response.c.external_id, response.c.id).where(response.c.source == "attempts"))
         return {row.external_id: row.id for row in rows}
+
+
+def refine_in_vain(store: Store, named: str) -> None:
+    """Refine an answer twice: the same text comes back, and no rating of it is usable."""
+    script = both(lambda _request: BETTER, lambda _answer: rated("none"))
+    _play(store, script, refine_pending, "rating", named, rule=RefineRule(max_repeats=1))
 
 
 def _reflect(store: Store) -> None:

@@ -58,6 +58,23 @@ def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, desk) -> None:
     expect(page.locator(".jb-attempts")).to_be_in_viewport()
 
 
+@pytest.mark.parametrize("width", [1440, 800])
+def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, desk, width: int) -> None:
+    page = reviewer("Mara", width=width, height=1000)
+    open_item(page, filled(desk.store)["refined"])
+    page.keyboard.press("v")
+    text = page.locator(".jb-attempt-text")
+    expect(text).to_contain_text("The original")
+    bar = page.locator(".st-key-bar").bounding_box()
+    assert bar is not None
+    for _ in range(2):  # at the top of the page, and where all cards are scrolled through
+        place = text.bounding_box()
+        assert place is not None
+        assert 0 < place["y"] < place["y"] + place["height"] < bar["y"]
+        page.locator("[data-testid=stMain]").evaluate("node => node.scrollTo(0, node.scrollHeight)")
+        page.wait_for_timeout(300)
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_attempts_fit_and_run_no_script(reviewer, desk, width: int, scheme: str) -> None:
     page = reviewer("Mara", width=width, scheme=scheme)

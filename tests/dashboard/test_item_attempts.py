@@ -13,7 +13,7 @@ from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard_dashboard.item.word_difference import MOST_WORDS, word_difference
-from refined_desk import BETTER, HOSTILE, ORIGINAL, fill_attempts
+from refined_desk import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
 TAGS = re.compile(r"<[^>]*>")
 
@@ -43,7 +43,8 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
     page = open_page("item", response=ids["reflected"])
     said = shown(page)
     assert "1 attempt at a better one" in said
-    assert "Self-reflection · 1 attempt · judged by rag v" in said
+    assert "Self-reflection · 1 attempt · cost " in said
+    assert "judged by rag v" in said
     assert "The originalgroundedness 0.20, quality 2 / 4" in said
     assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in said
     assert "Attempt 1, against the original" in said
@@ -55,7 +56,8 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
 def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page) -> None:
     page = open_page("item", response=ids["refined"])
     said = shown(page)
-    assert "Self-refine · 3 attempts · rated by refine v1" in said
+    assert "Self-refine · passed · 3 attempts · cost unknown" in said
+    assert "rated by refine v1 · run " in said
     places = [said.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
     assert places == sorted(places)
     assert "No usable judgment: rating must be an integer" in said
@@ -64,6 +66,16 @@ def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_pa
     bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
     assert "<script>window" not in bodies
     assert "<img src=x" not in bodies
+
+
+def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page, sqlite_store: Store) -> None:
+    refine_in_vain(sqlite_store, "reflected")
+    page = open_page("item", response=ids["reflected"])
+    said = shown(page)
+    assert "Self-refine · not passed · 2 attempts" in said
+    assert f"Attempt 1not rated{BETTER}" in said
+    assert "Attempt 2kept, not passedunchangednot ratedNo usable judgment" in said
+    assert last_part(page).startswith("Attempt 2, against attempt 1: unchangednot rated")
 
 
 def test_v_goes_through_the_attempts(ids, open_page) -> None:

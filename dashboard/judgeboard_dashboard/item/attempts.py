@@ -9,13 +9,15 @@ from judgeboard_dashboard.amounts import money
 from judgeboard_dashboard.controls import Turn, key_button
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.item.attempt_presses import AttemptPresses
+from judgeboard_dashboard.item.passed import has_passed
 from judgeboard_dashboard.item.presses import Presses
 from judgeboard_dashboard.item.text_panes import LONGEST
 from judgeboard_dashboard.item.word_difference import word_difference
-from judgeboard_dashboard.words import capital, count, score, when
+from judgeboard_dashboard.words import capital, count, score, shortened, when
 
 METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
 LONGEST_SAID = 4_000  # characters of an evaluation or a feedback
+STARTS = 200  # characters of an answer on its card: one line
 
 
 def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> None:
@@ -30,9 +32,10 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
         return
     bound, row = AttemptPresses.on(presses, places), presses.screen.row
     sequence, attempt = places[bound.at]
+    passed = has_passed(presses.store, sequence)
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            show(_title(sequence, len(sequences)))
+            show(_title(sequence, len(sequences), passed))
             key_button(
                 "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="V", disabled=len(places) == 1
             )
@@ -40,7 +43,7 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
         with st.container(key="stack_attempts"):
             left, right = st.columns([1, 1.35], gap="small")
             with left:
-                show(_list(sequence, attempt))
+                show(_list(sequence, attempt, passed))
             with right:
                 show(_text(sequence, attempt))
 
@@ -66,21 +69,26 @@ def _stand_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: Sho
     )
 
 
-def _title(sequence: AttemptSequence, runs: int) -> Html:
+def _title(sequence: AttemptSequence, runs: int, passed: bool | None) -> Html:
+    """Two lines: what it came to, and who asked; the first is short enough for 800 px."""
     facts = [
+        None if passed is None else "passed" if passed else "not passed",
         count(sequence.made, "attempt"),
+        f"cost {money(sequence.cost_micro)}",
+    ]
+    asked = [
         f"rated by {sequence.judge}" if sequence.method == "refine" else f"judged by {sequence.judge}",
         f"run {sequence.run_id}, {when(sequence.at)}",
-        f"cost {money(sequence.cost_micro)}",
         f"{runs} runs" if runs > 1 else None,
     ]
-    said = " · ".join(fact for fact in facts if fact)
     named = METHODS.get(sequence.method, sequence.method)
-    return tag("div", tag("b", named), " · ", said, cls="jb-say jb-line", id="attempts")
+    first = tag("div", tag("b", named), *(f" · {fact}" for fact in facts if fact), cls="jb-line")
+    second = tag("div", " · ".join(fact for fact in asked if fact), cls="jb-cap jb-line")
+    return tag("div", first, second, cls="jb-attempts-title", id="attempts")
 
 
-def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
-    cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
+def _list(sequence: AttemptSequence, viewed: ShownAttempt, passed: bool | None) -> Html:
+    cards = [_card(sequence, attempt, passed, viewed=attempt is viewed) for attempt in sequence.attempts]
     said = [
         tag("div", tag("b", one.reviewer), f" says that {_named(sequence, one.number)} should stand, {when(one.at)}")
         for one in sequence.standing
@@ -92,10 +100,13 @@ def _named(sequence: AttemptSequence, number: int) -> str:
     return next((one.name for one in sequence.attempts if one.number == number), f"attempt {number}")
 
 
-def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
+def _card(sequence: AttemptSequence, attempt: ShownAttempt, passed: bool | None, *, viewed: bool) -> Html:
     people = [one.reviewer for one in sequence.standing if one.number == attempt.number]
+    kept = "jb-mark jb-short-of" if passed is False else "jb-mark"
+    same = _unchanged(_before(sequence, attempt), attempt)
     marks = [
-        tag("span", "kept", cls="jb-mark") if attempt.kept else None,
+        tag("span", "kept, not passed" if passed is False else "kept", cls=kept) if attempt.kept else None,
+        tag("span", "unchanged", cls="jb-cap") if same else None,
         tag("span", f"should stand: {', '.join(people)}", cls="jb-mark") if people else None,
     ]
     head = tag(
@@ -109,6 +120,7 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
     return tag(
         "div",
         head,
+        tag("div", _start(attempt.answer), cls="jb-cap jb-line") if attempt.answer and not same else None,
         tag("div", attempt.note, cls="jb-why") if attempt.note else None,
         tag("div", attempt.reasoning[:LONGEST_SAID], cls="jb-reason") if attempt.reasoning else None,
         _feedback(attempt),
@@ -132,17 +144,32 @@ def _feedback(attempt: ShownAttempt) -> Html | None:
     return tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_SAID], cls="jb-reason")
 
 
+def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
+    """The attempt that this one is held against: the nearest earlier one with an answer."""
+    earlier = [one for one in sequence.attempts if one.number < attempt.number and one.answer is not None]
+    return earlier[-1] if earlier else None
+
+
+def _unchanged(before: ShownAttempt | None, attempt: ShownAttempt) -> bool:
+    return before is not None and before.answer == attempt.answer
+
+
+def _start(answer: str) -> str:
+    return shortened(" ".join(answer[: 2 * STARTS].split()), STARTS)
+
+
 def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
-    before = [one for one in sequence.attempts if one.number < viewed.number and one.answer is not None]
+    before = _before(sequence, viewed)
     heading = capital(viewed.name)
     if viewed.answer is None:
         body = tag("div", viewed.note or "This text was removed (judgeboard forget).", cls="jb-mut")
-    elif not before:
+    elif before is None:
         body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
     else:
-        heading = f"{heading}, against {before[-1].name}"
-        body = _difference(before[-1].answer or "", viewed.answer)
-    return tag("div", tag("div", heading, cls="jb-label"), body, cls="jb-attempt-text")
+        heading = f"{heading}, against {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
+        body = _difference(before.answer or "", viewed.answer)
+    label = tag("div", heading, tag("span", _scores(viewed)), cls="jb-label jb-both-ends")
+    return tag("div", label, body, cls="jb-attempt-text")
 
 
 def _difference(old: str, new: str) -> Html:
