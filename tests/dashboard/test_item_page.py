@@ -45,7 +45,7 @@ def head(app: AppTest) -> str:
     ("name", "says"),
     [
         ("claims", "1 of 4 claims supported"),
-        ("two-judges", "second v1, quality 4"),
+        ("two-judges", "second v10.95, 4 / 4"),
         ("two-judges", "thumbs down"),
         ("unusable", "No usable verdict: the model answered 85 where 0 to 1 was asked"),
         ("good", "Not flagged: nothing waits for a decision"),
@@ -199,3 +199,7 @@ def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: S
     bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
     assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
     assert "&lt;i&gt;id" in bodies
+
+
+def test_the_id_stands_before_what_a_narrow_window_cuts(page_rows, open_page) -> None:
+    assert head(open_page("item", response=page_rows.responses["good"])).startswith("good · ")

@@ -97,7 +97,7 @@ def _line(screen: Screen, here: Desk, beside: Neighbours | None, facts: Sequence
     parts: list[str] = []
     if beside is not None and beside.listed:
         parts.append(tag("span", tag("b", f"{beside.position:,}"), f" of {beside.total:,} in “{screen.listing.words}”"))
+    parts.append(tag("span", screen.external_id, cls="jb-id"))  # before what may be cut: people quote it
     parts += [tag("span", fact) for fact in facts if fact]
-    parts.append(tag("span", screen.external_id, cls="jb-id"))
     rest = [piece for place, part in enumerate(parts) for piece in ((" · ", part) if place or said else (part,))]
     return tag("div", said, tag("span", *rest, cls="jb-rest"), cls="jb-head", data_row=screen.row, data_taken=taken)

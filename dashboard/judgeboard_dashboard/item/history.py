@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from judgeboard.store.judgments.rubric_scores import RUBRIC
-from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
+from judgeboard.store.responses.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard_dashboard.evidence import Html, join, tag
-from judgeboard_dashboard.words import capital, rule_words, score, short, when
+from judgeboard_dashboard.words import UNKNOWN, capital, rule_words, score, when
 
 MOST = 10
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "took it back"}
@@ -35,16 +35,36 @@ def verdict_words(judgment: ItemJudgment) -> str:
     return ", ".join(part for part in parts if part) or "no score"
 
 
+def score_words(judgment: ItemJudgment) -> str:
+    """Return what a second judge gave, said as what people gave: "0.75, 4 / 4", "hallucinated"."""
+    parts = [
+        None if judgment.groundedness is None else score(judgment.groundedness),
+        None if judgment.quality is None else f"{judgment.quality} / 4",
+        judgment.label if judgment.groundedness is None else None,
+    ]
+    return ", ".join(str(part) for part in parts if part is not None) or UNKNOWN
+
+
 def review_words(review: ItemReview) -> str:
-    """Return a review in few words: "confirmed", "0.5, 3 / 4", "hallucinated"."""
+    """Return a review in few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
     parts = [
         DECIDED.get(review.decision or ""),
-        None if review.groundedness is None else short(review.groundedness),
+        None if review.groundedness is None else score(review.groundedness),
         None if review.quality is None else f"{review.quality} / 4",
         review.label,
         f"{review.scored} on a rubric" if review.scored else None,
     ]
     return ", ".join(part for part in parts if part) or "a note"
+
+
+def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
+    """Return what became of a flag that does not wait: "Confirmed by Mara, 12 Mar 09:41"."""
+    if flag is None or flag.state == "open":
+        return None
+    by = next((one for one in item.reviews if one.flag_id == flag.id and one.stands and one.decision), None)
+    if by is None:
+        return capital(f"{flag.state}: nothing waits here")
+    return capital(f"{DECIDED[by.decision or '']} by {by.reviewer}, {when(by.at)}")
 
 
 def _events(item: Item) -> Iterator[tuple[datetime, Html]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from judgeboard.store.judgments.rubric_scores import RUBRIC, RubricScores
 from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
 from judgeboard_dashboard.evidence import Html, join, tag
-from judgeboard_dashboard.item.history import history, review_words
+from judgeboard_dashboard.item.history import history, review_words, score_words
 from judgeboard_dashboard.item.marks import NumberedClaim, problems_first
 from judgeboard_dashboard.item.rubric import rubric_block
 from judgeboard_dashboard.item.scales import KEYS
@@ -129,15 +129,12 @@ def _other_lines(others: Sequence[ItemJudgment]) -> list[Html]:
     lines: list[Html] = []
     for place, judgment in enumerate(others):
         name = ("Second judge" if len(others) == 1 else "Other judges") if place == 0 else ""
-        said = [judgment.version_title]
-        if judgment.groundedness is not None and judgment.quality is not None:
-            said.append(f"quality {judgment.quality}")
-        if judgment.groundedness is not None:
-            value = score(judgment.groundedness)
-        else:
-            value = str(judgment.label or (f"{judgment.quality} / 4" if judgment.quality else "–"))
-        lines += [tag("span", name), tag("span", ", ".join(said), cls="jb-who"), tag("b", value)]
+        lines += [tag("span", name), _who(judgment.version_title), tag("b", score_words(judgment))]
     return lines
+
+
+def _who(name: str) -> Html:
+    return tag("span", name, cls="jb-who", title=name)
 
 
 def _user_lines(item: Item) -> list[Html]:
@@ -154,7 +151,7 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     for place, review in enumerate(standing[:3]):
         name = ("Person" if len(standing) == 1 else "People") if place == 0 else ""
         who = f"{review.reviewer}, {day(review.at)}"
-        lines += [tag("span", name), tag("span", who, cls="jb-who"), tag("b", review_words(review))]
+        lines += [tag("span", name), _who(who), tag("b", review_words(review))]
     return lines
 
 

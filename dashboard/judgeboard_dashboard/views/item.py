@@ -11,7 +11,7 @@ from judgeboard.refining import attempt_sequences
 from judgeboard.review import Reviewer
 from judgeboard.store.desk.queue_pages import Neighbours, neighbours, queue_page
 from judgeboard.store.judgments.rubric_scores import RubricScores, load_rubric_scores
-from judgeboard.store.responses.items import Item, ItemFlag, load_item, response_of_flag
+from judgeboard.store.responses.items import Item, load_item, response_of_flag
 from judgeboard.store.settings_table import thresholds
 from judgeboard_dashboard.address import filter_in
 from judgeboard_dashboard.controls import Turn, key_button, keyboard
@@ -21,7 +21,7 @@ from judgeboard_dashboard.item.bar import bar
 from judgeboard_dashboard.item.desk import Desk, Done, Draft, Goal, desk
 from judgeboard_dashboard.item.fields import read_fields
 from judgeboard_dashboard.item.head_line import facts, head_line, place_words, undo_button
-from judgeboard_dashboard.item.history import DECIDED
+from judgeboard_dashboard.item.history import decided_words
 from judgeboard_dashboard.item.judge_pane import judge_pane, primary_verdict
 from judgeboard_dashboard.item.marks import NumberedClaim, numbered
 from judgeboard_dashboard.item.presses import Presses
@@ -29,7 +29,7 @@ from judgeboard_dashboard.item.screen import Listing, Screen
 from judgeboard_dashboard.item.text_panes import answer_pane, passages_pane, unsent
 from judgeboard_dashboard.session import current_reviewer, open_rows, page, store
 from judgeboard_dashboard.waiting import nothing_waits
-from judgeboard_dashboard.words import SORTS, capital, when
+from judgeboard_dashboard.words import SORTS
 
 DEFAULT_SORT = next(iter(SORTS))
 WIDTHS = (1.0, 1.05, 0.85)
@@ -93,7 +93,7 @@ def _draw(
     head_line(presses, beside, facts(found, flag), _undoable(here, found, reviewer), DEFAULT_SORT)
     _panes(presses, found, threshold, rubric, attempts_link(sequences))
     attempts_section(presses, sequences)
-    bar(presses, rubric, decided=_decided(found, flag))
+    bar(presses, rubric, decided=decided_words(found, flag))
 
 
 def _go(here: Desk) -> None:
@@ -145,16 +145,6 @@ def _undoable(here: Desk, found: Item, reviewer: Reviewer | None) -> Done | None
         (one for one in found.reviews if reviewer is not None and one.stands and one.reviewer_id == reviewer.id), None
     )
     return None if own is None else Done(own.id, found.response_id, own.flag_id, Draft())
-
-
-def _decided(found: Item, flag: ItemFlag | None) -> str | None:
-    """What became of a flag that does not wait, in words."""
-    if flag is None or flag.state == "open":
-        return None
-    by = next((one for one in found.reviews if one.flag_id == flag.id and one.stands and one.decision), None)
-    if by is None:
-        return capital(f"{flag.state}: nothing waits here")
-    return capital(f"{DECIDED[by.decision or '']} by {by.reviewer}, {when(by.at)}")
 
 
 def _panes(presses: Presses, found: Item, threshold: float, rubric: RubricScores, link: Html | None) -> None:
