@@ -59,12 +59,14 @@ def command(
     """Answer questions, have each answer rated, and answer again on the feedback until it is good enough.
 
     Every attempt is stored; the item page shows them. The same command again goes on where an earlier one ended. Exit
-    codes as `judgeboard judge`: an answer that is never good enough is no error.
+    codes as `judgeboard judge`: an answer that is never good enough is no error. Recorded --replies name the prompt's
+    id as response_id, a line an attempt.
     """
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.refining import RefineRule, read_prompts, refine_pending
+    from judgeboard.refining.recorded_ratings import with_recorded_ratings
     from judgeboard.store.engine import open_store
 
     if (prompts is None) == (not where):
@@ -75,6 +77,8 @@ def command(
     judge = make_judge(KIND, **chosen)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
+    if chosen["replies"] is not None:
+        judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     with (
         closing(open_store(db, create=prompts is not None)) as store,
@@ -103,10 +107,17 @@ def summary_lines(summary: "RefineSummary") -> list[str]:
     ]
     for item in summary.items[:20]:
         ratings = " → ".join("–" if one["rating"] is None else str(one["rating"]) for one in item["attempts"])
-        lines.append(f"  {item['id']}: {ratings}{'' if item['passed'] else '  not passed'}")
+        lines.append(f"  {item['id']}: {ratings}{'' if item['passed'] else _not_passed(item['attempts'])}")
     if len(summary.items) > 20:
         lines.append(f"  and {len(summary.items) - 20:,} more (--json has them all)")
     if summary.account.why_stopped:
         lines.append(f"stopped: {summary.account.why_stopped}; {summary.account.not_reached:,} not reached")
         lines.append("The same command goes on where this one ended.")
     return lines
+
+
+def _not_passed(attempts: list[dict[str, Any]]) -> str:
+    """Say that it did not, and why the last attempt has no rating where it has none."""
+    last = attempts[-1] if attempts else None
+    why = "" if last is None or last["error"] is None else f": {last['status']}, {last['error']}"
+    return f"  not passed{why}"

@@ -69,6 +69,7 @@ class Refinement:
             "evaluation": None if said is None else said.evaluation,
             "feedback": None if said is None else said.feedback,
             "status": self.status.value,
+            "error": self.error,
         }
 
 

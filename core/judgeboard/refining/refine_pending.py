@@ -31,7 +31,7 @@ from judgeboard.store.runs.runs import StoredRun
 class RefineSummary:
     """What a run of self-refine has come to; ``calls`` counts requests to models, repairs and retries among them.
 
-    ``items`` are as JSON: id, passed, and attempts with rating, evaluation, feedback and status.
+    ``items`` are as JSON: id, passed, and attempts with rating, evaluation, feedback, status and error.
     """
 
     judge: str

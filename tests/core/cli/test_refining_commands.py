@@ -108,6 +108,29 @@ def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest
     assert "--prompts FILE" in capsys.readouterr().err
 
 
+def recorded(tmp_path: Path, *ratings: int | None, rated_as: str = "a") -> list[str]:
+    """Return the command with recorded answers and ratings."""
+    prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
+    prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
+    answers.write_text('{"response_id": "a", "raw": "15 degrees"}')
+    raws = [{"evaluation": "so", "rating": rating, "feedback": "More."} for rating in ratings]
+    replies.write_text("\n".join(json.dumps({"response_id": rated_as, "raw": raw}) for raw in raws))
+    words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
+    return [*words, "--prompts", str(prompts), "--db", str(tmp_path / "d.db")]
+
+
+def test_recorded_ratings_name_the_prompt_a_line_an_attempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*recorded(tmp_path, 1, 2, 4), "--json"]) == 0
+    said = printed(capsys)
+    assert [one["rating"] for one in said["items"][0]["attempts"]] == [1, 2, 4]
+    assert said["passed"] == 1
+
+
+def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(recorded(tmp_path, 1, 2)) == 1
+    assert "a: 1 → 2 → – → –  not passed: error, no recorded reply for response 'a~refine-" in capsys.readouterr().out
+
+
 def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')

@@ -57,7 +57,13 @@ def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store: Store, tm
         "id": "1",
         "passed": False,
         "attempts": [
-            {"rating": n, "evaluation": "So it is.", "feedback": f"feedback on try {place}", "status": "ok"}
+            {
+                "rating": n,
+                "evaluation": "So it is.",
+                "feedback": f"feedback on try {place}",
+                "status": "ok",
+                "error": None,
+            }
             for place, n in enumerate((1, 2, 3, 3), start=1)
         ],
     }
@@ -83,6 +89,7 @@ def test_an_unusable_rating_is_a_failed_attempt_without_feedback(
 ) -> None:
     summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
     first, second = summary.items[0]["attempts"]
+    assert first.pop("error")
     assert first == {"rating": None, "evaluation": None, "feedback": None, "status": "unparsable"}
     assert second["rating"] == 4
     assert [request["messages"] for request in written(endpoint)] == [[{"role": "user", "content": QUESTION}]] * 2
