@@ -48,7 +48,7 @@ LAYERS: list[set[str]] = [
         *("answer_pairs", "pair_cells", "agreement", "agreement_notes", "agreement_page", "agreement_words"),
         *("disagreement", "disagreement_picture", "disagreement_words", "verdict_changes"),
         *("rejudge_comparison", "flag_worth", "report"),
-        *("trends", "trend_measures", "trend_periods", "trend_words"),
+        *("trends", "trend_left_out", "trend_measures", "trend_periods", "trend_words"),
         *("controls", "judge_health"),
         "pairs",
         "refining",

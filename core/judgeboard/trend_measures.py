@@ -12,6 +12,7 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.stats.moved import Move, moved, share_moved
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.store.figures.trend_sums import DaySums, flagged_sums, groundedness_sums, low_sums, quality_sums
+from judgeboard.store.figures.unscored_answers import ScoreName
 from judgeboard.trend_periods import PeriodSums
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
@@ -30,7 +31,7 @@ class Measure:
     """One thing to show: a mean within ``bounds``, or a share where they are None.
 
     ``counts`` says what n counts. ``scored`` narrows a filter to the answers that have a value; where the measure is
-    not ``of_judge``, every logged answer counts.
+    not ``of_judge``, every logged answer counts. ``score`` is what a verdict needs to count.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Measure:
     scored: Mapping[str, Any] = field(default_factory=dict)
     of_judge: bool = True
     has_threshold: bool = False
+    score: ScoreName = "groundedness"
 
     def estimates(self, sums: PeriodSums) -> tuple[Estimate, ...]:
         """Return one estimate per period: Student's t for a mean, Wilson for a share."""
@@ -83,6 +85,7 @@ MEASURES: dict[MeasureName, Measure] = {
         _of_judge(quality_sums),
         bounds=(1.0, 4.0),
         scored={"min_quality": 1, "max_quality": 4},
+        score="quality",
     ),
     "low_share": Measure(
         "Share of low groundedness",

@@ -58,14 +58,6 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     return f"{caption} {none} was asked in {len(panel.empty)} {trend.period}s between."
 
 
-def without_time_words(trend: Trend) -> str | None:
-    """Return how many answers are not drawn for want of a time, None where all have one."""
-    n = trend.without_time
-    if not n:
-        return None
-    return "1 answer has no time and is not drawn." if n == 1 else f"{n:,} answers have no time and are not drawn."
-
-
 def _nothing_drawn(trend: Trend) -> str:
     n = trend.without_time
     if n:

@@ -13,6 +13,7 @@ from judgeboard.stats.moved import Move
 from judgeboard.store.figures.trend_sums import DaySums, judged_counts
 from judgeboard.store.judgments.judge_versions import get_version, list_versions
 from judgeboard.store.settings_table import rules_in_force
+from judgeboard.trend_left_out import LeftOut, left_out
 from judgeboard.trend_measures import MEASURES, Asked, Measure, MeasureName
 from judgeboard.trend_periods import PERIOD_DAYS, Period, by_period, leading_versions, start_of
 
@@ -67,16 +68,19 @@ class VersionMark:
 class Trend:
     """Every panel of one measure: those that moved first, the worst change first, then those with the most answers.
 
-    ``judge`` is what counts: a judge's current verdicts ("rag") or one version ("rag v3"), None where nobody has
-    judged. ``threshold`` is that of the low groundedness rule, for the two measures that it concerns.
+    ``judge`` says what counts: a judge's current verdicts ("rag") or one version ("rag v3"), None where nobody has
+    judged; ``of`` is its name or version id. ``threshold`` is that of the low groundedness rule, for the two measures
+    that it concerns. ``left_out`` of the whole log no panel draws, however long it reaches back.
     """
 
     measure: MeasureName
     period: Period
     judge: str | None
+    of: str | int | None
     threshold: float | None
     panels: tuple[Panel, ...]
     marks: tuple[VersionMark, ...]
+    left_out: tuple[LeftOut, ...]
 
     @property
     def without_time(self) -> int:
@@ -114,21 +118,24 @@ def trend(
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
     sums = shown.sums(asked)
-    starts = [start_of(row.day, period) for row in sums if row.day is not None]
+    starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
     if last is not None and starts:
         kept_from = max(kept_from, max(starts) - (last - 1) * PERIOD_DAYS[period])
     rows_of = defaultdict[str, list[DaySums]](list)
     for row in sums:
-        rows_of[row.query_type].append(row)
+        if row.n:
+            rows_of[row.query_type].append(row)
     panels = (_panel(shown, asked.judge, name, rows, period, kept_from) for name, rows in rows_of.items())
     return Trend(
         measure,
         period,
         _title(asked),
+        asked.judge,
         asked.threshold if shown.has_threshold else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
+        left_out(connection, shown, asked.judge, sums),
     )
 
 

@@ -8,10 +8,11 @@ import pytest
 from graded_log import GOOD, GradedLog
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.figures.unscored_answers import unscored_answers
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.trend_measures import MEASURES, MeasureName
 from judgeboard.trend_periods import Period, start_of
-from judgeboard.trend_words import panel_caption, trend_sentence, without_time_words
+from judgeboard.trend_words import panel_caption, trend_sentence
 from judgeboard.trends import Trend, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
@@ -123,7 +124,34 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     assert sqlite_log.opened_by(panel.without_time_where) == 3
     assert trend_sentence(drawn).startswith("None of these 3 answers says when it was asked.")
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
-    assert without_time_words(shown(sqlite_log, measure="quality")) == "3 answers have no time and are not drawn."
+    assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
+
+
+def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:
+    version = log.version()
+    log.say_all(version, log.answers(4, day=MONDAY), groundedness=0.5)
+    log.say_all(version, log.answers(3), groundedness=0.5)
+    log.say_all(version, log.answers(2, day=MONDAY), quality=2)
+    unscored = log.answers(1)
+    log.say_all(version, unscored, quality=2)
+    failed = log.answers(1, day=MONDAY)
+    log.say_all(version, failed, status=Status.ERROR)
+    log.answers(5, day=MONDAY)
+    log.answers(1, kind=ResponseKind.CONTROL)
+    for judge in ("rag", version.id):
+        drawn = shown(log, judge=judge)
+        assert [(each.reason, each.n, each.words) for each in drawn.left_out] == [
+            ("no_time", 3, "3 without a time"),
+            ("no_score", 3, "3 without a groundedness"),
+            ("no_verdict", 6, "6 without a usable verdict"),
+        ]
+        assert sum(panel.n for panel in drawn.panels) == 4
+        assert [log.opened_by(each.where) for each in drawn.left_out if each.where] == [3, 6]
+        with log.store.reading() as connection:
+            assert unscored_answers(connection, judge, "groundedness")[-1:] == tuple(unscored)
+            assert len(unscored_answers(connection, judge, "groundedness")) == 3
+    assert [each.n for each in shown(log, measure="quality").left_out] == [1, 7, 6]
+    assert [each.n for each in shown(log, measure="flagged_share").left_out] == [4]
 
 
 def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLog) -> None:

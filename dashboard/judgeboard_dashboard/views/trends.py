@@ -1,23 +1,25 @@
 """Trends: whether answers get better or worse, per query type, by week or day."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
+from judgeboard.filters import RowFilter
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.settings_table import rules_in_force
+from judgeboard.trend_left_out import LeftOut
 from judgeboard.trend_measures import MEASURES, MeasureName
 from judgeboard.trend_periods import Period
-from judgeboard.trend_words import trend_sentence, without_time_words
+from judgeboard.trend_words import trend_sentence
 from judgeboard.trends import Panel, Trend, trend
 from judgeboard_dashboard.charts.trend import MOST_NUMBERS
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.picking import follow, pick_rows, responses
+from judgeboard_dashboard.picking import Rows, follow, pick_rows, responses
 from judgeboard_dashboard.saying import caption, empty, sentence
 from judgeboard_dashboard.session import page, store
 from judgeboard_dashboard.trend_panels import trend_panels, trend_table
-from judgeboard_dashboard.words import count
+from judgeboard_dashboard.unscored import unscored_rows
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {
@@ -52,6 +54,7 @@ def trends() -> None:
         _nothing(found)
         return
     _say(found)
+    _left_out(found)
     shown = _chosen(drawn)
     if asked.table:
         trend_table(found, shown)
@@ -114,8 +117,7 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
 
 def _nothing(found: Trend) -> None:
     empty(trend_sentence(found))
-    if found.without_time:
-        _open_without_time(found)
+    _left_out(found)
 
 
 def _say(found: Trend) -> None:
@@ -153,23 +155,31 @@ def _caption(found: Trend, asked: Asked, most_points: int) -> None:
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {found.judge}." if found.judge and measure.of_judge else None
-    with st.container(key="foot_trends", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption(None if asked.table else legend, judged, without_time_words(found))
-        if found.without_time:
-            _open_without_time(found)
+    caption(None if asked.table else legend, judged)
 
 
-def _open_without_time(found: Trend) -> None:
-    first = next(panel for panel in found.panels if panel.without_time)
-    every = replace(first.without_time_where, query_types=())
-    st.button(
-        f"Open {count(found.without_time, 'answer')}",
-        key="without_time",
-        type="tertiary",
-        on_click=pick_rows,
-        args=(responses(every),),
-        wrap=False,
-    )
+def _left_out(found: Trend) -> None:
+    """Say which answers no panel draws, and why; each kind opens."""
+    if not found.left_out:
+        return
+    with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
+        caption("Answers not drawn:")
+        for each in found.left_out:
+            st.button(
+                each.words,
+                key=f"left_out_{each.reason}",
+                type="tertiary",
+                help="Open these answers",
+                on_click=pick_rows,
+                args=(_rows_of(each, found),),
+                wrap=False,
+            )
+
+
+def _rows_of(each: LeftOut, found: Trend) -> Rows:
+    if each.where is None and found.of is not None:
+        return unscored_rows(MEASURES[found.measure].score, found.of)
+    return responses(each.where or RowFilter())
 
 
 with page("Trends"):

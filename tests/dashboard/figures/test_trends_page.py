@@ -23,8 +23,26 @@ def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(open_page: OpenP
 
 def test_answers_without_a_time_are_counted_and_can_be_opened(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
-    assert "5 answers have no time and are not drawn." in texts(app, "jb-cap")[-1]
-    assert "Open 5 answers" in labels(app)
+    assert texts(app, "jb-cap")[0] == "Answers not drawn:"
+    assert "5 without a time" in labels(app)
+
+
+def test_answers_without_a_score_are_said_and_open(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    log.say_all(version, log.answers(5, day=20_000), groundedness=0.5)
+    refused = log.answers(2, day=20_000)
+    log.say_all(version, refused, quality=4)
+    log.answers(1, day=20_000)
+    app = open_page("trends")
+    assert labels(app) == ["2 without a groundedness", "1 without a usable verdict"]
+    opened = open_page("responses", unscored="groundedness", unscored_judge="rag")
+    assert texts(opened, "jb-say")[0].startswith("2 answers · judged by rag without a groundedness")
+    assert len(opened.dataframe[0].value) == 2
+    of_version = open_page("responses", unscored="quality", unscored_version=str(version.id))
+    assert texts(of_version, "jb-say")[0].startswith("5 answers · judged by rag v1 without a quality")
+    for bad in ({"unscored": "mood", "unscored_judge": "rag"}, {"unscored": "quality"}):
+        assert texts(open_page("responses", **bad), "jb-note")[0].endswith(": left out")
 
 
 def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -67,7 +85,7 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, s
     assert texts(app, "jb-empty") == [
         "None of these 12 answers says when it was asked. Import with --map YOURS=asked_at"
     ]
-    assert labels(app) == ["Open 12 answers"]
+    assert labels(app) == ["12 without a time"]
     assert charts(app) == []
 
 

@@ -27,7 +27,7 @@ class DaySums:
     """One query type on one day (days since 1970-01-01, None without a time) by one judge version.
 
     ``total`` and ``squares`` add up the values; for a share they both count the hits. ``version_id`` is None where
-    the sums do not come from a judge.
+    the sums do not come from a judge. ``unscored`` verdicts beside the ``n`` have no value.
     """
 
     query_type: str
@@ -36,6 +36,7 @@ class DaySums:
     n: int
     total: float
     squares: float
+    unscored: int = 0
 
 
 def groundedness_sums(connection: Connection, judge: str | int) -> list[DaySums]:
@@ -80,20 +81,23 @@ def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
     return _sums_of(connection, _judged(judge, func.count(), zero, zero))
 
 
+def verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions of the current verdicts of a judge (its name), or of one judge version (its id)."""
+    if isinstance(judge, int):
+        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
+    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
+
+
 def _judged(judge: str | int, *sums: ColumnElement[Any]) -> Select[Any]:
     keys = CURRENT.c.query_type, CURRENT.c.asked_day, CURRENT.c.judge_version_id
-    query = select(*keys, *sums).group_by(*keys)
-    if isinstance(judge, int):
-        return query.where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge)
-    return query.where(CURRENT_OF_NAME, CURRENT.c.judge_name == judge)
+    return select(*keys, func.count(), *sums).group_by(*keys).where(*verdicts_of(judge))
 
 
 def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
     rows = connection.execute(query)
     return _ordered(
-        DaySums(query_type, day, version_id, n, float(total), float(squares))
-        for query_type, day, version_id, n, total, squares in rows
-        if n
+        DaySums(query_type, day, version_id, n, float(total or 0), float(squares or 0), every - n)
+        for query_type, day, version_id, every, n, total, squares in rows
     )
 
 
