@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from judgeboard.auditing.report import AuditedAnswer, AuditReport, audit_report
-from judgeboard.stats.words import percent_words
+from judgeboard.judges.supreme import AUDIT
+from judgeboard.stats.words import percent, percent_words
 from judgeboard.store.audits.judgment_reviews import audits_done
+from judgeboard.store.audits.verdict_counts import count_verdicts
 from judgeboard.store.figures.disagreement_rows import AnswerSaid, answers_said
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 
@@ -72,6 +74,33 @@ def audit_sentence(report: AuditReport) -> str:
         f"{looked}. On the {report.graded:,} that people graded it caught {report.tp:,} of {report.tp + report.fn:,} "
         f"wrong verdicts, and {report.fp:,} of its {report.tp + report.fp:,} marks accuse a right one."
     )
+
+
+def how_words(connection: Connection, report: AuditReport) -> str:
+    """Say what the supreme judge was given, and how many of the verdicts it looked at.
+
+    A draw is by answer, so that its size is known about; what it holds beyond the reviews was not reached.
+    """
+    in_all = count_verdicts(connection, report.judge_version.id)
+    looked = f"{report.audited:,} of the {in_all:,} verdicts of {report.judge_version.title} have a usable review"
+    if report.account.asked > report.audited:
+        looked += f", {report.account.asked - report.audited:,} more one that is not usable"
+    if len(report.draws) > 1:
+        drawn = ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
+    elif report.draws and report.draws[0][0] < 1:
+        share = report.draws[0][0]
+        drawn = f"a draw of {percent(share)} holds about {share * in_all:,.0f}"
+    else:
+        drawn = "all were drawn"
+    return f"{_approach(report.supreme_version)} {looked}; {drawn}."
+
+
+def _approach(supreme: StoredVersion) -> str:
+    if supreme.kind != AUDIT:
+        return "It judged the answers for itself, and marks a verdict that its own stored one contradicts."
+    if supreme.params.get("approach") == 1:
+        return "It was shown each verdict with its answer (approach 1)."
+    return "It scored the answers itself, without seeing the verdicts, and marks those far from its own (approach 2)."
 
 
 def _again(report: AuditReport) -> str:

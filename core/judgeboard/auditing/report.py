@@ -51,8 +51,8 @@ class AuditReport:
 
     ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are wrong
     verdicts that were marked (true positives), ``missed`` wrong ones that were not, ``accused`` right ones that were.
-    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``notes`` are sentences to read
-    it with.
+    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``draws`` are the shares that
+    the usable reviews were drawn at, with how many of each. ``notes`` are sentences to read it with.
     """
 
     judge_version: StoredVersion
@@ -69,6 +69,7 @@ class AuditReport:
     recall: Estimate
     false_alarm_rate: Estimate
     flags_raised: int
+    draws: tuple[tuple[float, int], ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -154,6 +155,7 @@ def audit_report(
     ]
     flags = flags_on(connection, audited.fingerprint, wrong_by_mark)
     nothing = _nothing(len(reviewed), pairs.n)
+    draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
     return AuditReport(
         judge_version=audited,
         supreme_version=supreme,
@@ -171,9 +173,10 @@ def audit_report(
             marked, ~wrong, pairs.groups, nothing or "by the people's grades no audited verdict is right"
         ),
         flags_raised=flags,
+        draws=draws,
         notes=(
             *_notes(audited, pairs, source.cut, len(wrong_by_mark) - flags, not_comparable),
-            *(() if reviewed_only else _draws(sample.share, [reviews[each.judgment_id] for each in reviewed.values()])),
+            *(() if reviewed_only else _other_draws(sample.share, draws)),
         ),
     )
 
@@ -227,12 +230,18 @@ def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestRevie
     )
 
 
-def _draws(share: float, reviews: Sequence[LatestReview]) -> tuple[str, ...]:
+def _draws(reviews: Sequence[LatestReview]) -> tuple[tuple[float, int], ...]:
+    """The shares that reviews were drawn at, with how many of each, the smallest first."""
+    return tuple(sorted(Counter(review.inclusion_probability for review in reviews).items()))
+
+
+def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
     """Say which reviews were asked for another share than that of the report: each keeps its own as its probability."""
-    others = Counter(review.inclusion_probability for review in reviews if review.inclusion_probability != share)
+    in_all = sum(n for _, n in draws)
     return tuple(
-        f"{n:,} of the {len(reviews):,} reviews are of a draw of {percent(other)}, and keep that as their probability."
-        for other, n in sorted(others.items())
+        f"{n:,} of the {in_all:,} reviews are of a draw of {percent(other)}, and keep that as their probability."
+        for other, n in draws
+        if other != share
     )
 
 

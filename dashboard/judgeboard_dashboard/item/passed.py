@@ -6,7 +6,7 @@ from judgeboard.store.runs.runs import get_run
 
 
 def has_passed(store: Store, sequence: AttemptSequence) -> bool | None:
-    """Return whether the last attempt got the rating that its run asked for; None of reflection, which asks for none."""
+    """Return whether the last attempt got the rating that its run asked for; None of reflection."""
     if sequence.method != "refine" or not sequence.attempts:
         return None
     with store.reading() as connection:

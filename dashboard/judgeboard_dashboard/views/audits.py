@@ -12,6 +12,7 @@ from judgeboard.auditing.audits_page import (
     ListedAnswer,
     audit_sentence,
     done_audits,
+    how_words,
     listed_answers,
     nothing_usable,
     rate_words,
@@ -35,12 +36,14 @@ MEANINGS = {
     "Accused": "Right by people's grades, and marked all the same.",
 }
 GROUPED = "Answers to one question with the same passages are one group."
+# What they call it and which answer it is stand in view at 800 px; the texts follow.
 COLUMNS = {
-    "Question": st.column_config.TextColumn(width=330),
-    "Answer": st.column_config.TextColumn(width=380),
-    "Type": st.column_config.TextColumn(width=100),
     "Judge": st.column_config.TextColumn(width=105),
     "People": st.column_config.TextColumn(width=105),
+    "Id": st.column_config.TextColumn(width=120),
+    "Type": st.column_config.TextColumn(width=100),
+    "Question": st.column_config.TextColumn(width=330),
+    "Answer": st.column_config.TextColumn(width=380),
 }
 RATES = {
     "Rate": st.column_config.TextColumn(width=100),
@@ -61,8 +64,7 @@ def audits() -> None:
         audit, as_table = _asked(done)
         report = shown_audit(connection, audit)
         sentence(audit_sentence(report))
-        if report.notes:
-            caption(*report.notes)
+        caption(how_words(connection, report), *report.notes)
         if nothing_usable(report):
             return
         with st.container(key="stack_audits"):
@@ -169,14 +171,15 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
 
 def _rows(listed: Sequence[ListedAnswer]) -> pd.DataFrame:
     return frame(
-        {"Question": "str", "Answer": "str", "Type": "str", "Judge": "str", "People": "str"},
+        dict.fromkeys(COLUMNS, "str"),
         (
             (
-                _line(each.said.question if each.said else None),
-                _line(each.said.answer if each.said else None),
-                each.said.query_type if each.said else None,
                 each.answer.judge,
                 each.answer.people,
+                each.answer.external_id,
+                each.said.query_type if each.said else None,
+                _line(each.said.question if each.said else None),
+                _line(each.said.answer if each.said else None),
             )
             for each in listed
         ),

@@ -3,7 +3,7 @@
 from app_pages import OpenPage, charts, labels, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.audit_choice import make_supreme
-from judgeboard.auditing import audit, audit_recorded
+from judgeboard.auditing import AuditSample, audit, audit_recorded
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import always, completion
 from judgeboard.store.engine import Store
@@ -70,7 +70,7 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     app = open_page("audits")
     assert "people graded none of these answers yet" in texts(app, "jb-say")[0]
     assert app.dataframe[0].value["Value"].tolist() == ["–"] * 3, "a reason would be cut in a cell"
-    assert any("Not measured: nothing that people graded was marked wrong;" in text for text in texts(app, "jb-cap"))
+    assert any("Not measured: people graded none of the audited verdicts." in text for text in texts(app, "jb-cap"))
     assert any("No answer here." in text for text in texts(app, "jb-cap"))
 
 
@@ -96,3 +96,25 @@ def test_before_any_audit_the_page_says_the_command(open_page: OpenPage, sqlite_
     said = texts(app, "jb-empty")[0]
     assert "judgeboard audit --supreme-model MODEL --judge-version NAME" in said
     assert labels(app) == [] or "Audited judge" not in labels(app)
+
+
+def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = audited(sqlite_store)
+    (how, *_) = texts(open_page("audits"), "jb-cap")
+    assert how.startswith("It judged the answers for itself, and marks a verdict that its own stored one contradicts.")
+    assert "12 of the 12 verdicts of teacher v1 have a usable review; all were drawn." in how
+    with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
+        supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
+        report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
+    assert 0 < report.audited < 12
+    (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
+    assert how.startswith("It was shown each verdict with its answer (approach 1).")
+    assert f"{report.audited} of the 12 verdicts of teacher v1" in how
+    assert "; a draw of 50 % holds about 6." in how
+
+
+def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:
+    audited(sqlite_store)
+    missed = open_page("audits", list="Missed").dataframe[1].value
+    assert list(missed.columns)[:3] == ["Judge", "People", "Id"]
+    assert missed["Id"].notna().all()
