@@ -112,6 +112,7 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
     """List the runs of suites, newest first."""
     from judgeboard.store.engine import open_store
     from judgeboard.suites.listing import list_results
+    from judgeboard.suites.rounding import two_decimals
 
     with closing(open_store(db)) as store:
         runs = list_results(store, name)
@@ -121,10 +122,10 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
     if not runs:
         click.echo("No suite has been run: judgeboard suite run SUITE.yaml --candidate model:NAME")
     for one in runs:
-        average = "no score" if one.average.value is None else f"{one.average.value:.2f}"
+        average = "no score" if one.average.value is None else f"average {two_decimals(one.average.value)}"
         click.echo(
             f"run {one.run.run_id}  {one.run.created_at:%Y-%m-%d %H:%M}  {one.run.name}  {one.run.candidate}  "
-            f"{average} of {one.total_cases:,} cases ({one.run.state.value})"
+            f"{average}, {one.measured:,} of {one.total_cases:,} cases scored ({one.run.state.value})"
         )
     return 0
 
@@ -180,6 +181,7 @@ def summary_lines(result: "SuiteResult") -> list[str]:
     """Return what a suite run came to, in lines for a terminal."""
     from judgeboard.cli.amounts import cost_text
     from judgeboard.stats.words import percent
+    from judgeboard.suites.rounding import two_decimals
 
     average, total = result.average.value, len(result.cases)
     rate = result.pass_rate.value
@@ -190,14 +192,15 @@ def summary_lines(result: "SuiteResult") -> list[str]:
     ]
     if average is not None and rate is not None:
         lines.append(
-            f"average {average:.2f} (threshold {result.run.spec['threshold']:g}), "
+            f"average {two_decimals(average)} (threshold {result.run.spec['threshold']:g}), "
             f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
         )
     lines += [
-        f"  {name}: {'not scored' if m.value is None else f'{m.value:.2f}'}" for name, m in result.dimensions.items()
+        f"  {name}: {'not scored' if m.value is None else two_decimals(m.value)}"
+        for name, m in result.dimensions.items()
     ]
     lines += [
-        f"failed, {case.score:.2f}: {case.id}: {_short(case.query)}{_checks(case)}"
+        f"failed, {two_decimals(case.score)}: {case.id}: {_short(case.query)}{_checks(case)}"
         for case in result.failures[:MOST_FAILURES]
     ]
     lines += [f"no score: {case.id}: {_short(case.reason)}" for case in result.unmeasured[:MOST_FAILURES]]
@@ -217,11 +220,14 @@ def _checks(case: "CaseResult") -> str:
 
 
 def _baseline_line(result: "SuiteResult") -> str:
+    from judgeboard.suites.rounding import two_decimals
+
     against = result.baseline
     if against is None or against.mean_change.value is None:
         return "baseline: no case was measured in both runs"
+    change = two_decimals(against.mean_change.value, sign=True)
     return (
-        f"against run {against.run_id}, {against.n:,} cases: average {against.mean_change.value:+.2f}, "
+        f"against run {against.run_id}, {against.n:,} cases: average {change}, "
         f"{against.worse:,} worse, {against.better:,} better, p = {against.p:.3g}"
     )
 

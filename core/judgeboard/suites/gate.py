@@ -6,6 +6,7 @@ from typing import Any
 
 from judgeboard.stats.words import percent
 from judgeboard.suites.baseline import Baseline, reaches
+from judgeboard.suites.rounding import two_decimals, two_decimals_interval
 
 PASS, FAIL, NOT_MEASURED = 0, 1, 2
 LEAST_PAIRED = 20
@@ -55,7 +56,7 @@ def gate(
         return Gate(NOT_MEASURED, tuple(unknown))
     faults = []
     if not reaches(found.average, threshold):
-        faults.append(f"the average {found.average:.2f} is below the threshold {threshold:g}")
+        faults.append(f"the average {two_decimals(found.average)} is below the threshold {threshold:g}")
     if baseline is not None:
         faults += _regressions(baseline, max_drop)
     return Gate(FAIL if faults else PASS, tuple(faults))
@@ -80,8 +81,9 @@ def _regressions(baseline: Baseline, max_drop: float) -> Sequence[str]:
     found = []
     change = baseline.mean_change
     if baseline.average_fell and change.value is not None:
-        interval = "" if change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"
-        found.append(f"the average changed by {change.value:+.2f}{interval} against run {baseline.run_id}")
+        interval = two_decimals_interval(change, sign=True)
+        by = " ".join(filter(None, (two_decimals(change.value, sign=True), interval)))
+        found.append(f"the average changed by {by} against run {baseline.run_id}")
     if baseline.pass_rate_fell(max_drop):
         fell = -100 * (baseline.pass_rate_change.value or 0)
         found.append(f"the pass rate fell by {fell:.0f} points against run {baseline.run_id} (p = {baseline.p:.3g})")

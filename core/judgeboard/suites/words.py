@@ -1,8 +1,9 @@
 """What a suite run has come to, in the sentences of its page."""
 
-from judgeboard.stats.words import interval, number_words, percent_words
+from judgeboard.stats.words import percent_words
 from judgeboard.suites.baseline import Baseline
 from judgeboard.suites.results import SuiteResult
+from judgeboard.suites.rounding import two_decimals, two_decimals_interval
 
 GATE_WORDS = {"pass": "It passes.", "fail": "It fails", "not_measured": "Whether it passes cannot be said"}
 
@@ -13,9 +14,10 @@ def result_sentence(result: SuiteResult) -> str:
     reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
     if result.average.value is None:
         return f"{gate}{reasons}"
+    score = " ".join(filter(None, (two_decimals(result.average.value), two_decimals_interval(result.average))))
     cases = f"{result.measured:,} cases" if result.measured != 1 else "1 case"
     return (
-        f"On {cases} it scores {number_words(result.average)} of 5 on average, against a threshold of "
+        f"On {cases} it scores {score} of 5 on average, against a threshold of "
         f"{result.run.spec['threshold']:g}, and {percent_words(result.pass_rate)} of them pass. {gate}{reasons}"
     )
 
@@ -25,8 +27,10 @@ def baseline_sentence(found: Baseline) -> str:
     change = found.mean_change
     if change.value is None:
         return f"No case was measured in this run and in run {found.run_id}."
-    between = interval(change)
-    said = f"{change.value:+.2f}" + (f" {between}" if between else f" ({change.reason})" if change.reason else "")
+    between = two_decimals_interval(change)
+    said = two_decimals(change.value, sign=True) + (
+        f" {between}" if between else f" ({change.reason})" if change.reason else ""
+    )
     return (
         f"On {found.n:,} cases in both, the average changed by {said} against run {found.run_id}: "
         f"{found.worse:,} worse, {found.better:,} better. "

@@ -91,6 +91,8 @@ def test_the_json_has_every_field_and_show_prints_the_same(
     assert (listed["run"], listed["suite"], listed["candidate"], listed["measured"]) == (
         *(1, "house", "model:candidate", 24),
     )
+    assert run(["suite", "list", "--db", address(sqlite_store)]) == 0
+    assert ", 24 of 24 cases scored (done)" in capsys.readouterr().out
 
 
 def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:

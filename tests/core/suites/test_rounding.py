@@ -1,0 +1,29 @@
+"""A score is the same number wherever it is read."""
+
+import pytest
+
+from judgeboard.domain import Estimate
+from judgeboard.suites.rounding import two_decimals, two_decimals_interval
+from judgeboard_dashboard.charts.suite_runs import two_decimals as drawn
+from judgeboard_dashboard.suites.tables import dimensions_table
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [(4.125, "4.13"), (3.625, "3.63"), (2.675, "2.68"), (4.124, "4.12"), (5.0, "5.00"), (0.0, "0.00")],
+)
+def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
+    mean = Estimate(score, score, score, 24)
+    assert two_decimals(score) == drawn(mean) == said
+    (row,) = dimensions_table({"tone": mean}).values.tolist()
+    assert row == ["tone", said, f"[{said}, {said}]", 24]
+
+
+def test_a_change_is_rounded_alike_in_both_directions() -> None:
+    assert [two_decimals(change, sign=True) for change in (0.125, -0.125, -0.001)] == ["+0.13", "-0.13", "+0.00"]
+    assert two_decimals_interval(Estimate(0.0, -0.125, 0.125, 2), sign=True) == "[-0.13, +0.13]"
+
+
+def test_what_was_not_measured_keeps_its_reason() -> None:
+    (row,) = dimensions_table({"tone": Estimate(None, None, None, 0, reason="no case was scored")}).values.tolist()
+    assert row[2] == "no case was scored"
