@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import func, select
 
+from judgeboard.domain import ResponseKind
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import BATCH, reapply_flags, rebuild_current
 from judgeboard.store.schema.tables import ResponseRow
@@ -16,9 +17,13 @@ RESPONSE = ResponseRow.__table__
 
 @dataclass(slots=True)
 class FlagSummary:
-    """What applying the rules anew came to; ``repaired`` counts current judgments that were not what they should be."""
+    """What applying the rules anew came to; ``repaired`` counts current judgments that were not what they should be.
+
+    ``logged`` of the responses are the log's; the others are sides of pairs, controls and answers made anew.
+    """
 
     responses: int = 0
+    logged: int = 0
     raised_by_rule: Counter[str] = field(default_factory=Counter)
     superseded_by_rule: Counter[str] = field(default_factory=Counter)
     repaired: int = 0
@@ -50,14 +55,16 @@ def raise_flags(
     last = 0
     while True:
         with store.writing() as connection:
-            next_ids = select(RESPONSE.c.id).where(RESPONSE.c.id > last).order_by(RESPONSE.c.id).limit(BATCH)
-            ids = list(connection.execute(next_ids).scalars())
+            following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last)
+            rows = connection.execute(following.order_by(RESPONSE.c.id).limit(BATCH)).all()
+            ids = [row.id for row in rows]
             if not ids:
                 return summary
             summary.repaired += rebuild_current(connection, ids)
             changes = reapply_flags(connection, ids, now)
         last = ids[-1]
         summary.responses += len(ids)
+        summary.logged += sum(row.kind == ResponseKind.LOG.value for row in rows)
         summary.raised_by_rule += changes.raised
         summary.superseded_by_rule += changes.superseded
         if progress is not None:

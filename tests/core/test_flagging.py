@@ -3,12 +3,14 @@
 import pytest
 from sqlalchemy import delete, select, update
 
-from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.cli.app import run
+from judgeboard.domain import JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.flagging import raise_flags
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow
 from judgeboard.store.settings_table import set_setting
+from judging_log import address
 
 FLAG = FlagRow.__table__
 ANSWERS = 2_300
@@ -81,3 +83,15 @@ def test_current_judgments_are_repaired(judged) -> None:
         connection.execute(update(table).where(table.c.response_id == 2_000).values(groundedness=1.0))
     assert raise_flags(judged).repaired == 11
     assert raise_flags(judged).repaired == 0
+
+
+def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> None:
+    made = [Response("log", f"a{n}~new", "q", "b", kind=ResponseKind.REGENERATED) for n in range(3)]
+    with judged.writing() as connection:
+        land_responses(connection, made)
+    summary = raise_flags(judged)
+    assert (summary.responses, summary.logged) == (ANSWERS + 3, ANSWERS)
+    assert run(["flag", "--db", address(judged)]) == 0
+    assert capsys.readouterr().out.startswith(
+        "2,300 answers of the log and 3 of pairs, suites, controls or made anew: "
+    )

@@ -26,4 +26,9 @@ def command(db: str | None) -> None:
 
         summary = raise_flags(store, progress=show)
     store.close()
-    click.echo(f"{summary.responses:,} answers: {summary.raised:,} flags raised, {summary.superseded:,} superseded")
+    made = summary.responses - summary.logged
+    beside = f" and {made:,} of pairs, suites, controls or made anew" if made else ""
+    click.echo(
+        f"{summary.logged:,} answers of the log{beside}: "
+        f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
+    )
