@@ -68,6 +68,17 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywor
         }
 
 
+def check_pairs(file: str | Path, source: str | None) -> None:
+    """Refuse a file of pairs that cannot be read, before a model that is not set up is complained of.
+
+    Raises:
+        BadInput: There is no such file, or it is none that can be read.
+    """
+    from judgeboard.importers import read_records
+
+    read_records(file, kind="pairs", source=source).close()
+
+
 # What only an asked model takes, whatever the method.
 _FOR_A_MODEL = frozenset(
     ("model", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s", "rejudge", "name")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, model_options, nobody_asked, run_options, show_json
+from judgeboard.cli.asking import as_json, check_pairs, model_options, nobody_asked, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def command(
     )
     if recorded:
         nobody_asked(context, "domain", "source")
+    if file is not None:
+        check_pairs(file, source)
     how: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
     made: PairSet | None = None
     with closing(open_store(db, create=file is not None)) as store:

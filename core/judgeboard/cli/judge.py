@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     "--judge",
     "kind",
     metavar="KIND",
-    help="rag (groundedness, quality), rubric (1 to 5 on dimensions), grade (correct or not) or lexical (offline).",
+    help="rag (groundedness, quality), rubric (1 to 5 on dimensions), grade (correct or not), rating (1 to 4, that "
+    "of refine) or lexical (offline).",
 )
 @click.option("--name", help="What people call this judge; its kind by default. Versions count within a name.")
 @model_options

@@ -30,8 +30,8 @@ where = click.option(
     "--where",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Only these answers; repeat to narrow. Fields: query_type, source, model, rule, status, id, text, "
-    "from and to (dates, UTC).",
+    help="Only these answers; repeat to narrow. Fields: query_type, source, model, id, rule, state, status, judge, "
+    "from and to (days, UTC), min_score, max_score, min_quality, max_quality, text, graded, user, judge_side, time.",
 )
 
 host = click.option(

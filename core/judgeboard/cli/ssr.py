@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import model_options, nobody_asked, run_options, show_json
+from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | 
         raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure what is stored")
     if recorded:
         nobody_asked(context, "temperature", "limit", "yes")
+    else:
+        check_pairs(chosen["pairs"], chosen["source"])
     with closing(open_store(db)) as store:
         report = _recorded(store, chosen) if recorded else _asked(store, chosen)
     if report is None:

@@ -1,0 +1,44 @@
+"""The help of a command names what the command takes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.filters import WHERE_FIELDS, parse_where
+from judgeboard.judges import JUDGES
+
+
+def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert run([name, "--help"]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", ["judge", "audit", "reflect", "refine"])
+def test_every_field_of_where_is_in_the_help_and_every_example_of_one_is_a_field(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = help_of(name, capsys)
+    fields = text.partition("Fields: ")[2].partition("time.")[0].replace("(days, UTC)", "")
+    assert set(re.findall(r"\w+", fields)) - {"and"} | {"time"} == set(WHERE_FIELDS)
+    for example in text.partition("Example:")[2].split("--where ")[1:]:
+        parse_where([example.split()[0]])
+
+
+def test_every_kind_of_judge_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    text = help_of("judge", capsys)
+    assert all(kind in text.partition("--name")[0] for kind in JUDGES)
+
+
+@pytest.mark.parametrize("name", ["compare", "ssr"])
+def test_a_missing_file_is_said_before_a_missing_key(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    database = tmp_path / "desk.db"
+    assert run([name, "--pairs", str(tmp_path / "none.jsonl"), "--model", "m", "--db", str(database)]) == 2
+    error = capsys.readouterr().err
+    assert "none.jsonl" in error
+    assert "key" not in error
+    assert not database.exists()
