@@ -36,13 +36,13 @@ def imports_table(batches: Sequence[ImportBatch]) -> None:
         row_height=36,
         height=height(len(table), most=8),
         column_config={
-            "File": st.column_config.TextColumn(width=190),
-            "In": st.column_config.NumberColumn(width=70, format="localized"),
-            "Rejected": st.column_config.NumberColumn(width=75, format="localized"),
+            "File": st.column_config.TextColumn(width=178),
+            "In": st.column_config.NumberColumn(width=62, format="localized"),
+            "Rejected": st.column_config.NumberColumn(width=72, format="localized"),
             "Conflicts": st.column_config.NumberColumn(width=75, format="localized"),
-            "Kind": st.column_config.TextColumn(width=85),
-            "At": st.column_config.TextColumn(width=105),
-            "By": st.column_config.TextColumn(width=85),
+            "Kind": st.column_config.TextColumn(width=82),
+            "At": st.column_config.TextColumn(width=110),
+            "By": st.column_config.TextColumn(width=78),
         },
     )
     with st.container(key="imports_foot", horizontal=True, vertical_alignment="center", gap="small"):

@@ -1,6 +1,7 @@
 """What went wrong in a run, grouped, with the ways to look at it and to ask again."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import streamlit as st
 
@@ -12,35 +13,47 @@ from judgeboard.store.runs.run_problems import RunProblem, run_problems
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.picking import Rows, item, pick_rows, responses, row_clicked
-from judgeboard_dashboard.runs.run_table import RunLine
+from judgeboard_dashboard.runs.run_table import RunLine, why_words
 from judgeboard_dashboard.saying import caption, heading
 from judgeboard_dashboard.session import ask_reviewer, store
 from judgeboard_dashboard.tables import csv_button, frame, height
 from judgeboard_dashboard.words import count
 
 COLUMNS = {"Status": "str", "Reason": "str", "Steps": "Int64", "Example": "str"}
+OF_ANSWERS = ("judge", "rejudge")
 NOT_OK = ("error", "refused", "unparsable")
 
 
-def problems(line: RunLine) -> None:
+def problems(line: RunLine, now: datetime) -> None:
     """Show the reasons of a run and what can be done about them."""
     run = line.run
+    why = why_words(line, now)
+    state = f"It is {run.state.value}: {why.rstrip('.')}." if why else None
     if not line.failed:
-        heading(f"Run {run.id}: nothing went wrong")
-        caption(_nothing_words(line))
+        heading(f"Run {run.id}: {'no ask went wrong' if state else 'nothing went wrong'}")
+        caption(state, asked_words(line))
         _ways(line)
         return
     heading(f"Run {run.id}: what went wrong, {line.failed:,} of {line.counts.asked:,}")
+    if state:
+        caption(state)
     with store().reading() as connection:
         found = run_problems(connection, run.id)
     _table(run.id, found)
     _ways(line)
 
 
-def _nothing_words(line: RunLine) -> str:
-    if not line.counts.asked:
+def asked_words(line: RunLine) -> str:
+    """Say what a run without failures asked; only runs over the log ask once an answer."""
+    asked = line.counts.asked
+    if not asked:
         return "It has not asked anything."
-    return f"{count(line.counts.asked, 'answer')} asked, all with a usable verdict."
+    if line.run.kind == "import":
+        return f"{count(asked, 'verdict')} imported, all usable."
+    if line.run.kind in OF_ANSWERS:
+        return f"{count(asked, 'answer')} asked, all with a usable verdict."
+    several = " A case can take several: its answer and each judgment of it." if line.run.kind == "suite" else ""
+    return f"{count(asked, 'ask')}, all with a usable reply.{several}"
 
 
 def _table(run_id: int, found: Sequence[RunProblem]) -> None:
@@ -57,9 +70,9 @@ def _table(run_id: int, found: Sequence[RunProblem]) -> None:
         on_select=row_clicked(key, [_rows_of(each) for each in found]),
         column_config={
             "Status": st.column_config.TextColumn(width=95),
-            "Reason": st.column_config.TextColumn(width=440),
+            "Reason": st.column_config.TextColumn(width=395),
             "Steps": st.column_config.NumberColumn(width=75, format="localized"),
-            "Example": st.column_config.TextColumn(width=130, help="Opens the answer or the pair"),
+            "Example": st.column_config.TextColumn(width=125, help="Opens the answer or the pair"),
         },
     )
     csv_button(table, f"run-{run_id}-problems", key="problems_csv")

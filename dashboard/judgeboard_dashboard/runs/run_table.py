@@ -18,17 +18,18 @@ COLUMNS = {
     "Kind": "str",
     "Judge version": "str",
     "State": "str",
-    "Usable": "Float64",
-    "Selected": "Int64",
     "Asked": "Int64",
     "ok": "Int64",
     "unparsable": "Int64",
     "refused": "Int64",
     "error": "Int64",
     "not reached": "Int64",
+    "Selected": "Int64",
+    "Usable": "Float64",
     "Cost": "str",
     "Took": "str",
     "By": "str",
+    "Why": "str",
 }
 
 
@@ -70,24 +71,26 @@ def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
         height=height(len(table), most=10),
         selection_mode="single-row-required",
         on_select="rerun",
+        # State and all that adds up stand within 800 px; why one stopped is said under the table too.
         column_config={
-            "Run": st.column_config.NumberColumn(width=50),
-            "Kind": st.column_config.TextColumn(width=70),
-            "Judge version": st.column_config.TextColumn(width=150),
-            "State": st.column_config.TextColumn(width=205),
+            "Run": st.column_config.NumberColumn(width=45),
+            "Kind": st.column_config.TextColumn(width=66),
+            "Judge version": st.column_config.TextColumn(width=120),
+            "State": st.column_config.TextColumn(width=85),
+            "Asked": st.column_config.NumberColumn(width=60, format="localized"),
+            "ok": st.column_config.NumberColumn(width=60, format="localized"),
+            "unparsable": st.column_config.NumberColumn(width=82, format="localized"),
+            "refused": st.column_config.NumberColumn(width=62, format="localized"),
+            "error": st.column_config.NumberColumn(width=52, format="localized"),
+            "not reached": st.column_config.NumberColumn(width=85, format="localized"),
+            "Selected": st.column_config.NumberColumn(width=75, format="localized"),
             "Usable": st.column_config.ProgressColumn(
                 width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok of asked"
             ),
-            "Selected": st.column_config.NumberColumn(width=75, format="localized"),
-            "Asked": st.column_config.NumberColumn(width=65, format="localized"),
-            "ok": st.column_config.NumberColumn(width=65, format="localized"),
-            "unparsable": st.column_config.NumberColumn(width=82, format="localized"),
-            "refused": st.column_config.NumberColumn(width=65, format="localized"),
-            "error": st.column_config.NumberColumn(width=55, format="localized"),
-            "not reached": st.column_config.NumberColumn(width=85, format="localized"),
             "Cost": st.column_config.TextColumn(width=75, alignment="right"),
             "Took": st.column_config.TextColumn(width=90),
             "By": st.column_config.TextColumn(width=85),
+            "Why": st.column_config.TextColumn(width=205, help="Why it stopped, or how long it has said nothing"),
         },
     )
     rows = event.selection.rows
@@ -105,31 +108,29 @@ def _cells(line: RunLine, now: datetime) -> tuple[object, ...]:
         run.id,
         run.kind,
         run.version_title,
-        state_words(line, now),
-        100 * counts.ok / counts.asked if counts.asked else None,
-        run.selected,
+        run.state.value,
         counts.asked,
         counts.ok,
         counts.unparsable,
         counts.refused,
         counts.error,
         line.not_reached,
+        run.selected,
+        100 * counts.ok / counts.asked if counts.asked else None,
         money(line.cost_micro),
         took_words(line, now),
         run.actor,
+        why_words(line, now),
     )
 
 
-def state_words(line: RunLine, now: datetime) -> str:
-    """Return the state with its reason; a run that says nothing for long may have lost its process."""
+def why_words(line: RunLine, now: datetime) -> str | None:
+    """Return why a run is in its state; one that says nothing for long may have lost its process."""
     run = line.run
     if run.state is RunState.RUNNING:
-        heard = line.heard_at or run.started_at
-        silent = now - heard
-        return f"running, silent for {duration(silent.total_seconds())}" if silent > SILENT else "running"
-    if run.state is RunState.DONE or not run.why_stopped:
-        return run.state.value
-    return f"{run.state.value}: {run.why_stopped}"
+        silent = now - (line.heard_at or run.started_at)
+        return f"silent for {duration(silent.total_seconds())}" if silent > SILENT else None
+    return None if run.state is RunState.DONE else run.why_stopped or None
 
 
 def took_words(line: RunLine, now: datetime) -> str:

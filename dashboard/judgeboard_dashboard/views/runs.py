@@ -47,9 +47,9 @@ def runs() -> None:
     chosen = run_table(lines, now)
     _foot(lines, now)
     with st.container(key="stack_runs"):
-        left, right = st.columns([1.4, 1], gap="medium")
+        left, right = st.columns([1.04, 1], gap="medium")
     with left:
-        problems(chosen)
+        problems(chosen, now)
     with right:
         imports_table(batches)
 

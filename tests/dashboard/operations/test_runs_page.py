@@ -2,17 +2,24 @@
 
 import io
 import json
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from job_steps import ask, ended, rag, working
+from judgeboard.domain import RunState
 from judgeboard.filters import RowFilter
 from judgeboard.importing import import_file
 from judgeboard.jobs import recent_jobs
 from judgeboard.llm.scripted_replies import ScriptedReply, completion, failure, verdict
 from judgeboard.store.engine import Store
+from judgeboard_dashboard.runs.problems import asked_words
+from judgeboard_dashboard.runs.run_table import why_words
 from judgeboard_dashboard.tables import csv_text
+
+NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
 
 def mixed(request: dict[str, Any], _number: int) -> ScriptedReply:
@@ -50,6 +57,8 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page, s
     assert run["Asked"] == run["ok"] + run["unparsable"] + run["refused"] + run["error"]
     assert run["Selected"] == run["Asked"] + run["not reached"]
     assert (run["State"], run["By"]) == ("done", "Mara")
+    within_800_px = ["State", "Asked", "ok", "unparsable", "refused", "error", "not reached"]
+    assert list(runs.columns)[3:10] == within_800_px
     assert "what went wrong, 3 of 12" in said(page)
     assert problems.iloc[0].tolist() == ["unparsable", "groundedness 85 is above 1", 2, "plain-02"]
     assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
@@ -88,3 +97,32 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store:
     assert table[["File", "In", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
     assert "FILE.rejected.jsonl" in said(page)
     assert "'=may.jsonl" in csv_text(table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "said"),
+    [
+        ("judge", 1, "1 answer asked, all with a usable verdict."),
+        ("rejudge", 0, "It has not asked anything."),
+        ("import", 2_912, "2,912 verdicts imported, all usable."),
+        ("ssr", 48, "48 asks, all with a usable reply."),
+    ],
+)
+def test_only_runs_over_the_log_count_answers(kind: str, asked: int, said: str) -> None:
+    assert asked_words(_line(asked, kind=kind)) == said
+    assert asked_words(_line(48, kind="suite")) == (
+        "48 asks, all with a usable reply. A case can take several: its answer and each judgment of it."
+    )
+
+
+def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
+    assert why_words(_line(1, state=RunState.STOPPED, why_stopped="the cost limit was reached"), NOW) == (
+        "the cost limit was reached"
+    )
+    assert why_words(_line(1, state=RunState.RUNNING), NOW) == "silent for 5 min"
+    assert why_words(_line(1, state=RunState.DONE), NOW) is None
+
+
+def _line(asked: int, **run: Any) -> Any:
+    given = {"kind": "judge", "state": RunState.DONE, "why_stopped": None, "started_at": NOW - timedelta(minutes=5)}
+    return SimpleNamespace(run=SimpleNamespace(**(given | run)), counts=SimpleNamespace(asked=asked), heard_at=None)
