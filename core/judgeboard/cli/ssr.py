@@ -67,6 +67,8 @@ def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | 
         raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure what is stored")
     if recorded:
         nobody_asked(context, "temperature", "limit", "yes")
+    elif chosen["judge_version"] is not None:
+        raise BadInput("--judge-version is a stored judge, for --recorded: name the model to ask with --model")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
     with closing(open_store(db)) as store:
@@ -132,8 +134,6 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
     from judgeboard.self_reference.run import self_refer
     from judgeboard.step_run import require_price
 
-    if chosen["judge_version"] is not None:
-        raise BadInput("--judge-version is a stored judge, for --recorded: name the model to ask with --model")
     conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
     require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)

@@ -21,6 +21,7 @@ from judging_log import address, judgeboard, runs, until
 from solving_log import OPTIONS, TORN, Solver
 
 AT_ONCE = 2
+PAIRS = "a file of pairs"
 COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
 
 
@@ -171,14 +172,16 @@ def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
         (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--model", "m"], "asks nobody: it takes no --model"),
         (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version is a stored judge"),
-        (["--pairs", "x"], "needs a model"),
+        (["--pairs", "x", "--model", "m"], "no file x"),
+        (["--pairs", PAIRS], "needs a model"),
         (["--recorded", "--conditions", "X"], "A, B and C"),
         (["--recorded"], "no judge has sampled answers yet"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: list[str], why: str
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], why: str
 ) -> None:
+    given = [pairs_file(tmp_path, 1) if word == PAIRS else word for word in given]
     assert run(["ssr", *given, "--db", address(sqlite_store)]) == 2
     assert why in capsys.readouterr().err
 
