@@ -71,6 +71,14 @@ def test_a_known_id_with_other_content_is_a_conflict_and_not_overwritten(
         assert connection.execute(stored).scalar_one() == "answer 1"
     (kept,) = [json.loads(line) for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()]
     assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
+    assert kept["reason"] == "'a1' is stored with other content: answer differs"
+
+
+def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Path, tmp_path: Path) -> None:
+    with store.writing() as connection:
+        forget_response(connection, "a1", actor="Ada")
+    (conflict,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_conflicts
+    assert conflict.reason == "'a1' is stored with other content"
 
 
 def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_path: Path) -> None:
