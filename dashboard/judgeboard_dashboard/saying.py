@@ -5,13 +5,17 @@ import re
 from judgeboard_dashboard.evidence import Html, join, show, tag
 
 _COMMAND = re.compile(r"`([^`]+)`")
-# Numbers outside brackets: an interval is read second. "1 in 4" is one thing, so is "79 %".
-_NUMBER = re.compile(r"(?<![\w.,\[])(\d+ in \d+|\d[\d,]*(?:\.\d+)?(?: %)?)(?![\w.,]*\d)(?![^\[\]]*\])")
+# Numbers outside brackets: an interval is read second. "1 in 4" is one thing, so is "79 %". A digit in a name, as in
+# gpt-4 or llama-3.1-8b, is none.
+_NUMBER = re.compile(
+    r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
+    r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
+)
 
 
 def sentence(text: str, *, lead: str = "") -> None:
     """Show the sentence over a page, ``lead`` in bold before it; where there is a lead, only it is bold."""
-    body = [commands(text)] if lead else [_bold_numbers(text)]
+    body = [commands(text)] if lead else [bold_numbers(text)]
     show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
 
 
@@ -47,7 +51,8 @@ def commands(text: str) -> Html:
     return join(tag("span", part, cls="jb-code") if place % 2 else part for place, part in enumerate(parts))
 
 
-def _bold_numbers(text: str) -> Html:
+def bold_numbers(text: str) -> Html:
+    """Return a sentence with its numbers bold; one that names a command has none."""
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)

@@ -11,6 +11,7 @@ from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import NotFound
+from judgeboard.judge_health.commands import RECORDED, judge_options
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.estimates import as_json, unmeasured
 from judgeboard.stats.proportions import share
@@ -103,7 +104,7 @@ def repeats_report(
     repeated = repeated_answers(connection, [each.id for each in versions])
     title = name or versions[0].title
     if not repeated.answers:
-        raise NotFound(f"{title} was not asked twice about any answer: `judgeboard judge --repeats 3` asks it")
+        raise NotFound(f"{title} was not asked twice about any answer{_again(versions[0])}")
     source = PairSource.open(connection)
     measures = [
         Repeated(
@@ -130,6 +131,14 @@ def repeats_report(
         measures=tuple(measures),
         notes=_notes(temperature),
     )
+
+
+def _again(version: StoredVersion) -> str:
+    """Which command asks a judge again, or reads that it was; of a judge that sums others up there is none."""
+    if version.kind == RECORDED:
+        return ": `judgeboard import FILE --kind repeats` brings in what it said again"
+    options = judge_options(version)
+    return "" if options is None else f": `judgeboard judge {options} --repeats 3` asks it"
 
 
 def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: str) -> Estimate:

@@ -7,6 +7,10 @@ from typing import Any
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import as_json, unmeasured
+from judgeboard.stats.words import interval, number_words
+
+SMALL = 0.1
+"""Below this two digits would hide whether an effect is there."""
 
 
 class State(StrEnum):
@@ -30,6 +34,7 @@ class Check:
         share: Whether the figure is a share, shown in percent.
         also: Further figures by name.
         response_ids: Answers that show it, the clearest first.
+        applies: Whether a judge of this kind can have the fault at all; where not, the state is ok and says nothing.
     """
 
     name: str
@@ -40,6 +45,7 @@ class Check:
     share: bool = False
     also: Mapping[str, Estimate] = field(default_factory=dict)
     response_ids: tuple[int, ...] = ()
+    applies: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values; ``also`` only where there is any."""
@@ -57,6 +63,18 @@ class Check:
 def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:
     """Return a check that could not be made: ``why`` as a sentence, and the command that would measure it."""
     return Check(name, State.NOT_MEASURED, unmeasured(n, why.rstrip(".")), why, command)
+
+
+def not_applicable(name: str, why: str, sentence: str, *, share: bool = False, n: int = 0) -> Check:
+    """Return a check of a fault that a judge of this kind cannot have."""
+    return Check(name, State.OK, unmeasured(n, why), f"Does not apply: {sentence}", share=share, applies=False)
+
+
+def effect_words(estimate: Estimate) -> str:
+    """Return a figure of a check with its interval: small ones with three digits, wherever they are said."""
+    if estimate.value is None or abs(estimate.value) >= SMALL or interval(estimate) is None:
+        return number_words(estimate)
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def state_of(*, warns: bool) -> State:

@@ -3,12 +3,14 @@
 import shlex
 
 from judgeboard.judge_health.record import JudgeRecord
-from judgeboard.judges import JUDGES
+from judgeboard.judges import JUDGES, OFFLINE
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
 RECORDED = "replay"
 """The kind of judge whose verdicts are read from files: nobody can be asked."""
+JURY, REPEATS = "jury", "repeats"
+"""The kinds that sum up what others said."""
 
 
 def judge_options(version: StoredVersion) -> str | None:
@@ -40,6 +42,11 @@ def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
     make = f"judgeboard controls make --kinds {kind}"
     if record.version.kind == RECORDED:
         return f"{make} && judgeboard export responses -o FILE"
+    if record.version.kind == JURY:
+        members = f"judgeboard controls judge --kinds {kind} --judge KIND --model MEMBER"
+        return f"{make} && {members} && {_combine(record.version)}"
+    if record.version.kind == REPEATS:
+        return _of_member(record.version)
     return f"{make} && judgeboard controls judge --kinds {kind} {_asked(record.version)}"
 
 
@@ -47,6 +54,10 @@ def judge_answers(record: JudgeRecord, *more: str) -> str:
     """Return the command that asks the judge about answers, or imports more verdicts of a recorded one."""
     if record.version.kind == RECORDED:
         return "judgeboard import FILE --kind verdicts"
+    if record.version.kind == JURY:
+        return _combine(record.version)
+    if record.version.kind == REPEATS:
+        return _of_member(record.version)
     return " ".join(("judgeboard judge", _asked(record.version), *more))
 
 
@@ -55,8 +66,27 @@ def import_log(column: str) -> str:
     return f"judgeboard import LOG  # with a column {column}"
 
 
+def asks_nobody(version: StoredVersion) -> str | None:
+    """Return why no model stands behind a judge, so that none of its own can be at fault; None where one does."""
+    if version.kind == JURY:
+        return f"{version.title} asks no model itself; each of its members has checks of its own."
+    return f"{version.title} asks no model." if version.kind in OFFLINE else None
+
+
+def _combine(version: StoredVersion) -> str:
+    """A jury is never asked: what its members said of answers is combined, once each of them was asked."""
+    named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
+    return f"judgeboard jury --recorded --members A,B,C{named}"
+
+
+def _of_member(version: StoredVersion) -> str:
+    """Repeats are summed up, not asked: what there is to measure is the judge that was repeated."""
+    members = version.params.get("members") or ("NAME",)
+    return f"judgeboard health --judge-version {shlex.quote(str(members[0]))}"
+
+
 def _asked(version: StoredVersion) -> str:
-    """The options of the judge itself; of one that compares pairs or sums others up, those of its model as a judge."""
+    """The options of the judge itself; of one that compares pairs, those of its model as a judge."""
     return judge_options(version) or shlex.join(["--judge", "rag", "--model", version.model or "MODEL"])
 
 

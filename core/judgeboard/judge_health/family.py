@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable
 
-from judgeboard.judge_health.check import Check, State, not_measured, state_of
-from judgeboard.judge_health.commands import with_families
+from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
+from judgeboard.judge_health.commands import asks_nobody, import_log, with_families
 from judgeboard.judge_health.record import JudgeRecord
-from judgeboard.judges import OFFLINE
-from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.stats.words import percent
 
 NAME = "family"
 MOST_NAMED = 3
+NO_GENERATORS = "The log does not say which models wrote the judged answers."
 
 
 def family(record: JudgeRecord) -> Check:
@@ -20,9 +19,10 @@ def family(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion. An unknown family is said to be unknown.
     """
     judge = record.judge_model
-    if record.version.kind in OFFLINE:
-        none = unmeasured(0, "it asks no model")
-        return Check(NAME, State.OK, none, f"Does not apply: {record.version.title} asks no model.", share=True)
+    if nobody := asks_nobody(record.version):
+        return not_applicable(NAME, "it asks no model", nobody, share=True)
+    if not any(record.generators):
+        return not_measured(NAME, NO_GENERATORS, import_log("generator_model"))
     own = record.models.family(judge)
     if own is None:
         return not_measured(NAME, f"The family of {judge} is not known.", with_families(record))
@@ -51,7 +51,4 @@ def named(models: Iterable[str]) -> str:
 
 
 def _unknown(generators: Iterable[str | None]) -> str:
-    models = [model for model in generators if model]
-    if not models:
-        return "The log does not say which models wrote the judged answers."
-    return f"The family of what wrote the answers is not known: {named(models)}."
+    return f"The family of what wrote the answers is not known: {named(model for model in generators if model)}."

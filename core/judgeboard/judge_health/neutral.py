@@ -4,7 +4,7 @@ import numpy as np
 
 from judgeboard.controls import CONTROLS, ControlKind, Effect
 from judgeboard.domain import Estimate
-from judgeboard.judge_health.check import Check, not_measured, state_of
+from judgeboard.judge_health.check import Check, effect_words, not_measured, state_of
 from judgeboard.judge_health.commands import make_and_judge
 from judgeboard.judge_health.known_bad import LEAST, too_few
 from judgeboard.judge_health.record import ControlScores, JudgeRecord, given_by
@@ -12,7 +12,6 @@ from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.arrays import TIE, BoolArray
 from judgeboard.stats.differences import mean_change
 from judgeboard.stats.grouping import grouping
-from judgeboard.stats.words import number_words
 
 NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
 """What the fault is called that a control shows."""
@@ -35,7 +34,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     measure = max(changes, key=lambda each: _clearness(changes[each]))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
-    moved = f"{measure} changes by {number_words(change)} on average over {change.n:,} controls"
+    moved = f"{measure} changes by {effect_words(change)} on average over {change.n:,} controls"
     said = (
         f"It is swayed by {kind.words}, though they say the same: {moved}."
         if warns

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from judgeboard.controls import CONTROLS
-from judgeboard.judge_health.check import Check, State
+from judgeboard.judge_health.check import Check, State, effect_words
 from judgeboard.judge_health.collapse import least_even
 from judgeboard.judge_health.commands import make_and_judge
 from judgeboard.judge_health.kept_records import KeptRecords
 from judgeboard.judge_health.neutral import NAMES
 from judgeboard.judge_health.record import LevelCounts
 from judgeboard.judge_health.report import HealthReport, health_of
-from judgeboard.stats.words import interval, number_words, percent_words
+from judgeboard.stats.words import percent_words
 from judgeboard.store.health.version_account import versions_in_use
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.responses.answer_starts import AnswerStart, answer_starts
@@ -79,8 +79,13 @@ class HealthPage:
         return make_and_judge(self.report.record, *(_KINDS[check.name] for check in checks))
 
     def checks(self, state: State) -> tuple[Check, ...]:
-        """Return the checks that came to this."""
-        return tuple(check for check in self.report.checks if check.state is state)
+        """Return the checks that came to this; those that do not apply came to nothing."""
+        return tuple(check for check in self.report.checks if check.state is state and check.applies)
+
+    @property
+    def idle(self) -> tuple[Check, ...]:
+        """The checks of faults that a judge of this kind cannot have."""
+        return tuple(check for check in self.report.checks if not check.applies)
 
 
 def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
@@ -110,7 +115,7 @@ def health_page(
     picked = [(check, id_) for check in report.warnings for id_ in check.response_ids[:MOST_SHOWN]]
     known = answer_starts(connection, {id_ for _, id_ in picked})
     answers = tuple(ShownAnswer(check, known[id_]) for check, id_ in picked if id_ in known)
-    return HealthPage(versions, report, _sentence(report), answers)
+    return HealthPage(versions, report, page_sentence(report), answers)
 
 
 def check_title(check: Check) -> str:
@@ -123,19 +128,17 @@ def figure_words(check: Check) -> str | None:
     estimate = check.statistic
     if estimate.value is None:
         return None
-    if check.share:
-        words = percent_words(estimate)
-    elif abs(estimate.value) < 0.1 and interval(estimate) is not None:
-        words = f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
-    else:
-        words = number_words(estimate)
+    words = percent_words(estimate) if check.share else effect_words(estimate)
     return f"{words}, n {estimate.n:,}"
 
 
-def _sentence(report: HealthReport) -> str:
-    counts = {state: sum(check.state is state for check in report.checks) for state in State}
+def page_sentence(report: HealthReport) -> str:
+    """Return how many of the checks that a judge of this kind can fail warn, and how many are not measured."""
+    counts = {state: sum(check.state is state and check.applies for check in report.checks) for state in State}
     warned, sound, missing = (counts[state] for state in (State.WARNING, State.OK, State.NOT_MEASURED))
-    open_ = f"; {missing} are not measured yet" if missing else ""
+    idle = len(report.checks) - warned - sound - missing
+    open_ = f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
+    open_ += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
     if not warned:
         found = f"{report.version.title}: none of {sound} checks warns{open_}."
         return found if sound else f"{report.version.title}: nothing is measured yet."

@@ -1,11 +1,10 @@
 """Self-consistency: does the judge say the same when it is asked the same again?"""
 
-from judgeboard.judge_health.check import Check, State, not_measured, state_of
-from judgeboard.judge_health.commands import RECORDED, judge_answers
+from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
+from judgeboard.judge_health.commands import JURY, RECORDED, judge_answers
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judges import OFFLINE
 from judgeboard.stats.alarm import surely_below
-from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.repeats import self_consistency as share_alike
 from judgeboard.stats.words import percent_words
 
@@ -24,8 +23,11 @@ def self_consistency(record: JudgeRecord) -> Check:
     """
     n = len(record.repeats.same)
     if record.version.kind in OFFLINE:
-        said = f"Does not apply: {record.version.title} is deterministic and says the same every time."
-        return Check(NAME, State.OK, unmeasured(n, "it is deterministic"), said, share=True)
+        said = f"{record.version.title} is deterministic and says the same every time."
+        return not_applicable(NAME, "it is deterministic", said, share=True, n=n)
+    if record.version.kind == JURY:
+        said = f"{record.version.title} is not asked again: it counts what its members said."
+        return not_applicable(NAME, "it asks nobody", said, share=True, n=n)
     recorded = record.version.kind == RECORDED
     command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
     if n < LEAST:

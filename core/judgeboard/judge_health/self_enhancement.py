@@ -3,16 +3,14 @@
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.judge_health.check import Check, State, not_measured, state_of
-from judgeboard.judge_health.commands import with_families
+from judgeboard.judge_health.check import Check, effect_words, not_applicable, not_measured, state_of
+from judgeboard.judge_health.commands import asks_nobody, import_log, with_families
+from judgeboard.judge_health.family import NO_GENERATORS
 from judgeboard.judge_health.record import GradedAnswers, JudgeRecord
-from judgeboard.judges import OFFLINE
 from judgeboard.stats.alarm import surely_above
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.differences import difference_of_means
-from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.grouping import grouping
-from judgeboard.stats.words import number_words
 
 NAME = "self_enhancement"
 LEAST = 10
@@ -25,9 +23,10 @@ def self_enhancement(record: JudgeRecord) -> Check:
     Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own generations" (NeurIPS
     2024); measured as methods of Judgeboard do: against people, so that a family that writes better is no fault.
     """
-    if record.version.kind in OFFLINE:
-        none = unmeasured(0, "it asks no model")
-        return Check(NAME, State.OK, none, f"Does not apply: {record.version.title} asks no model.")
+    if nobody := asks_nobody(record.version):
+        return not_applicable(NAME, "it asks no model", nobody)
+    if not any((*record.generators, *(name for graded in record.graded.values() for name in graded.model_names))):
+        return not_measured(NAME, NO_GENERATORS, import_log("generator_model"))
     own = record.models.family(record.judge_model)
     if own is None:
         return not_measured(NAME, f"The family of {record.judge_model} is not known.", with_families(record))
@@ -50,7 +49,7 @@ def self_enhancement(record: JudgeRecord) -> Check:
     said = "grades its own family higher" if warns else "does not surely grade its own family higher"
     sentence = (
         f"Against people, {record.judge_model} {said} ({own}) than others: {measure} differs by "
-        f"{number_words(difference)} on {difference.n:,} graded answers."
+        f"{effect_words(difference)} on {difference.n:,} graded answers."
     )
     return Check(NAME, state_of(warns=warns), difference, sentence, with_families(record))
 

@@ -3,13 +3,12 @@
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.judge_health.check import Check, not_measured, state_of
+from judgeboard.judge_health.check import Check, effect_words, not_measured, state_of
 from judgeboard.judge_health.commands import import_log
 from judgeboard.judge_health.record import JudgeRecord, given_by
 from judgeboard.stats.alarm import surely_below
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.grouping import grouping
-from judgeboard.stats.words import number_words
 
 NAME = "user_feedback"
 LEAST = 10
@@ -44,7 +43,7 @@ def user_feedback(record: JudgeRecord) -> Check:
     warns = surely_below(best, USEFUL)
     said = "It does not see what users see" if warns else "It follows users as far as can be told"
     sentence = (
-        f"{said}: AUROC of {measure} for telling what users disliked from what they liked {number_words(best)} on "
+        f"{said}: AUROC of {measure} for telling what users disliked from what they liked {effect_words(best)} on "
         f"{best.n:,} answers."
     )
     return Check(NAME, state_of(warns=warns), best, sentence, _COMMAND)

@@ -3,14 +3,13 @@
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.judge_health.check import Check, not_measured, state_of
+from judgeboard.judge_health.check import Check, effect_words, not_measured, state_of
 from judgeboard.judge_health.commands import judge_answers
 from judgeboard.judge_health.record import JudgeRecord, given_by
 from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.grouping import grouping
 from judgeboard.stats.length import correlation_within, slope
-from judgeboard.stats.words import number_words
 
 NAME = "verbosity"
 AT_EQUAL_GRADES = "verbosity_at_equal_grades"
@@ -48,7 +47,7 @@ def verbosity(record: JudgeRecord) -> Check:
     within = _within(record).get(measure)
     explained = longer and within is not None and not surely_above(within, 0)
     said = (
-        f"Rank correlation of {measure} with the length of the answer: {number_words(correlation)} on "
+        f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
         f"{correlation.n:,} answers, {rise.value or 0:+.3f} for each {PER} characters."
     )
     if explained and within is not None:
@@ -78,7 +77,7 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     warns = surely_above(within, 0)
     sentence = (
         f"{_direction(within)}: rank correlation of {measure} with length within equal human grades "
-        f"{number_words(within)} on {within.n:,} answers."
+        f"{effect_words(within)} on {within.n:,} answers."
     )
     return Check(AT_EQUAL_GRADES, state_of(warns=warns), within, sentence, "judgeboard serve")
 

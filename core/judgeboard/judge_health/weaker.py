@@ -1,11 +1,9 @@
 """Weaker judge: is the judge known to be smaller than what it judges?"""
 
-from judgeboard.judge_health.check import Check, State, not_measured, state_of
-from judgeboard.judge_health.commands import with_families
-from judgeboard.judge_health.family import named
+from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
+from judgeboard.judge_health.commands import asks_nobody, import_log, with_families
+from judgeboard.judge_health.family import NO_GENERATORS, named
 from judgeboard.judge_health.record import JudgeRecord
-from judgeboard.judges import OFFLINE
-from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.stats.words import percent
 
@@ -18,15 +16,14 @@ def weaker(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published ones, or an order within one series.
     """
     judge = record.judge_model
-    if record.version.kind in OFFLINE:
-        said = f"Does not apply: {record.version.title} asks no model."
-        return Check(NAME, State.OK, unmeasured(0, "it asks no model"), said, share=True)
+    if nobody := asks_nobody(record.version):
+        return not_applicable(NAME, "it asks no model", nobody, share=True)
+    if not any(record.generators):
+        return not_measured(NAME, NO_GENERATORS, import_log("generator_model"))
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
     known = {model: smaller for model, smaller in order.items() if smaller is not None}
     if not known:
-        why = "The log does not say which models wrote the judged answers."
-        if order:
-            why = f"Whether {judge} is smaller than {named(order)} is not known."
+        why = f"Whether {judge} is smaller than {named(order)} is not known."
         return not_measured(NAME, why, with_families(record))
     n = sum(record.generators[model] for model in known)
     larger = [model for model, smaller in known.items() if smaller]

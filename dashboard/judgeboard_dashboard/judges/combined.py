@@ -104,4 +104,5 @@ def _lines(said: Sequence[str]) -> None:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    """A sentence that begins with a judge's name, which stays as it is written."""
+    return text + ("" if text.endswith(".") else ".")

@@ -77,13 +77,15 @@ def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsRe
 
 
 def _checks(found: HealthPage) -> None:
-    for state, title in GROUPS.items():
-        checks = found.checks(state)
+    groups: list[tuple[str, State | None]] = [(title, state) for state, title in GROUPS.items()]
+    groups.insert(2, ("Does not apply", None))  # between what is sound and what is still to be measured
+    for title, state in groups:
+        checks = found.idle if state is None else found.checks(state)
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
         made = found.of_controls(checks) if state is State.NOT_MEASURED else ()
-        with st.container(key=f"checks_{state.value}"):
+        with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
@@ -99,7 +101,14 @@ def _check(check: Check, *, command: bool) -> None:
         tag("span", figure_, cls="jb-figure") if figure_ else None,
         cls="jb-check-head",
     )
-    show(tag("div", head, tag("div", commands(check.sentence), cls="jb-said"), cls=MARKS[check.state]))
+    show(
+        tag(
+            "div",
+            head,
+            tag("div", commands(check.sentence), cls="jb-said"),
+            cls=MARKS[check.state] if check.applies else "jb-check",
+        )
+    )
     if command and check.command and check.state is not State.OK:
         st.code(check.command, language=None, wrap_lines=True)
 

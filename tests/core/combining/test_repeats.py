@@ -178,7 +178,7 @@ def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     log.say_all(log.version("rag"), log.answers(1), label=GOOD)
     with sqlite_store.reading() as connection:
-        with pytest.raises(NotFound, match="judge --repeats 3"):
+        with pytest.raises(NotFound, match="judge --judge rag --repeats 3"):
             repeats_report(connection, version="rag")
         with pytest.raises(NotFound, match="no judge 'nobody'; there is: rag"):
             repeats_report(connection, name="nobody")

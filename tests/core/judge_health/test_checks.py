@@ -9,6 +9,7 @@ import pytest
 
 from judgeboard.controls import CONTROLS
 from judgeboard.judge_health import CHECKS, Check, State
+from judgeboard.judge_health.page import HealthPage, figure_words, page_sentence
 from judgeboard.judge_health.record import (
     ControlScores,
     FeedbackScores,
@@ -18,6 +19,7 @@ from judgeboard.judge_health.record import (
     Repeats,
     ScoredAnswers,
 )
+from judgeboard.judge_health.report import report_on
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
 from judgeboard.stats.ratio import RatioSums
 from judgeboard.store.judgments.judge_versions import StoredVersion
@@ -57,6 +59,41 @@ def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: S
     assert (found.command or "").startswith("judgeboard ")
     assert found.name == name or CONTROLS[found.name].lowers
     assert found.as_json()["statistic"]["value"] is None
+
+
+def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models() -> None:
+    for name in ("family", "self_enhancement", "weaker"):
+        for generators in ({}, {None: 5}):
+            found = check(name, generators=generators)
+            assert found.command == "judgeboard import LOG  # with a column generator_model"
+    assert "--families FILE" in (check("family", generators={"house-model": 3}).command or "")
+
+
+def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> None:
+    record = JudgeRecord(BASELINE, levels=levels(10, 10, 10, 10))
+    page = HealthPage((BASELINE,), report_on(record), "", ())
+    assert [each.name for each in page.idle] == ["family", "self_enhancement", "weaker", "self_consistency"]
+    assert all(each.state is State.OK for each in page.idle)
+    assert [each.name for each in page.checks(State.OK)] == ["collapse"]
+    assert page_sentence(page.report) == (
+        f"lexical v3: none of 1 checks warns; 4 do not apply; {len(CHECKS) - 5} are not measured yet."
+    )
+
+
+def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
+    jury = replace(RAG, name="jury", kind="jury", model=None)
+    for name in ("family", "self_enhancement", "weaker", "self_consistency"):
+        found = check(name, jury, generators={"gpt-4": 40})
+        assert not found.applies
+        assert found.command is None
+
+
+def test_a_small_effect_is_said_with_the_same_digits_everywhere() -> None:
+    rng = np.random.default_rng(1)
+    found = check("passage_order", controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)))
+    words = (figure_words(found) or "").split(", n ")[0]
+    assert words.startswith("0.0")
+    assert words in found.sentence
 
 
 # ---- family, size ------------------------------------------------------------------------------------------------
@@ -415,6 +452,11 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     assert "--judge" not in (check("truncated", RECORDED).command or "")
     assert "import those" in check("truncated", RECORDED).sentence
     jury = replace(RAG, name="jury", kind="jury", model=None)
-    assert (check("collapse", jury).command or "") == "judgeboard judge --judge rag --model MODEL"
+    assert (check("collapse", jury).command or "") == "judgeboard jury --recorded --members A,B,C"
+    made = check("truncated", replace(jury, name="three")).command or ""
+    assert "--judge rag" not in made, "that would measure another judge"
+    assert made.endswith("&& judgeboard jury --recorded --members A,B,C --name three")
+    repeats = replace(jury, kind="repeats", params={"members": ["f00"]})
+    assert check("truncated", repeats).command == "judgeboard health --judge-version f00"
     pairwise = replace(RAG, name="pairwise", kind="pairwise")
     assert (check("truncated", pairwise).command or "").endswith("--judge rag --model gpt-4o-mini")

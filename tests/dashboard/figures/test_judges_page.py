@@ -114,7 +114,9 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
     assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "judgeboard judge --repeats 3" in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
+    assert "judgeboard judge --judge rag --name shaky --repeats 3 asks it." in " ".join(
+        texts(open_page("judges"), "jb-cap jb-under")
+    )
     with sqlite_store.writing() as connection:
         again = [LandedVerdict(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
         land_judgments(connection, version, None, again)
@@ -125,3 +127,12 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     assert "temperature 0.7" in said
     (measures,) = (each.value for each in app.dataframe if "All the same" in each.value)
     assert measures["Spread"].tolist()[0].startswith("0.25 [")
+
+
+def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    with sqlite_store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("approach_1", "replay"))
+    log.say_all(version, log.answers(2), quality=4)
+    said = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
+    assert "approach_1 was not asked twice about any answer: judgeboard import FILE --kind repeats brings in" in said

@@ -1,0 +1,20 @@
+"""Which digits of a sentence are its numbers."""
+
+import re
+
+import pytest
+
+from judgeboard_dashboard.saying import bold_numbers
+
+
+@pytest.mark.parametrize(
+    ("said", "bold"),
+    [
+        ("gpt-4 as judge v117: 2 of 14 checks warn", ["2", "14"]),
+        ("GPT-4/Vanilla_NoRules v1: 734 pairs", ["734"]),
+        ("llama-3.1-8b v1 and phi/3 looked at 1,344 verdicts", ["1,344"]),
+        ("right on 49 % [44, 54] of 300, 1 in 4, 2.5 points", ["49 %", "300", "1 in 4", "2.5"]),
+    ],
+)
+def test_a_digit_inside_a_name_is_no_number(said: str, bold: list[str]) -> None:
+    assert re.findall(r"<b>(.*?)</b>", bold_numbers(said)) == bold
