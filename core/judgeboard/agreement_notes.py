@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.agreement import AgreementRow, statistics_of
-from judgeboard.answer_pairs import AnswerPairs
+from judgeboard.answer_pairs import AnswerPairs, GradeName
 from judgeboard.domain import Estimate, Label
 from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -18,6 +18,13 @@ _WIDE = 0.1  # half an interval: beyond it a kappa may be of several words
 _PICKED = 1 / 3
 _SKEWED = 0.9
 _LUCKY_SLICES = 4
+
+MEASURES: dict[GradeName, str] = {
+    "label": "kappa",
+    "quality": "weighted kappa",
+    "groundedness": "rank correlation",
+}
+"""What `headline` returns, by its name in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +100,8 @@ def _too_early(row: AgreementRow) -> Iterator[Note]:
     if estimate.low is None or estimate.high is None or (estimate.high - estimate.low) / 2 <= _WIDE:
         return
     words, more = kappa_range_words(estimate), more_pairs(estimate)
-    name = "rank correlation" if row.grade == "groundedness" else "kappa"
     if words is not None and more:
-        could = f"With {row.n:,} answers the {name} could be anything {words}."
+        could = f"With {row.n:,} answers the {MEASURES[row.grade]} could be anything {words}."
         yield Note("too_early", f"{could} About {more:,} more bring the interval to ± 0.1.")
 
 
@@ -126,8 +132,8 @@ def _judges_alike(row: AgreementRow, pairs: AnswerPairs, others: Sequence[tuple[
     if value > people.high:
         yield Note(
             "judges_alike",
-            f"{row.version.title} and {title} agree with each other ({value:.2f}) more than {row.version.title} with "
-            f"people ({people.value:.2f}): judges can be wrong together.",
+            f"{row.version.title} and {title} agree with each other ({MEASURES[row.grade]} {value:.2f}) more than "
+            f"{row.version.title} with people ({people.value:.2f}): judges can be wrong together.",
         )
 
 

@@ -22,19 +22,18 @@ from judgeboard_dashboard.agreement_tables import (
 )
 from judgeboard_dashboard.charts import calibration, confusion, heat, trend
 from judgeboard_dashboard.charts.whisker import Slice, whisker_chart, whisker_height
+from judgeboard_dashboard.disagreement_pictures import TENTHS, picture_table
 from judgeboard_dashboard.drill import cell_rows
 from judgeboard_dashboard.figure import figure
 from judgeboard_dashboard.picking import Rows
 from judgeboard_dashboard.saying import heading, instead
 from judgeboard_dashboard.session import store
-from judgeboard_dashboard.tables import frame
 
 PERCENT = st.column_config.NumberColumn(format="%.0f %%")
 MOST_SLICES = 8
 WEEK = 7
-CALIBRATED = (
-    "On the dashed line, a score of 0.7 means that people call 70 % of such answers grounded. Numbers: answers."
-)
+CALIBRATED = "On the dashed line, people call 70 % of the answers grounded that are scored 0.7. Numbers: answers."
+LISTED = ("Click a line to open its answers.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,40 +79,33 @@ class AgreementFigures:
             key=f"confusion_{self.row.grade}",
             says=f"Confusion table of {self.row.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
-            under=(
-                "Answers. Click a cell to read them.",
-                None if self.reviewer_id else f"{WHAT_PEOPLE_GAVE[self.row.grade]}.",
-            ),
+            under=(None if self.reviewer_id else f"{WHAT_PEOPLE_GAVE[self.row.grade]}.",),
+            drawn=("Answers. Click a cell to read them.",),
+            listed=LISTED,
             columns={"% of row": PERCENT},
         )
 
     def _heat(self) -> None:
         with store().reading() as connection:
             found = disagreement_page(
-                connection,
-                version_id=self.row.version.id,
-                grade="groundedness",
-                reviewer_id=self.reviewer_id,
-                limit=0,
+                connection, version_id=self.row.version.id, grade="groundedness", reviewer_id=self.reviewer_id, limit=0
             )
-        names = cell_names("groundedness")
+        names = found.picture.axis
         places = heat.heat_places(found.picture.counts)
         figure(
             lambda: heat.heat_chart(names, found.picture.counts, found.picture.apart, found.gap),
             340,
-            frame(
-                {"People from": "str", "Judge from": "str", "Answers": "Int64"},
-                ((names[people], names[judge], found.picture.counts[people][judge]) for people, judge in places),
-            ),
+            picture_table(found, places),
             [cell_rows(self._cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
             says=f"{self.row.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
-            under=(
+            drawn=(
                 "Answers per tenth.",
                 heat.outlined_words(found.picture.counts, found.picture.apart, found.gap),
                 "Click a cell to read them.",
             ),
+            listed=(TENTHS, *LISTED),
         )
 
     def _slices(self) -> None:
@@ -146,6 +138,7 @@ class AgreementFigures:
                 if left_out
                 else None,
             ),
+            listed=LISTED,
         )
 
     def _calibration(self) -> None:
@@ -163,7 +156,8 @@ class AgreementFigures:
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
-            under=(CALIBRATED,),
+            drawn=(CALIBRATED,),
+            listed=LISTED,
             columns={"Mean": st.column_config.NumberColumn(format="%.2f")},
         )
 
@@ -189,9 +183,11 @@ class AgreementFigures:
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
             under=(
-                "By the week (UTC) in which the answers were asked. Click a point to open its answers.",
-                f"{missing:,} have no time and are not drawn." if missing else None,
+                "By the week (UTC) in which the answers were asked.",
+                f"{missing:,} have no time and are left out." if missing else None,
             ),
+            drawn=("Click a point to open its answers.",),
+            listed=LISTED,
         )
 
 

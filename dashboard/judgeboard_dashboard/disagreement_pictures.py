@@ -18,6 +18,7 @@ from judgeboard_dashboard.picking import clickable_chart, item, mark_in
 from judgeboard_dashboard.saying import caption
 from judgeboard_dashboard.tables import frame
 
+TENTHS = "0.4 means 0.4 to 0.5."
 Choose = Callable[[GradeName, tuple[int, int] | None], None]
 
 
@@ -50,8 +51,11 @@ def picture(
             cell_rows(PairCell(version, found.grade, names[people], names[judge], reviewer_id=reviewer_id))
             for people, judge in places
         ]
-        table(rows, targets, key="disagreement_picture", most=12)
-    elif found.points and found.grade == "groundedness":
+        tenths = TENTHS if found.grade == "groundedness" else None
+        under = (tenths, "Click a line to open its answers.", _people(found, reviewer_id))
+        table(rows, targets, key="disagreement_picture", under=under, most=12)
+        return
+    if found.points and found.grade == "groundedness":
         clickable_chart(
             scatter.scatter_chart([(float(each.people), float(each.judge)) for each in found.points], found.gap),
             scatter.HEIGHT,
@@ -106,7 +110,7 @@ def _cells(
 
 
 def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]:
-    people = None if reviewer_id is not None else f"{WHAT_PEOPLE_GAVE[found.grade]}."
+    people = _people(found, reviewer_id)
     if found.grade != "groundedness":
         return ["Answers. Click a cell to filter the table.", people]
     if found.points:
@@ -117,3 +121,7 @@ def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]
         "Click a cell to filter the table.",
         people,
     ]
+
+
+def _people(found: DisagreementPage, reviewer_id: int | None) -> str | None:
+    return None if reviewer_id is not None else f"{WHAT_PEOPLE_GAVE[found.grade]}."

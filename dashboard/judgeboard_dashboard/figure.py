@@ -10,6 +10,8 @@ from judgeboard_dashboard.picking import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.saying import caption
 from judgeboard_dashboard.tables import ROW_HEIGHT, csv_button, height
 
+COUNT = st.column_config.NumberColumn(format="localized")
+
 
 def figure(
     draw: Callable[[], Any],
@@ -21,6 +23,8 @@ def figure(
     says: str,
     as_table: bool,
     under: Sequence[str | None] = (),
+    drawn: Sequence[str | None] = (),
+    listed: Sequence[str | None] = (),
     columns: dict[str, Any] | None = None,
 ) -> None:
     """Show a chart, or its table with a CSV button; under either a line of small letters.
@@ -34,13 +38,15 @@ def figure(
         says: What is drawn, for those who do not see it.
         as_table: Which of the two.
         under: Sentences of the line under it; None is left out.
+        drawn: Those before them that hold of the chart alone: its lines and colours, what a click on it does.
+        listed: Those before them that hold of the table alone.
         columns: How the columns of the table look.
     """
     if as_table:
-        table(rows, targets, key=f"{key}_table", under=under, columns=columns)
+        table(rows, targets, key=f"{key}_table", under=(*listed, *under), columns=columns)
         return
     clickable_chart(draw(), tall, targets, key=key, says=says)
-    caption(*under)
+    caption(*drawn, *under)
 
 
 def table(
@@ -73,7 +79,7 @@ def table(
         height=height(len(rows), most=most),
         selection_mode="single-cell",
         on_select=row_clicked(key, targets),
-        column_config=columns,
+        column_config={"Answers": COUNT, **(columns or {})},
     )
     with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(*under)

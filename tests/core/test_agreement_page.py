@@ -171,7 +171,7 @@ def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog)
     judged(log, rag, ids, wrong=25)
     judged(log, nli, ids, wrong=25)
     said = text(page(log), "judges_alike")
-    assert said.startswith("rag v1 and nli v1 agree with each other (1.00) more than rag v1 with people (0.17)")
+    assert said.startswith("rag v1 and nli v1 agree with each other (kappa 1.00) more than rag v1 with people (0.17)")
 
 
 def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:

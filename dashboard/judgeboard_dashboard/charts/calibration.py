@@ -1,7 +1,7 @@
 """Draws calibration: of answers that the judge scores about 0.7, how many do people call grounded?"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -10,6 +10,23 @@ from judgeboard.stats.calibration import Tenth
 from judgeboard_dashboard.charts.frame import palette, pick
 
 HEIGHT = 240
+
+
+# Where the number of a point stands: (alignment, right, down). A point over the dashed line has its number at the upper
+# left and one under it at the lower right, away from the line; at the edges of the picture straight above and below.
+_BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
+    "over": ("right", -9, -8),
+    "under": ("left", 9, 9),
+    "over, at the left": ("left", 5, -17),
+    "under, at the right": ("right", 8, 18),
+}
+
+
+def _side(tenth: Tenth) -> str:
+    score, share = tenth.mean_score or 0.0, tenth.share_grounded.value or 0.0
+    if share >= score:
+        return "over, at the left" if score < 0.1 else "over"
+    return "under, at the right" if score > 0.9 else "under"
 
 
 def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
@@ -31,8 +48,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             "low": [share.low for share in shares],
             "high": [share.high for share in shares],
             "n": [share.n for share in shares],
-            # The last number would run out of the picture at the right of its point.
-            "side": [-1 if (tenth.mean_score or 0) > 0.9 else 1 for tenth in drawn],
+            "side": [_side(tenth) for tenth in drawn],
         }
     )
     score = alt.X(
@@ -59,10 +75,12 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             x=score, y=share, size=alt.Size("n:Q", scale=alt.Scale(range=[30, 260], zero=True), legend=None)
         ),
         *(
-            base.transform_filter(f"datum.side == {side}")
-            .mark_text(color=colours.muted, fontSize=11, align="left" if side > 0 else "right", dx=12 * side)
+            base.transform_filter(f"datum.side == '{name}'")
+            .mark_text(fontSize=11, align=align, dx=dx, dy=dy, **ink)
             .encode(x=score, y=share, text=alt.Text("n:Q", format=","))
-            for side in (1, -1)
+            for name, (align, dx, dy) in _BESIDE.items()
+            # The page's colour behind a number: a whisker that reaches it does not cross it.
+            for ink in ({"color": colours.page, "stroke": colours.page, "strokeWidth": 3}, {"color": colours.muted})
         ),
         base.mark_point(filled=True, color=blue, size=420, cursor="pointer")
         .encode(

@@ -33,29 +33,29 @@ LEADS = {
 READ_WITH_CARE = "Read with care."
 # Said where they belong, not above the page: under the slices, and in small letters.
 SMALL = {"slices", "cut", "ties", "without_verdict", "judged_again"}
-PERCENT = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=100)
-COUNT = st.column_config.NumberColumn(format="localized", width=70)
-TWO_DIGITS = st.column_config.NumberColumn(format="%.2f", width=65)
+PERCENT = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=96)
+COUNT = st.column_config.NumberColumn(format="localized", width=66)
+TWO_DIGITS = st.column_config.NumberColumn(format="%.2f", width=62)
 VERSION_COLUMNS: dict[str, Any] = {
-    "Judge version": st.column_config.TextColumn(width=155),
+    "Judge version": st.column_config.TextColumn(width=185),
     "Answers": COUNT,
     "Agree": PERCENT,
     "Same quality": PERCENT,
-    "95 %": st.column_config.TextColumn(width=72),
-    "95 % ": st.column_config.TextColumn(width=95),
+    "95 %": st.column_config.TextColumn(width=70),
+    "95 % ": st.column_config.TextColumn(width=92),
     "Kappa": TWO_DIGITS,
     "Weighted kappa": st.column_config.NumberColumn(format="%.2f", width=110),
     "Mean difference": st.column_config.NumberColumn(format="%.2f", width=120),
     "Rank correlation": st.column_config.NumberColumn(format="%.2f", width=120),
     "Bad answers missed": st.column_config.TextColumn(width=130),
     "False alarms": st.column_config.TextColumn(width=98),
-    "Weakest on": st.column_config.TextColumn(width=98),
+    "Weakest on": st.column_config.TextColumn(width=92),
 }
 FLAG_COLUMNS: dict[str, Any] = {
-    "Rule": st.column_config.TextColumn(width=150),
+    "Rule": st.column_config.TextColumn(width=145),
     "Decided": COUNT,
     "Confirmed": PERCENT,
-    "95 %": st.column_config.TextColumn(width=75),
+    "95 %": st.column_config.TextColumn(width=70),
     "Minutes each": st.column_config.NumberColumn(format="%.1f", width=90),
 }
 
@@ -85,7 +85,7 @@ def agreement() -> None:
     figures = AgreementFigures(shown.page, shown.page.row, shown.reviewer_id, as_tables=shown.as_tables)
     figures.show()
     with st.container(key="stack_versions"):
-        left, right = st.columns([1.85, 1], gap="medium")
+        left, right = st.columns([1.9, 1], gap="medium")
     with left:
         _versions(shown)
     with right:

@@ -51,6 +51,16 @@ def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: Fig
     assert app.dataframe[1].value["Query type"].tolist()[0] == "All"
 
 
+@pytest.mark.parametrize("grade", ["Label", "Groundedness", "Quality"])
+@pytest.mark.parametrize(("page", "toggle"), [("agreement", "tables"), ("disagreement", "table")])
+def test_tables_are_not_told_of_as_pictures(
+    open_page: OpenPage, figures: FiguresLog, page: str, toggle: str, grade: str
+) -> None:
+    said = " ".join(texts(open_page(page, grade=grade, **{toggle: "true"}), "jb-cap"))
+    assert "Click a line to open its answers." in said
+    assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in said]
+
+
 def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) -> None:
     for place, each in enumerate(figures.ids[FELL][-12:]):
         figures.log.decide(each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30)

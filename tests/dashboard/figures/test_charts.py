@@ -92,6 +92,14 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
     assert len(rows(specification(specs[5]), "at")) == len(calibration.drawn_tenths(tenths)) == 2
 
 
+def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:
+    over, under = Estimate(0.8, 0.7, 0.9, 1_500), Estimate(0.1, 0.0, 0.2, 20)
+    tenths = [Tenth(0.0, 0.1, mean, share) for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))]
+    chart = specification(calibration.calibration_chart(tenths))
+    assert rows(chart, "side") == ["over, at the left", "over", "under", "under, at the right"]
+    assert {layer["mark"]["dy"] < 0 for layer in layers(chart, "text")} == {True, False}
+
+
 def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None:
     assert len(quadrant.quadrant_sides({("low", "up"): 1})) == 8
     assert len(quadrant.quadrant_sides({("none", "none"): 1})) == 12
