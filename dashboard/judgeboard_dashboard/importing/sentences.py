@@ -4,6 +4,8 @@ from judgeboard.importing import ImportSummary
 from judgeboard_dashboard.importing.fields import NOUNS
 from judgeboard_dashboard.words import count, day
 
+MOST_NAMED = 6
+
 
 def dry_lead(summary: ImportSummary) -> str:
     """Return how many rows can come in: "4,980 of 5,000 rows can come in."."""
@@ -37,6 +39,18 @@ def dry_details(summary: ImportSummary) -> str:
         return f"{said}Nothing is written before you press Import."
     unclear = any(not use.sure for use in summary.columns)
     return f"{said}Say what the columns mean: they are not sure." if unclear and plain else said.strip()
+
+
+def left_out(summary: ImportSummary) -> str:
+    """Name the columns that are taken for no field, and say what a row without an id is known by."""
+    names = summary.not_read
+    if not names or not summary.new:
+        return ""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    said = f"Not read: {', '.join(names[:MOST_NAMED])}{more}."
+    if summary.kind != "responses" or any(use.ours == "external_id" and use.theirs for use in summary.columns):
+        return said
+    return f"{said} No id: it is made of what is read of a row, so with another column these rows come in once more."
 
 
 def has_news(summary: ImportSummary) -> bool:

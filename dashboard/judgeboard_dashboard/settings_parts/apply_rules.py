@@ -41,7 +41,7 @@ def apply_rules(responses: int) -> None:
 def applied_words(summary: FlagSummary) -> str:
     """Return what applying the rules came to."""
     return (
-        f"Applied to {count(summary.responses, 'answer')}: {count(summary.raised, 'flag')} raised, "
+        f"Applied to {count(summary.logged, 'answer')}: {count(summary.raised, 'flag')} raised, "
         f"{summary.superseded:,} superseded."
     )
 

@@ -116,6 +116,12 @@ def test_columns_of_other_names_can_be_named(upload) -> None:
     assert "None of 2 rows can come in." in said(page)
 
 
+def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
+    page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
+    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id: it is made of what is read of a row" in said(page)
+    assert "Not read" not in said(upload(LOG))
+
+
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
     page = upload(b"PK\x03\x04rest", name="log.jsonl")
     assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;. A zip? Unpack it first." in said(page)
