@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, texts
-from judgeboard.domain import Preference
+from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.pair_records import Pair
 from judgeboard.pairs import prefer
 from judgeboard.pairs.page import Listed
@@ -14,6 +14,7 @@ from judgeboard.pairs.preferring import order_for
 from judgeboard.pairs.screen import pair_screen
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
+from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import load_preferences
 from judgeboard.store.schema.method_tables import PreferenceRow
@@ -64,6 +65,36 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     assert list(lines["Judge"]) == ["A", "A", "B", "inconsistent", "inconsistent", "unmeasured"]
     assert lines["People"].tolist()[0] == "B (3)"
     assert "Overruled" not in lines, "nobody did"
+
+
+def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, open_page: OpenPage) -> None:
+    record(opened, land(opened, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
+    app = open_page("pairs")
+    said = " ".join(texts(app))
+    assert "asked in one order only" in said
+    assert "Each pair was asked in one order only: its verdict is that order's" in said
+    assert "where both orders agree" not in said
+    figures = app.dataframe[0].value
+    assert {"Names both", "Tie in one order", "Same in both orders", "Right if consistent"}.isdisjoint(figures)
+    assert figures["Right by gold"].tolist()[0].startswith("50 %")
+
+
+def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: OpenPage) -> None:
+    ids, version = land(opened, 2), record(opened, [], {}, name="fine")
+    said = {(ids[0], Shown.BA): Preference.B}
+    items = [
+        LandedComparison(
+            id_, order, StepRecord(Status.OK), dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A))
+        )
+        for id_ in ids
+        for order in Shown
+    ]
+    with opened.writing() as connection:
+        land_comparisons(connection, version, None, items)
+    figures = open_page("pairs").dataframe[0].value
+    assert "Slice" not in figures, "all of them are of all pairs"
+    assert "Right by gold" not in figures, "there is none"
+    assert figures["Names both"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from judgeboard.pair_records import OVERALL
 from judgeboard.pairs.one_order import codes, is_one_order, order_verdicts
 from judgeboard.pairs.votes import Votes, votes_by_pair
 from judgeboard.run_account import RunAccount
-from judgeboard.stats.both_orders import UNUSABLE_AS, BothOrderCounts, UnusableAs
+from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.stats.estimates import as_json
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.compared_pairs import status_counts
@@ -33,8 +33,8 @@ class PairGroup:
     """The figures of one slice and aspect.
 
     ``people`` is how often the judge's verdict on a pair is the majority of people's preferences; ``people_split``
-    counts the pairs on which they have none. ``one_order`` says that each pair was asked in one order only: its
-    verdict is that order's.
+    counts the verdicts that are left out there, since people have no majority. ``one_order`` says that each pair was
+    asked in one order only: its verdict is that order's.
     """
 
     slice: str
@@ -167,6 +167,9 @@ def _group(
     unusable: UnusableAs,
 ) -> PairGroup:
     verdicts = order_verdicts(rows, one_order=one_order)
+    held = verdicts.verdicts != INCONSISTENT
+    if unusable == "drop":
+        held &= verdicts.verdicts != NONE
     gold = codes(row.gold for row in rows)
     said = [votes.get((row.pair_id, aspect)) for row in rows]
     people = codes(None if one is None else one.majority for one in said)
@@ -180,7 +183,9 @@ def _group(
         accuracy_orders_mean=verdicts.accuracy_of_orders(gold, unusable, unknown=NO_GOLD),
         accuracy_consistent=verdicts.accuracy(gold, unusable, unknown=NO_GOLD),
         people=verdicts.accuracy(people, unusable, unknown=NO_PEOPLE),
-        people_split=sum(one is not None and one.majority is None for one in said),
+        people_split=sum(
+            bool(can) and one is not None and one.majority is None for can, one in zip(held, said, strict=True)
+        ),
     )
 
 

@@ -20,7 +20,9 @@ def outcome_words(group: PairGroup) -> str:
     """Return how the pairs of a group came out, in one line."""
     counts = group.counts
     said = f"{counts.pairs:,} pairs: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
-    if not group.one_order:
+    if group.one_order:
+        said += "; asked in one order only"
+    else:
         said += f"; inconsistent: {counts.flips:,} name both answers, {counts.tie_win:,} a tie in one order"
     return f"{said}; unmeasured {counts.unmeasured:,}"
 
@@ -51,7 +53,8 @@ def group_lines(group: PairGroup) -> list[str]:
         n = f" (n {estimate.n:,})" if estimate.value is not None else ""
         lines.append(f"  {name}: {percent_words(estimate)}{n}")
     if group.people_split:
-        lines.append(f"  {group.people_split:,} pairs without a majority of people are left out there")
+        split = "1 verdict" if group.people_split == 1 else f"{group.people_split:,} verdicts"
+        lines.append(f"  left out there: {split} on pairs without a majority of people")
     return lines
 
 

@@ -15,30 +15,36 @@ from judgeboard_dashboard.estimates import both_words, file_of
 from judgeboard_dashboard.pairs.words import people_words, stored_words, verdict_words
 from judgeboard_dashboard.tables import frame
 
+# As the sentence over the table says them.
+NAMES_BOTH, TIE_IN_ONE = "Names both", "Tie in one order"
 # Slice, pairs and the four shares stand beside each other at 800 px; the counts follow to the right.
 GROUP_COLUMNS: dict[str, Any] = {
     "Slice": st.column_config.TextColumn(width=195),
-    "Aspect": st.column_config.TextColumn(width=120),
+    "Aspect": st.column_config.TextColumn(width=165),
     "Pairs": st.column_config.NumberColumn(format="localized", width=55),
     "Same in both orders": st.column_config.TextColumn(width=128, help="Of the pairs with a verdict in both orders"),
     "Names the first": st.column_config.TextColumn(
         width=105, help="Of single verdicts but ties; 50 % is no pull of the first place"
     ),
     "Right by gold": st.column_config.TextColumn(width=128, help="The mean of the two orders"),
-    "Consistent and right": st.column_config.TextColumn(width=140, help="Of the verdicts that are consistent"),
+    "Right if consistent": st.column_config.TextColumn(
+        width=128, help="Right by gold among the pairs with one verdict in both orders; the others are left out"
+    ),
     "As people": st.column_config.TextColumn(width=125, help="As the majority of people"),
     "A better": st.column_config.NumberColumn(format="localized", width=70),
     "B better": st.column_config.NumberColumn(format="localized", width=70),
     "Tie": st.column_config.NumberColumn(format="localized", width=50),
-    "Flips": st.column_config.NumberColumn(
-        format="localized", width=55, help="Pairs of which each order names another answer"
+    NAMES_BOTH: st.column_config.NumberColumn(
+        format="localized", width=92, help="Pairs of which each order names another answer (flips)"
     ),
-    "Tie once": st.column_config.NumberColumn(
-        format="localized", width=72, help="Pairs that are a tie in one order only"
+    TIE_IN_ONE: st.column_config.NumberColumn(
+        format="localized", width=112, help="Pairs that are a tie in one order only"
     ),
     "Unmeasured": st.column_config.NumberColumn(format="localized", width=95),
 }
-_COUNTS = ("Pairs", "A better", "B better", "Tie", "Flips", "Tie once", "Unmeasured")
+_COUNTS = ("Pairs", "A better", "B better", "Tie", NAMES_BOTH, TIE_IN_ONE, "Unmeasured")
+_OF_TWO_ORDERS = ("Same in both orders", "Names the first", "Right if consistent", NAMES_BOTH, TIE_IN_ONE)
+_OF_GOLD = ("Right by gold", "Right if consistent")
 NOT_MEASURED = "–"
 LINE_COLUMNS: dict[str, Any] = {
     "A first": st.column_config.TextColumn(width=60, help="What the judge said when answer A was shown first"),
@@ -58,15 +64,20 @@ LINE_COLUMNS: dict[str, Any] = {
 def groups_table(groups: Sequence[PairGroup]) -> pd.DataFrame:
     """Return the figures as shown: with their interval, and with their n where it is not that of the measured pairs.
 
-    The aspect is left out where there is one, people where none of them said anything.
+    Columns that say the same of all groups are left out: one slice, one aspect, no gold, nothing of people, and what
+    a judge that was asked in one order cannot show.
     """
     columns = {name: "Int64" if name in _COUNTS else "str" for name in GROUP_COLUMNS}
     rows = frame(columns, map(_group_line, groups))
-    said_once = {
-        "Aspect": len({group.aspect for group in groups}) == 1,
-        "As people": all(group.people.value is None for group in groups),
+    aspects = {group.aspect for group in groups}
+    left_out = {
+        ("Slice",): len(aspects) > 1 and all(group.slice == ALL for group in groups),
+        ("Aspect",): len(aspects) == 1,
+        ("As people",): all(group.people.value is None for group in groups),
+        _OF_GOLD: all(group.accuracy_orders_mean.value is None for group in groups),
+        _OF_TWO_ORDERS: all(group.one_order for group in groups),
     }
-    return rows.drop(columns=[name for name, left_out in said_once.items() if left_out])
+    return rows.drop(columns=list({name for names, away in left_out.items() if away for name in names}))
 
 
 def groups_file(groups: Sequence[PairGroup]) -> pd.DataFrame:

@@ -87,7 +87,8 @@ def _figures(held: HeldPairs, aspect: str, total: int) -> None:
         [None] * len(groups),
         key="pair_figures",
         under=(
-            "A verdict counts where both orders agree. Intervals: 95 %, by pair.",
+            _what_counts(one_order=group.one_order),
+            "Intervals: 95 %, by pair.",
             "The file says how many each figure is of, and why one is missing.",
         ),
         columns=GROUP_COLUMNS,
@@ -97,6 +98,12 @@ def _figures(held: HeldPairs, aspect: str, total: int) -> None:
 
 
 def _start(waiting: list[Place]) -> None:
+def _what_counts(*, one_order: bool) -> str:
+    if one_order:
+        return "Each pair was asked in one order only: its verdict is that order's, and shows no pull of the first."
+    return "A verdict counts where both orders agree."
+
+
     st.button(
         "Judge them yourself",
         key="judge_pairs",

@@ -7,6 +7,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.judge_health.model_table import shipped_models
 from judgeboard.judge_health.reading import read_record
 from judgeboard.pairs import PairGroup, PairReport, pair_report
+from judgeboard.pairs.words import group_lines, outcome_words
 from judgeboard.stats.both_orders import UnusableAs
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
@@ -83,6 +84,7 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
     assert group.one_order
     for statistic in (group.self_consistency, group.first_position):
         assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
+    assert "; asked in one order only; unmeasured 1" in outcome_words(group)
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
@@ -207,3 +209,15 @@ def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
         report(sqlite_store, version, pair_ids=[99])
     with pytest.raises(BadInput, match="--unusable"):
         report(sqlite_store, version, unusable="maybe")
+
+
+def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_store: Store) -> None:
+    pair_ids = land(sqlite_store, 4)
+    for pair_id in pair_ids:
+        people_say(sqlite_store, pair_id, *"ab")
+    version = record(sqlite_store, pair_ids, {"ab": "aaa-", "ba": "abta"})
+    group = figures(sqlite_store, version)
+    assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
+    assert (group.people.n, group.people_split) == (0, 1), "the one pair with a verdict"
+    assert group_lines(group)[-1] == "  left out there: 1 verdict on pairs without a majority of people"
+    assert figures(sqlite_store, version, unusable="tie").people_split == 2, "that of the unusable pair counts too"
