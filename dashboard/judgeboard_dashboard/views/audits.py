@@ -27,6 +27,7 @@ from judgeboard_dashboard.session import page, store
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import count
 
+PURPOSE = "An audit has a stronger judge look over another judge's verdicts, and shows which of them are wrong."
 MOST = 500
 FIELDS = ("audited", "supreme", "list", "table")
 LISTS = ("Caught", "Missed", "Accused")
@@ -59,7 +60,7 @@ def audits() -> None:
     with store().reading() as connection:
         done = done_audits(connection)
         if not done:
-            empty(*NO_AUDIT)
+            empty(PURPOSE, *NO_AUDIT)
             return
         audit, as_table = _asked(done)
         report = shown_audit(connection, audit)

@@ -24,9 +24,9 @@ from judgeboard_dashboard.words import count
 
 MOST_LINES = 1_000
 NO_PAIRS = (
-    "No pairs yet.",
-    "`judgeboard compare --a SOURCE --b SOURCE --model NAME` pairs the answers of two sources and asks a judge",
-    "`judgeboard import --kind pairs FILE` brings recorded pairs in",
+    "Pairs show which of two answers is better: a judge is asked in both orders, people choose before they see that.",
+    "No pairs yet. From the answers of two sources: `judgeboard compare --a SOURCE --b SOURCE --model NAME`",
+    "Or recorded ones: `judgeboard import --kind pairs FILE`",
 )
 
 
@@ -97,13 +97,13 @@ def _figures(held: HeldPairs, aspect: str, total: int) -> None:
     )
 
 
-def _start(waiting: list[Place]) -> None:
 def _what_counts(*, one_order: bool) -> str:
     if one_order:
         return "Each pair was asked in one order only: its verdict is that order's, and shows no pull of the first."
     return "A verdict counts where both orders agree."
 
 
+def _start(waiting: list[Place]) -> None:
     st.button(
         "Judge them yourself",
         key="judge_pairs",

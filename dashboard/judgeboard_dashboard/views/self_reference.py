@@ -34,10 +34,10 @@ from judgeboard_dashboard.words import capital
 MOST_LINES = 500
 SEEN = 10
 NOTHING = (
-    "No judge has tried to answer a question itself yet.",
-    "`judgeboard ssr make-pairs --questions FILE -o pairs.jsonl` makes pairs from questions with options",
-    "`judgeboard ssr --pairs pairs.jsonl --model NAME` samples and compares",
-    "`judgeboard import --kind samples FILE` brings recorded tries in",
+    "Self-reference shows whether a judge decides better between two answers once it has answered the question itself.",
+    "No judge has done so yet. Make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
+    "Ask a judge about them: `judgeboard ssr --pairs pairs.jsonl --model NAME`",
+    "Or bring recorded tries: `judgeboard import --kind samples FILE`",
 )
 
 

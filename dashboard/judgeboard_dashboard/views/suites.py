@@ -28,6 +28,11 @@ from judgeboard_dashboard.words import count, day, when
 
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
+NO_SUITE = (
+    "Suites show whether a change made your assistant better or worse: the same questions, answered and judged anew.",
+    "No suite was run yet: `judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`",
+    "What a suite file holds: `judgeboard suite run --help`",
+)
 MOST_DRAWN = 30
 
 
@@ -46,7 +51,7 @@ def suites() -> None:
     follow("suites", own=FIELDS)
     everything = list_results(store())
     if not everything:
-        empty("No suite was run yet.", "`judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`")
+        empty(*NO_SUITE)
         return
     asked = _asked(everything)
     result = suite_result(store(), asked.run_id, baseline=asked.baseline)
