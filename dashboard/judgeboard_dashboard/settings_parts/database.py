@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from judgeboard.settings import config_lines, load_settings
+from judgeboard.settings import ConfigLine, config_lines, load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.figures.counts import StoreCounts
 from judgeboard.store.migrations import HEAD
@@ -14,6 +14,7 @@ from judgeboard_dashboard.tables import csv_button, frame, height
 from judgeboard_dashboard.words import count
 
 MEGABYTE = 1_000_000
+DATABASE_VARIABLE = "JUDGEBOARD_DB"
 
 
 def database(store: Store, counts: StoreCounts) -> None:
@@ -27,7 +28,7 @@ def database(store: Store, counts: StoreCounts) -> None:
     heading("Environment")
     table = frame(
         {"Variable": "str", "Value": "str"},
-        ((line.variable, line.value if line.is_set else None) for line in config_lines(load_settings())),
+        ((line.variable, _value(line)) for line in config_lines(load_settings())),
     )
     st.dataframe(
         table,
@@ -38,6 +39,13 @@ def database(store: Store, counts: StoreCounts) -> None:
         height=height(len(table), most=6),
     )
     csv_button(table, "environment", key="environment_csv")
+
+
+def _value(line: ConfigLine) -> str | None:
+    """The server keeps the address that it was given with --db under this name: nobody needs to have set it."""
+    if line.variable == DATABASE_VARIABLE:
+        return "the one above: --db, else this variable"
+    return line.value if line.is_set else None
 
 
 def _size(store: Store) -> str | None:

@@ -65,8 +65,8 @@ def _outcome(place: Place) -> None:
     elif not jobs:
         empty(
             "Nothing was judged again yet.",
-            "Choose rows and a judge at the left. In a terminal:",
-            "`judgeboard judge --judge rag --rejudge all`",
+            "Choose rows and a judge in the form. In a terminal:",
+            "`judgeboard judge --judge rag --model NAME --rejudge all`",
         )
     earlier_jobs([each for each in jobs if job is None or each.id != job.id])
 

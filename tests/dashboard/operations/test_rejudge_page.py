@@ -17,7 +17,8 @@ EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page, said) -> None:
     page = open_page("rejudge")
     assert "Nothing was judged again yet." in said(page)
-    assert "judgeboard judge --judge rag --rejudge all" in said(page)
+    assert "judgeboard judge --judge rag --model NAME --rejudge all" in said(page)
+    assert "at the left" not in said(page)
     # No model is known yet: it is said what is missing, and there is nothing to press.
     assert "Name the chat model" in said(page)
     assert not [button for button in page.button if button.key == "rejudge_start"]
