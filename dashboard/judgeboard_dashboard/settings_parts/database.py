@@ -44,7 +44,7 @@ def database(store: Store, counts: StoreCounts) -> None:
 def _value(line: ConfigLine) -> str | None:
     """The server keeps the address that it was given with --db under this name: nobody needs to have set it."""
     if line.variable == DATABASE_VARIABLE:
-        return "the one above: --db, else this variable"
+        return "the database above"
     return line.value if line.is_set else None
 
 

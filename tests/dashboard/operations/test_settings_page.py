@@ -97,7 +97,7 @@ def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch
 def test_the_database_given_to_the_server_is_not_called_a_variable_that_is_set(page_rows, open_page) -> None:
     values = next(table.value for table in open_page("settings").dataframe if "Variable" in table.value)
     (value,) = values[values["Variable"] == "JUDGEBOARD_DB"]["Value"]
-    assert value == "the one above: --db, else this variable"
+    assert value == "the database above"
 
 
 def test_two_judge_versions_are_compared(page_rows, open_page, said, sqlite_store: Store) -> None:
