@@ -56,4 +56,9 @@ def bold_numbers(text: str) -> Html:
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)
-    return join(tag("b", part) if place % 2 else part for place, part in enumerate(parts))
+    return join(_bold(part) if place % 2 else part for place, part in enumerate(parts))
+
+
+def _bold(number: str) -> Html:
+    """A number; "79 %" and "1 in 4" are never broken over two lines."""
+    return tag("b", number, cls="jb-whole" if " " in number else None)

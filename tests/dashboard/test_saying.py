@@ -17,4 +17,8 @@ from judgeboard_dashboard.saying import bold_numbers
     ],
 )
 def test_a_digit_inside_a_name_is_no_number(said: str, bold: list[str]) -> None:
-    assert re.findall(r"<b>(.*?)</b>", bold_numbers(said)) == bold
+    assert re.findall(r"<b[^>]*>(.*?)</b>", bold_numbers(said)) == bold
+
+
+def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
+    assert bold_numbers("always on 49 % of 300") == 'always on <b class="jb-whole">49 %</b> of <b>300</b>'

@@ -10,7 +10,7 @@ from judgeboard.stats.words import percent, percent_interval, percent_words
 CONDITION_WORDS = {"A": "A no reference", "B": "B always", "C": "C selective"}
 MEANINGS = (
     "The gate is on where at least so many of the judge's own tries agree. "
-    "A: it compares without its own answer; B: always with it; C: with it where the gate is on."
+    "Condition A: it compares without its own answer; B: always with it; C: with it where the gate is on."
 )
 
 

@@ -1,5 +1,6 @@
 """The pictures of the page of self-reference: conditions, calibration with the gate drawn in, other gates."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -11,11 +12,12 @@ from judgeboard.stats.words import percent, percent_words
 from judgeboard_dashboard.charts import conditions, share_levels
 from judgeboard_dashboard.charts.conditions import Part, conditions_chart
 from judgeboard_dashboard.charts.share_levels import Level, share_levels_chart
-from judgeboard_dashboard.figure import figure
+from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows
 from judgeboard_dashboard.saying import heading, instead
 from judgeboard_dashboard.self_reference.place import ALL, gate_words, listed_words, this_page
 from judgeboard_dashboard.self_reference.tables import (
+    CONDITION_COLUMNS,
     FIGURE_COLUMNS,
     conditions_table,
     levels_table,
@@ -67,23 +69,38 @@ class SelfReferenceFigures:
             for name, one in scores.items()
             for part, share in zip(PARTS, (one.accuracy, one.on, one.off), strict=True)
         ]
-        splits = sum(one.splits for one in scores.values())
+        under = (f"{self._pairs()}, 95 % intervals.", self._split(), self._unmeasured())
+        if self.as_tables:
+            rows = conditions_table(self.report)
+            shown = rows.drop(columns="Unmeasured")  # said under it: there is no room
+            no_rows = [None] * len(scores)
+            table(shown, no_rows, key="conditions_table", under=under, columns=CONDITION_COLUMNS, csv=rows)
+            return
         figure(
             lambda: conditions_chart([mark for mark, _ in marks]),
             conditions.HEIGHT,
             conditions_table(self.report),
-            [self._at(listed=ALL if part == "all pairs" else listed_words(PARTS[part])) for _, part in marks]
-            if not self.as_tables
-            else [None] * len(scores),
+            [self._at(listed=ALL if part == "all pairs" else listed_words(PARTS[part])) for _, part in marks],
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
-            as_table=self.as_tables,
-            under=(
-                f"{scores['C'].accuracy.n:,} pairs, 95 % intervals.",
-                "Where both orders contradict, half." if splits else None,
-            ),
-            columns=FIGURE_COLUMNS,
+            as_table=False,
+            under=under,
         )
+
+    def _pairs(self) -> str:
+        sizes = {name: one.accuracy.n for name, one in self.report.conditions.items()}
+        if len(set(sizes.values())) == 1:
+            return f"{max(sizes.values()):,} pairs"
+        return f"Pairs: {_by_name(sizes)}"
+
+    def _split(self) -> str | None:
+        splits = {name: one.splits for name, one in self.report.conditions.items()}
+        said = f"Split, since the two orders contradict, and counted as half: {_by_name(splits)}."
+        return said if any(splits.values()) else None
+
+    def _unmeasured(self) -> str | None:
+        missing = {name: one.unmeasured for name, one in self.report.conditions.items() if one.unmeasured}
+        return f"Without a usable verdict in both orders: {_by_name(missing)}." if missing else None
 
     def _calibration(self) -> None:
         report = self.report
@@ -111,7 +128,7 @@ class SelfReferenceFigures:
             as_table=self.as_tables,
             under=(
                 f"The gate is on from {gate_words(report.needed, report.k)}.",
-                None if self.as_tables else "On the ground: gate on. Numbers: questions.",
+                None if self.as_tables else "Shaded: the gate is on. Beside a dot: how many questions.",
             ),
             columns=FIGURE_COLUMNS,
         )
@@ -144,6 +161,10 @@ class SelfReferenceFigures:
             under=("From the same verdicts, no further calls. Click a gate to see the page with it.",),
             columns=FIGURE_COLUMNS,
         )
+
+
+def _by_name(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
 
 
 def _tip(what: str, share: Estimate, unit: str) -> str:

@@ -4,6 +4,7 @@ import json
 
 import streamlit as st
 
+from judgeboard.domain import Preference
 from judgeboard.judges.option_letters import lettered
 from judgeboard.self_reference.page import OneItem
 from judgeboard.store.pairs.self_reference_steps import StoredOrder, StoredTry
@@ -12,15 +13,17 @@ from judgeboard_dashboard.picking import Rows, pick_rows
 from judgeboard_dashboard.saying import caption
 from judgeboard_dashboard.words import UNKNOWN, shortened
 
+_GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
 LONGEST = 1_200  # characters of a question or an answer; the pair's own page has all of it
 LONGEST_TRY = 240
-SHOWN = {"ab": "A first", "ba": "B first"}
-PREFERS = {"a": "prefers A", "b": "prefers B", "tie": "calls it a tie"}
+SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
+PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
 
-def one_item_panel(found: OneItem, version_id: int) -> None:
-    """Show one item and the button that opens its pair."""
+def one_item_panel(found: OneItem, version_id: int, k: int) -> None:
+    """Show one item and the button that opens its pair; the first ``k`` tries count."""
     pair = found.pair
+    more = found.tries[k:]
     with st.container(border=True, key="one_item"):
         show(
             tag(
@@ -28,10 +31,12 @@ def one_item_panel(found: OneItem, version_id: int) -> None:
                 tag("div", "Question", cls="jb-label"),
                 tag("div", shortened(pair.question or "forgotten", LONGEST), cls="jb-reason"),
                 *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
-                *_line("Correct answer", pair.reference),
-                *_line("Better answer", None if pair.gold is None else pair.gold.value.upper()),
+                *_line("Correct option" if pair.options else "Correct answer", pair.reference),
+                *_line("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
                 tag("div", "Its own tries", cls="jb-label"),
-                *(_try(each) for each in found.tries),
+                *(_try(each) for each in found.tries[:k]),
+                tag("div", f"Recorded too, but only the first {k} count", cls="jb-label") if more else None,
+                *(_try(each) for each in more),
                 *(part for condition in ("plain", "reference") for part in _verdicts(found.orders, condition)),
                 cls="jb-one",
             )

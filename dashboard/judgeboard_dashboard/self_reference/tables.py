@@ -19,40 +19,53 @@ from judgeboard_dashboard.words import capital
 
 COUNT = st.column_config.NumberColumn(format="localized", width=70)
 SHARE = st.column_config.TextColumn(width=105)
+RIGHT_WHERE_ON = "Right where on"
 SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
 FIGURE_COLUMNS: dict[str, Any] = {
     "Pairs": COUNT,
     "Right": COUNT,
     "Questions": COUNT,
-    "Splits": st.column_config.NumberColumn(format="localized", width=60, help="The two orders contradict: half"),
-    "Unmeasured": st.column_config.NumberColumn(format="localized", width=95, help="No usable verdict in both orders"),
     "Category": st.column_config.TextColumn(width=130),
     "Slice": st.column_config.TextColumn(width=190),
     **dict.fromkeys(
-        ("All", "A no reference", "B always", "C selective", "Gate on", "Gate off", "Own answer right", "Share right"),
+        ("All", "A no reference", "B always", "C selective", "Gate on", "Gate off", "Share right"),
         SHARE,
     ),
+    RIGHT_WHERE_ON: st.column_config.TextColumn(
+        width=118, help="How often its own answer is right where the gate is on: only there it is shown"
+    ),
+}
+# The four shares with pairs and splits fit beside each other at 1440 px.
+CONDITION_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("Condition", "All", "Gate on", "Gate off"), st.column_config.TextColumn(width=102)),
+    "Pairs": st.column_config.NumberColumn(format="localized", width=55),
+    "Splits": st.column_config.NumberColumn(format="localized", width=55, help="The two orders contradict: half"),
 }
 ITEM_COLUMNS: dict[str, Any] = {
-    "Question": st.column_config.TextColumn(width=260),
+    "Question": st.column_config.TextColumn(width=215),
     "Category": st.column_config.TextColumn(width=90),
     "Agree": st.column_config.TextColumn(width=60),
-    "Own answer": st.column_config.TextColumn(width=95),
-    **{name: st.column_config.TextColumn(width=50) for name in ("Is", "A", "B", "C")},
+    "Own answer": st.column_config.TextColumn(width=90),
+    "Own right": st.column_config.TextColumn(width=75, help="Whether its own answer is the correct one"),
+    **{
+        f"Cond. {name}": st.column_config.TextColumn(width=62, help=f"Condition {words}: which answer it prefers")
+        for name, words in CONDITION_WORDS.items()
+    },
 }
 
 
 def conditions_table(report: SelfReferenceReport) -> pd.DataFrame:
-    """Return the conditions with what they come to where the gate is on and off."""
-    columns = {"Condition": "str", "All": "str", "Gate on": "str", "Gate off": "str"}
+    """Return what the conditions come to, also where the gate is on and off, and what was left out."""
+    columns = {"Condition": "str", "All": "str", "Pairs": "Int64", "Splits": "Int64", "Gate on": "str"}
     return frame(
-        {**columns, "Pairs": "Int64", "Splits": "Int64", "Unmeasured": "Int64"},
+        {**columns, "Gate off": "str", "Unmeasured": "Int64"},
         (
             (
                 CONDITION_WORDS[name],
-                *(_words(each) for each in (scores.accuracy, scores.on, scores.off)),
+                _words(scores.accuracy),
                 scores.accuracy.n,
                 scores.splits,
+                *(_words(each) for each in (scores.on, scores.off)),
                 scores.unmeasured,
             )
             for name, scores in report.conditions.items()
@@ -74,7 +87,7 @@ def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
 def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
     """Return what C comes to at every gate, the lowest first."""
     return frame(
-        {"Gate from": "str", "C selective": "str", "Gate on": "str", "Own answer right": "str"},
+        {"Gate from": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
         (
             (
                 f"{point.agree} of {report.k}",
@@ -87,7 +100,7 @@ def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
 
 def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
     """Return the four slices with what both conditions make of them."""
-    return frame(
+    rows = frame(
         {"Slice": "str", _items_title(report): "Int64", "A no reference": "str", "B always": "str"},
         (
             (
@@ -99,12 +112,13 @@ def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
             for each in report.slices
         ),
     )
+    return _said(rows)
 
 
 def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
     """Return the figures of each category at this gate."""
-    columns = {"Category": "str", _items_title(report): "Int64", "Gate on": "str", "Own answer right": "str"}
-    return frame(
+    columns = {"Category": "str", _items_title(report): "Int64", "Gate on": "str", RIGHT_WHERE_ON: "str"}
+    rows = frame(
         {**columns, "A no reference": "str", "B always": "str", "C selective": "str"},
         (
             (
@@ -118,6 +132,7 @@ def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
             for each in report.categories
         ),
     )
+    return _said(rows)
 
 
 def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
@@ -126,7 +141,7 @@ def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
     for each in report.categories:
         named = {
             "gate on": each.gate.on_rate,
-            "own answer right": each.gate.precision,
+            "right where on": each.gate.precision,
             "A": each.without,
             "B": each.always,
             "C": each.selective,
@@ -136,11 +151,11 @@ def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
 
 
 def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> pd.DataFrame:
-    """Return the items in lines; ``Is`` tells whether the judge's own answer is the correct one."""
-    columns = {"Question": "str", "Category": "str", "Agree": "str", "Own answer": "str", "Is": "str"}
-    correct = {True: "right", False: "wrong", None: None}
-    return frame(
-        {**columns, "A": "str", "B": "str", "C": "str"},
+    """Return the items in lines; conditions that nobody was asked in are left out."""
+    columns = {"Question": "str", "Category": "str", "Agree": "str", "Own answer": "str", "Own right": "str"}
+    correct = {True: "yes", False: "no", None: None}
+    rows = frame(
+        {**columns, **{f"Cond. {name}": "str" for name in CONDITION_WORDS}},
         (
             (
                 _question(heads.get(item.pair_id)),
@@ -153,6 +168,13 @@ def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: i
             for item in items
         ),
     )
+    return _said(rows)
+
+
+def _said(rows: pd.DataFrame) -> pd.DataFrame:
+    """Leave out columns of conditions in which nothing is said of any line."""
+    conditions = (*CONDITION_WORDS.values(), *(f"Cond. {name}" for name in CONDITION_WORDS))
+    return rows.drop(columns=[name for name in rows.columns if name in conditions and rows[name].isna().all()])
 
 
 def _items_title(report: SelfReferenceReport) -> str:

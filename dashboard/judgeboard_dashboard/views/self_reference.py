@@ -143,7 +143,10 @@ def _categories(found: SelfReferencePage, asked: Asked) -> None:
             for each in report.categories
         ],
         key="categories_self_reference",
-        under=("At the same gate.", tuned_sentence(found.tuned)),
+        under=(
+            "At the same gate. Right where on: how often its own answer is right where the gate is on.",
+            tuned_sentence(found.tuned),
+        ),
         columns=FIGURE_COLUMNS,
         csv=categories_file(report),
         most=6,
@@ -163,12 +166,12 @@ def _items(found: SelfReferencePage, asked: Asked) -> None:
         chosen = _chosen(items[:MOST_LINES], asked)
         measured = found.report.conditions["C"].accuracy.value is not None
         caption(
-            "Those that C gets wrong first." if measured else "Those whose tries agree most first.",
+            "Those that condition C gets wrong first." if measured else "Those whose tries agree most first.",
             f"The first {MOST_LINES:,} of them." if len(items) > MOST_LINES else None,
             "Click a line to read what it tried.",
         )
     with right, store().reading() as connection:
-        one_item_panel(one_item(connection, asked.version.id, chosen.pair_id), asked.version.id)
+        one_item_panel(one_item(connection, asked.version.id, chosen.pair_id), asked.version.id, asked.k)
 
 
 def _chosen(items: list[ListedItem], asked: Asked) -> ListedItem:

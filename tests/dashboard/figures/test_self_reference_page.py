@@ -102,7 +102,7 @@ def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int
         ("Gate off, own answer wrong", 1),
     ]
     assert str(rows[0][2]).startswith("25 % [")
-    assert table(app, "Own answer right")[0][:2] == ["geo", 5]
+    assert table(app, "Right where on")[0][:2] == ["geo", 5]
     said = " ".join(texts(app, "jb-cap"))
     assert "With a gate for each category, chosen partly on the same pairs, so this is optimistic, C comes to" in said
 
@@ -110,7 +110,7 @@ def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int
 def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: Open, filled: list[int]) -> None:
     app = open_page("self_reference")
     lines = table(app, "Own answer")
-    assert lines[0][2:] == ["5 of 5", "A", "wrong", "right", "wrong", "wrong"]
+    assert lines[0][2:] == ["5 of 5", "A", "no", "right", "wrong", "wrong"]
     assert ["0 of 5", "no answer"] in [line[2:4] for line in lines]
     assert len(lines) == 5
     narrowed = open_page("self_reference", listed="Gate on, own answer right")
@@ -128,12 +128,12 @@ def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Ope
 def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: Open, filled: list[int]) -> None:
     app = open_page("self_reference")
     (panel,) = texts(app, "jb-one")
-    assert "Correct answer B" in panel
-    assert "Better answer A" in panel
+    assert "Correct option B" in panel
+    assert "Better of the two answer A" in panel
     assert panel.count("I worked it out.") == 5
     assert "Without a reference" in panel
     assert "Shown as correct: its own answer" in panel
-    assert "B first: prefers B." in panel
+    assert "Answer B first: prefers answer B." in panel
     app.button(key="open_pair").click().run()
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
 
@@ -153,6 +153,24 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
         "The judge was not asked: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C asks it."
     )
     assert "Questions, 2 of 2" in texts(app, "jb-part")
+    for empty in ("A no reference", "C selective", "Cond. A"):
+        assert not any(empty in each.value for each in app.dataframe), "columns of conditions that nobody was asked in"
+
+
+def test_splits_and_the_size_of_each_condition_are_said(open_page: Open, sqlite_store: Store) -> None:
+    fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
+    said = " ".join(texts(open_page("self_reference"), "jb-cap"))
+    assert "Pairs: A 4, B 5, C 5, 95 % intervals." in said
+    assert "Split, since the two orders contradict, and counted as half: A 1, B 0, C 0." in said
+    assert "Shaded: the gate is on. Beside a dot: how many questions." in said
+
+
+def test_tries_beyond_those_chosen_are_set_apart(open_page: Open, filled: list[int]) -> None:
+    (panel,) = texts(open_page("self_reference", tries="3", gate="3 of 3"), "jb-one")
+    assert "3. " in panel.split("Recorded too, but only the first 3 count")[0]
+    assert "4. " in panel.split("Recorded too, but only the first 3 count")[1]
+    (panel,) = texts(open_page("self_reference"), "jb-one")
+    assert "Recorded too" not in panel
 
 
 def test_tables_take_the_place_of_the_pictures(open_page: Open, filled: list[int]) -> None:
