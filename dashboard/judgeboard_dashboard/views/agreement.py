@@ -41,7 +41,7 @@ VERSION_COLUMNS: dict[str, Any] = {
     "Answers": COUNT,
     "Agree": PERCENT,
     "Same quality": PERCENT,
-    "95 %": st.column_config.TextColumn(width=70),
+    "95 %": st.column_config.TextColumn(width=80),
     "95 % ": st.column_config.TextColumn(width=92),
     "Kappa": TWO_DIGITS,
     "Weighted kappa": st.column_config.NumberColumn(format="%.2f", width=110),
