@@ -36,8 +36,8 @@ class SelfReferenceFigures:
     as_tables: bool
 
     def show(self) -> None:
-        """Show them, three beside each other; two at 800 px and the third across."""
-        with st.container(key="wrap_self_reference"):
+        """Show them, three beside each other; at 800 px two and the third across, tables one under the other."""
+        with st.container(key="stack_self_reference" if self.as_tables else "wrap_self_reference"):
             first, second, third = st.columns([1.2, 1, 1], gap="medium")
         with first:
             heading("With and without its own answer")
@@ -136,7 +136,7 @@ class SelfReferenceFigures:
     def _sweep(self) -> None:
         report = self.report
         if all(point.scores.accuracy.value is None for point in report.sweep):
-            instead(f"Other gates need verdicts without and with its own answer: {compare_command(report)}.")
+            instead(f"Other gates need verdicts with and without its answer: {compare_command(report)} asks for them.")
             return
         levels = [
             Level(
