@@ -217,12 +217,6 @@ def _foot(asked: Asked, found: ResponsePage) -> None:
     )
 
 
-def _beside(asked: Asked) -> None:
-    # A cell of agreement names its answers one by one: no filter that a job can carry in an address says the same.
-    if asked.where.response_ids is None:
-        rejudge_button("responses", "match", asked.query)
-
-
 def _export(asked: Asked) -> pd.DataFrame:
     """The lines of the filter with ids and plain numbers; texts are their first 300 characters."""
     names = [column.name for column in fields(ResponseLine) if column.name not in {"judged", "flag_id", "response_id"}]
