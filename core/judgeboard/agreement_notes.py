@@ -12,6 +12,7 @@ from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.planning import luck_of_slices, more_pairs
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import kappa_range_words, percent, percent_words
 
 _WIDE = 0.1  # half an interval: beyond it a kappa may be of several words
@@ -132,8 +133,8 @@ def _judges_alike(row: AgreementRow, pairs: AnswerPairs, others: Sequence[tuple[
     if value > people.high:
         yield Note(
             "judges_alike",
-            f"{row.version.title} and {title} agree with each other ({MEASURES[row.grade]} {value:.2f}) more than "
-            f"{row.version.title} with people ({people.value:.2f}): judges can be wrong together.",
+            f"{row.version.title} and {title} agree with each other ({MEASURES[row.grade]} {two_decimals(value)}) more "
+            f"than {row.version.title} with people ({two_decimals(people.value)}): judges can be wrong together.",
         )
 
 

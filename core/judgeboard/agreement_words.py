@@ -3,6 +3,7 @@
 from judgeboard.agreement import AgreementRow
 from judgeboard.answer_pairs import GradeName
 from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import kappa_word, number_words, one_in, percent, percent_words
 
 EMPTY = (
@@ -70,9 +71,9 @@ def _groundedness(row: AgreementRow) -> str:
     said = f"their scores differ by {number_words(statistics.mean_absolute_difference)} on average"
     bias = statistics.bias.value
     if bias is not None:
-        apart = round(abs(bias), 2)
-        side = "lower" if bias < 0 else "higher"
-        said += f"; the judge is {apart:.2f} {side} than people" if apart else "; the judge is neither lower nor higher"
+        apart, side = two_decimals(abs(bias)), "lower" if bias < 0 else "higher"
+        level = apart == two_decimals(0)
+        said += "; the judge is neither lower nor higher" if level else f"; the judge is {apart} {side} than people"
     return f"{said}; rank correlation {number_words(statistics.spearman)}."
 
 

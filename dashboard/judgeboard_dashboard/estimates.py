@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import interval, percent, percent_interval
 from judgeboard_dashboard.tables import frame
 
@@ -16,7 +17,7 @@ def value_words(estimate: Estimate, *, share: bool) -> str | None:
     """Return "79 %" or "0.56", None where it is unmeasured."""
     if estimate.value is None:
         return None
-    return percent(estimate.value) if share else f"{round(estimate.value, 2) + 0.0:.2f}"
+    return percent(estimate.value) if share else two_decimals(estimate.value)
 
 
 def interval_words(estimate: Estimate, *, share: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime
 
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.store.desk.queue_order import ORDERS
 
 RULES = {
@@ -40,7 +41,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 def score(value: float | None) -> str:
     """Return a groundedness with two digits, "–" where there is none."""
-    return UNKNOWN if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else two_decimals(value)
 
 
 def short(value: float) -> str:

@@ -37,10 +37,13 @@ def command(as_json: bool, db: str | None) -> None:
 
 
 def _statistics(row: dict[str, object]) -> str:
+    from judgeboard.domain import Estimate
+    from judgeboard.stats.words import number_words
+
     shown = []
     for name in ("agreement", "kappa", "weighted_kappa", "pearson", "spearman"):
         estimate = row.get(name)
         if isinstance(estimate, dict) and estimate["value"] is not None:
-            interval = "" if estimate["low"] is None else f" [{estimate['low']:.2f}, {estimate['high']:.2f}]"
-            shown.append(f"{name.replace('_', ' ')} {estimate['value']:.2f}{interval}")
+            known = Estimate(estimate["value"], estimate["low"], estimate["high"], estimate["n"])
+            shown.append(f"{name.replace('_', ' ')} {number_words(known)}")
     return ", ".join(shown) or "too few to say"

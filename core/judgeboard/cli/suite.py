@@ -110,9 +110,9 @@ def run(
 @options.database
 def list_(name: str | None, as_json: bool, db: str | None) -> int:
     """List the runs of suites, newest first."""
+    from judgeboard.stats.rounding import two_decimals
     from judgeboard.store.engine import open_store
     from judgeboard.suites.listing import list_results
-    from judgeboard.suites.rounding import two_decimals
 
     with closing(open_store(db)) as store:
         runs = list_results(store, name)
@@ -180,8 +180,8 @@ def _show(result: "SuiteResult", *, as_json: bool) -> None:
 def summary_lines(result: "SuiteResult") -> list[str]:
     """Return what a suite run came to, in lines for a terminal."""
     from judgeboard.cli.amounts import cost_text
+    from judgeboard.stats.rounding import two_decimals
     from judgeboard.stats.words import percent
-    from judgeboard.suites.rounding import two_decimals
 
     average, total = result.average.value, len(result.cases)
     rate = result.pass_rate.value
@@ -220,7 +220,7 @@ def _checks(case: "CaseResult") -> str:
 
 
 def _baseline_line(result: "SuiteResult") -> str:
-    from judgeboard.suites.rounding import two_decimals
+    from judgeboard.stats.rounding import two_decimals
 
     against = result.baseline
     if against is None or against.mean_change.value is None:

@@ -1,6 +1,7 @@
 """Statistics in words: how good a kappa is, "1 in 4", "79 % [77, 82]"."""
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.rounding import two_decimals, two_decimals_interval
 
 KAPPA_WORDS = ((0.2, "poor"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 """The word for a kappa below each bound; from 0.8 on it is "very good" (after Landis and Koch, 1977)."""
@@ -44,9 +45,7 @@ def percent_interval(estimate: Estimate) -> str | None:
 
 def interval(estimate: Estimate) -> str | None:
     """Return "[0.52, 0.61]", None without an interval."""
-    if estimate.low is None or estimate.high is None:
-        return None
-    return f"[{_two_decimals(estimate.low)}, {_two_decimals(estimate.high)}]"
+    return two_decimals_interval(estimate)
 
 
 def percent_words(estimate: Estimate) -> str:
@@ -60,12 +59,8 @@ def number_words(estimate: Estimate) -> str:
     """Return "0.56 [0.52, 0.61]", without brackets where there is no interval, the reason where there is no value."""
     if estimate.value is None:
         return estimate.reason or "unknown"
-    return " ".join(filter(None, (_two_decimals(estimate.value), interval(estimate))))
+    return " ".join(filter(None, (two_decimals(estimate.value), interval(estimate))))
 
 
 def _whole_percent(share: float) -> int:
     return int(share * 100 + 0.5 + 1e-9)
-
-
-def _two_decimals(number: float) -> str:
-    return f"{round(number, 2) + 0.0:.2f}"

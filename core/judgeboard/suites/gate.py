@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgeboard.stats.rounding import two_decimals, two_decimals_interval
 from judgeboard.stats.words import percent
 from judgeboard.suites.baseline import Baseline, reaches
-from judgeboard.suites.rounding import two_decimals, two_decimals_interval
 
 PASS, FAIL, NOT_MEASURED = 0, 1, 2
 LEAST_PAIRED = 20

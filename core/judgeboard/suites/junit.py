@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from judgeboard.errors import BadInput
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.suites.case_results import CaseResult
 from judgeboard.suites.results import SuiteResult
-from judgeboard.suites.rounding import two_decimals
 
 # What XML 1.0 cannot hold, in whatever way it is written.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

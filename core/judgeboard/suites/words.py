@@ -1,9 +1,9 @@
 """What a suite run has come to, in the sentences of its page."""
 
+from judgeboard.stats.rounding import two_decimals, two_decimals_interval
 from judgeboard.stats.words import percent_words
 from judgeboard.suites.baseline import Baseline
 from judgeboard.suites.results import SuiteResult
-from judgeboard.suites.rounding import two_decimals, two_decimals_interval
 
 GATE_WORDS = {"pass": "It passes.", "fail": "It fails", "not_measured": "Whether it passes cannot be said"}
 

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.rounding import two_decimals
 from judgeboard_dashboard.charts.frame import palette, pick
 
 HEIGHT = 240
@@ -25,11 +26,6 @@ class RunPoint:
     threshold: float
 
 
-def two_decimals(average: Estimate) -> str:
-    """Return an average as tables show it, a half rounded up; an empty text where there is none."""
-    return "" if average.value is None else f"{average.value + 1e-9:.2f}"
-
-
 def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
     """Return the chart, runs from left to right; the run on the page is the filled one."""
     colours = palette()
@@ -43,7 +39,7 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
             "low": [point.average.low for point in points],
             "threshold": [point.threshold for point in points],
             "high": [point.average.high for point in points],
-            "text": [two_decimals(point.average) for point in points],
+            "text": ["" if point.average.value is None else two_decimals(point.average.value) for point in points],
             "ground": [colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
             "tip": [point.words for point in points],
         }

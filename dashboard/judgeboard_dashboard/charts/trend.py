@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.words import interval, percent, percent_interval
+from judgeboard.stats.words import number_words, percent_words
 from judgeboard_dashboard.charts.frame import Palette, palette, pick
 
 HEIGHT = 340
@@ -119,10 +119,7 @@ def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, A
 
 def said(estimate: Estimate, *, share: bool) -> str:
     """Return "0.74 [0.72, 0.77]" or "12 % [9, 15]"."""
-    if estimate.value is None:
-        return estimate.reason or "unknown"
-    words = percent(estimate.value) if share else f"{estimate.value:.2f}"
-    return " ".join(filter(None, (words, percent_interval(estimate) if share else interval(estimate))))
+    return percent_words(estimate) if share else number_words(estimate)
 
 
 def _time(axis: TrendAxis) -> alt.X:

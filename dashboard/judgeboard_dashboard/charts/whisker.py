@@ -9,6 +9,8 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.words import number_words
 from judgeboard_dashboard.charts.frame import palette, pick
 
 HEIGHT = 240
@@ -42,7 +44,7 @@ def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
             "value": [each.estimate.value for each in slices],
             "low": [each.estimate.low for each in slices],
             "high": [each.estimate.high for each in slices],
-            "text": ["" if each.estimate.value is None else f"{each.estimate.value:.2f}" for each in slices],
+            "text": ["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
             "reason": ["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
             "left": low_end,
             "tip": [_tip(each) for each in slices],
@@ -96,5 +98,4 @@ def _tip(each: Slice) -> str:
     estimate = each.estimate
     if estimate.value is None:
         return f"{each.name}: {each.n:,} answers, {estimate.reason or 'unknown'}"
-    ends = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.2f}, {estimate.high:.2f}]"
-    return f"{each.name}: {estimate.value:.2f}{ends} on {each.n:,} answers"
+    return f"{each.name}: {number_words(estimate)} on {each.n:,} answers"

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.rounding import two_decimals, two_decimals_interval
 from judgeboard.suites import SuiteResult
 from judgeboard.suites.baseline import Baseline
 from judgeboard.suites.case_results import CaseResult
 from judgeboard.suites.listing import ListedRun
-from judgeboard.suites.rounding import two_decimals, two_decimals_interval
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import shortened, when
 

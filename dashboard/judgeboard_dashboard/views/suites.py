@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.domain import RunState
+from judgeboard.stats.rounding import two_decimals
 from judgeboard.suites import SuiteResult, suite_result
 from judgeboard.suites.listing import ListedRun, list_results
 from judgeboard.suites.words import baseline_sentence, result_sentence
-from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_chart, two_decimals
+from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows, follow, item
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
@@ -122,7 +123,7 @@ def _trend(asked: Asked) -> None:
 
 
 def _tip(one: ListedRun) -> str:
-    value = two_decimals(one.average) or "no score"
+    value = two_decimals(one.average.value)
     return f"run {one.run.run_id}, {one.run.candidate}, {when(one.run.created_at)}: {value} on {one.measured} cases"
 
 

@@ -1,4 +1,4 @@
-"""Scores to two decimals, in a terminal, a build's report and a page alike."""
+"""Numbers to two decimals, in a terminal, a build's report, a page and its charts alike."""
 
 import math
 
@@ -6,7 +6,7 @@ from judgeboard.domain import Estimate
 
 
 def two_decimals(number: float | None, *, sign: bool = False) -> str:
-    """Return "4.13" for 4.125: scores come in eighths, and tables and charts of a page round a half up, Python to even.
+    """Return "4.13" for 4.125: tables in a browser round a half up, Python to even.
 
     Args:
         number: A score, or how far one changed; None is "no score".
