@@ -211,7 +211,10 @@ def _words(given: RowFilter) -> list[str]:
         tuple(f"kind {kind.replace('_', ' ')}" for kind in given.kinds),
     )
     words = [" or ".join(values) for values in listed if values]
-    if given.judge:
+    without = given.judge_side == "none"
+    if without:
+        words.append(f"without a usable verdict of {given.judge or 'the primary judge'}")
+    elif given.judge:
         words.append(f"judged by {given.judge}")
     if given.judge_version is not None:
         words.append(f"judge version {given.judge_version}")
@@ -221,10 +224,7 @@ def _words(given: RowFilter) -> list[str]:
     words += [
         said
         for narrows, said in (
-            (
-                given.judge_side is not None,
-                f"judge {'without verdict' if given.judge_side == 'none' else given.judge_side}",
-            ),
+            (given.judge_side is not None and not without, f"judge {given.judge_side}"),
             (given.user is not None, _USER_WORDS.get(given.user or "", "")),
             (given.graded is True, "graded"),
             (given.graded is False, "not graded"),
