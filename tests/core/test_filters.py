@@ -148,6 +148,6 @@ def test_every_field_of_where_has_help() -> None:
 
 
 def test_words_of_answers_that_a_judge_said_nothing_usable_of() -> None:
-    assert RowFilter(judge_side="none", judge="nli").words == "without a usable verdict of nli"
-    assert RowFilter(judge_side="none").words == "without a usable verdict of the primary judge"
-    assert RowFilter(judge_side="low", judge="nli").words == "judged by nli, judge low"
+    assert RowFilter(judge_side="none", judge="nli").describe() == "without a usable verdict of nli"
+    assert RowFilter(judge_side="none").describe() == "without a usable verdict of the primary judge"
+    assert RowFilter(judge_side="low", judge="nli").describe() == "judged by nli, judge low"
