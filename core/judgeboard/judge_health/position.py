@@ -3,8 +3,8 @@
 import shlex
 
 from judgeboard.domain import Estimate
-from judgeboard.judge_health.check import Check, not_measured, state_of
-from judgeboard.judge_health.commands import RECORDED
+from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
+from judgeboard.judge_health.commands import JURY, RECORDED
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judges import JUDGES
 from judgeboard.judges.pairwise import PAIRWISE
@@ -24,6 +24,9 @@ def position(record: JudgeRecord) -> Check:
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise; of pairs with both orders usable, the interval by
     pair. Of several aspects the one with the clearest pull is shown.
     """
+    if record.version.kind == JURY:
+        said = f"{record.version.title} compares no pairs; each of its members has checks of its own."
+        return not_applicable(NAME, "it compares no pairs", said, share=True)
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
     if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):

@@ -82,7 +82,7 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
 
 def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
     jury = replace(RAG, name="jury", kind="jury", model=None)
-    for name in ("family", "self_enhancement", "weaker", "self_consistency"):
+    for name in ("family", "self_enhancement", "weaker", "self_consistency", "position"):
         found = check(name, jury, generators={"gpt-4": 40})
         assert not found.applies
         assert found.command is None
