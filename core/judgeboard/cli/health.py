@@ -48,17 +48,20 @@ def command(judge_version: str, families: Path | None, gate: bool, as_json: bool
         show_json(report.as_json())
     else:
         click.echo(report.version.title)
-        for state in (State.WARNING, State.OK, State.NOT_MEASURED):
-            for check in (each for each in report.checks if each.state is state):
-                for line in _lines(check):
-                    click.echo(line)
+        order = (State.WARNING, State.OK, State.NOT_MEASURED)
+        for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
+            for line in _lines(check):
+                click.echo(line)
     return WARNED if gate and report.warnings else SOUND
 
 
 def _lines(check: "Check") -> list[str]:
     from judgeboard.judge_health import State
 
-    lines = [f"{check.state.value.replace('_', ' ')}  {check.name.replace('_', ' ')}: {check.sentence}"]
+    name = check.name.replace("_", " ")
+    if not check.applies:
+        return [f"-  {name}: {check.sentence}"]
+    lines = [f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"]
     if check.state is not State.OK and check.command:
         lines.append(f"    {check.command}")
     return lines

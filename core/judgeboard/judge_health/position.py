@@ -6,7 +6,7 @@ from judgeboard.domain import Estimate
 from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
 from judgeboard.judge_health.commands import JURY, RECORDED
 from judgeboard.judge_health.record import JudgeRecord
-from judgeboard.judges import JUDGES
+from judgeboard.judges import JUDGES, OFFLINE
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.both_orders import ONE_ORDER
@@ -26,6 +26,9 @@ def position(record: JudgeRecord) -> Check:
     """
     if record.version.kind == JURY:
         said = f"{record.version.title} compares no pairs; each of its members has checks of its own."
+        return not_applicable(NAME, "it compares no pairs", said, share=True)
+    if record.version.kind in OFFLINE:
+        said = f"{record.version.title} asks no model, which could be swayed by an order."
         return not_applicable(NAME, "it compares no pairs", said, share=True)
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
