@@ -45,7 +45,10 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSequence:
-    """The attempts of one run at one answer, in their order, with what people say of them (newest first)."""
+    """The attempts of one run at one answer, in their order, with what people say of them (newest first).
+
+    ``passed`` is whether the last attempt got the rating that the run asked for; None of reflection, which asks none.
+    """
 
     run_id: int
     subject: str
@@ -53,6 +56,7 @@ class AttemptSequence:
     judge: str
     at: datetime
     attempts: tuple[ShownAttempt, ...]
+    passed: bool | None
     standing: tuple[StandingAttempt, ...]
 
     @property
@@ -87,7 +91,8 @@ def _sequence(connection: Connection, key: AttemptsKey, people: Sequence[Standin
     original = None
     if last is not None and last.root_response_id is not None:
         original = read_original(connection, last.root_response_id, last.judgment_before_id)
-    kept = _kept(key, run, stored)
+    rule = None if key.method == REFLECT else _rule(run)
+    kept = _kept(rule, stored)
     attempts = [_attempt(one, kept=one.number == kept) for one in stored]
     if original is not None:
         attempts.insert(0, _original(original, kept=kept == 0))
@@ -98,16 +103,21 @@ def _sequence(connection: Connection, key: AttemptsKey, people: Sequence[Standin
         judge=run.version_title or "",
         at=run.started_at,
         attempts=tuple(attempts),
+        passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
         standing=tuple(one for one in people if (one.run_id, one.subject) == (key.run_id, key.subject)),
     )
 
 
-def _kept(key: AttemptsKey, run: StoredRun, stored: Sequence[StoredAttempt]) -> int | None:
-    """Which attempt the method gave out."""
-    if key.method == REFLECT:
-        return 1 if any(one.outcome == Outcome.KEPT_NEW for one in stored) else 0
+def _rule(run: StoredRun) -> RefineRule:
+    """The rule that a run of self-refine was started with; what it does not say is the default."""
     given = run.question.get("rule", {})
-    rule = RefineRule(**{name: given[name] for name in ("success_rating", "max_repeats", "keep") if name in given})
+    return RefineRule(**{name: given[name] for name in ("success_rating", "max_repeats", "keep") if name in given})
+
+
+def _kept(rule: RefineRule | None, stored: Sequence[StoredAttempt]) -> int | None:
+    """Which attempt the method gave out: self-refine by its rule, reflection the better grounded."""
+    if rule is None:
+        return 1 if any(one.outcome == Outcome.KEPT_NEW for one in stored) else 0
     return rule.kept_number([(one.number, one.rating) for one in stored if one.response_id is not None])
 
 

@@ -9,7 +9,6 @@ from judgeboard_dashboard.amounts import money
 from judgeboard_dashboard.controls import Turn, key_button
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.item.attempt_presses import AttemptPresses
-from judgeboard_dashboard.item.passed import has_passed
 from judgeboard_dashboard.item.presses import Presses
 from judgeboard_dashboard.item.text_panes import LONGEST
 from judgeboard_dashboard.item.word_difference import word_difference
@@ -32,10 +31,9 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
         return
     bound, row = AttemptPresses.on(presses, places), presses.screen.row
     sequence, attempt = places[bound.at]
-    passed = has_passed(presses.store, sequence)
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            show(_title(sequence, len(sequences), passed))
+            show(_title(sequence, len(sequences)))
             key_button(
                 "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="V", disabled=len(places) == 1
             )
@@ -43,7 +41,7 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
         with st.container(key="stack_attempts"):
             left, right = st.columns([1, 1.35], gap="small")
             with left:
-                show(_list(sequence, attempt, passed))
+                show(_list(sequence, attempt))
             with right:
                 show(_text(sequence, attempt))
 
@@ -69,10 +67,10 @@ def _stand_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: Sho
     )
 
 
-def _title(sequence: AttemptSequence, runs: int, passed: bool | None) -> Html:
+def _title(sequence: AttemptSequence, runs: int) -> Html:
     """Two lines: what it came to, and who asked; the first is short enough for 800 px."""
     facts = [
-        None if passed is None else "passed" if passed else "not passed",
+        None if sequence.passed is None else "passed" if sequence.passed else "not passed",
         count(sequence.made, "attempt"),
         f"cost {money(sequence.cost_micro)}",
     ]
@@ -87,8 +85,8 @@ def _title(sequence: AttemptSequence, runs: int, passed: bool | None) -> Html:
     return tag("div", first, second, cls="jb-attempts-title", id="attempts")
 
 
-def _list(sequence: AttemptSequence, viewed: ShownAttempt, passed: bool | None) -> Html:
-    cards = [_card(sequence, attempt, passed, viewed=attempt is viewed) for attempt in sequence.attempts]
+def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
+    cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
     said = [
         tag("div", tag("b", one.reviewer), f" says that {_named(sequence, one.number)} should stand, {when(one.at)}")
         for one in sequence.standing
@@ -100,12 +98,13 @@ def _named(sequence: AttemptSequence, number: int) -> str:
     return next((one.name for one in sequence.attempts if one.number == number), f"attempt {number}")
 
 
-def _card(sequence: AttemptSequence, attempt: ShownAttempt, passed: bool | None, *, viewed: bool) -> Html:
+def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
     people = [one.reviewer for one in sequence.standing if one.number == attempt.number]
-    kept = "jb-mark jb-short-of" if passed is False else "jb-mark"
+    in_vain = sequence.passed is False
+    kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)
     marks = [
-        tag("span", "kept, not passed" if passed is False else "kept", cls=kept) if attempt.kept else None,
+        tag("span", "kept, not passed" if in_vain else "kept", cls=kept) if attempt.kept else None,
         tag("span", "unchanged", cls="jb-cap") if same else None,
         tag("span", f"should stand: {', '.join(people)}", cls="jb-mark") if people else None,
     ]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.judges.rating import Rated
 from judgeboard.judges.rating_reply import Rating
@@ -48,6 +50,21 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_p
         (3, 1, False),
     ]
     assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, None)
+    assert sequence.passed is False
+
+
+@pytest.mark.parametrize(("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)])
+def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
+    sqlite_store: Store, tmp_path: Path, success_rating: int, made_attempts: int, passed: bool
+) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("How warm is it?")
+    with RecordingEndpoint(ratings(2, 3, 1)) as endpoint:
+        rule = RefineRule(success_rating=success_rating, max_repeats=2)
+        asked = read_prompts(file)
+        refine_pending(sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+    [sequence] = sequences(sqlite_store, made(sqlite_store)[0]["id"])
+    assert (sequence.made, sequence.passed) == (made_attempts, passed)
 
 
 def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store) -> None:
@@ -58,6 +75,7 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
             writer = generator(endpoint, temperature=groundedness)
             reflect_pending(sqlite_store, judge("rag", endpoint), writer, rule=ReflectRule())
     newest, first = sequences(sqlite_store, 1)
+    assert (newest.passed, first.passed) == (None, None)
     assert [one.kept for one in newest.attempts] == [True, False]
     assert [one.kept for one in first.attempts] == [False, True]
     assert [(one.name, one.groundedness) for one in first.attempts] == [("the original", 0.2), ("attempt 1", 0.9)]
