@@ -1,4 +1,4 @@
-"""Hashes of what a response says: one finds conflicting imports, one groups answers on equal evidence."""
+"""What a response says, and hashes of it: one finds conflicting imports, one groups answers on equal evidence."""
 
 import hashlib
 import json
@@ -10,33 +10,37 @@ from judgeboard.pair_records import Pair
 from judgeboard.times import iso_z
 
 
-def content_hash(response: Response) -> str:
-    """Return the SHA-256 (64 hex digits) of every stored field of a response but its feedback and ``derived_from``.
+def content(response: Response) -> dict[str, Any]:
+    """Return what a response says, as JSON values: every stored field but its feedback and ``derived_from``.
 
     An inner id differs from database to database. Source and external id are left out too: they are what the content is
-    looked up by, and a row without an id takes this hash for one. Equal content therefore has equal hashes under
-    different ids.
+    looked up by, and a row without an id takes the hash of its content for one. The keys are hashed: another name for
+    one gives every stored response another hash.
+    """
+    cost = response.generator_cost
+    return {
+        "query": response.query,
+        "answer": response.answer,
+        "passages": None if response.passages is None else list(response.passages),
+        "query_type": response.query_type,
+        "generator_model": response.generator_model,
+        # In whole millionths: a cost that the database rounds is the same cost.
+        "generator_cost_micro": None if cost is None else round(cost * 1_000_000),
+        "messages": None if response.messages is None else list(response.messages),
+        "reference": response.reference,
+        "asked_at": None if response.asked_at is None else iso_z(response.asked_at),
+        "metadata": response.metadata,
+        "kind": response.kind.value,
+    }
+
+
+def content_hash(response: Response) -> str:
+    """Return the SHA-256 (64 hex digits) of a response's content: equal content has equal hashes under different ids.
 
     Raises:
         ValueError: The metadata or messages hold a number that is not finite.
     """
-    return hashlib.sha256(
-        _canonical(
-            {
-                "kind": response.kind.value,
-                "query_type": response.query_type,
-                "query": response.query,
-                "passages": response.passages,
-                "answer": response.answer,
-                "generator_model": response.generator_model,
-                "generator_cost_micro": _micro(response.generator_cost),
-                "messages": response.messages,
-                "reference": response.reference,
-                "asked_at": None if response.asked_at is None else iso_z(response.asked_at),
-                "metadata": response.metadata,
-            }
-        )
-    ).hexdigest()
+    return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
 def evidence_hash(query: str, passages: Sequence[str] | None) -> str:
@@ -72,11 +76,6 @@ def pair_hash(pair: Pair) -> PairHash:
     question = [pair.question, None if pair.options is None else list(pair.options), pair.reference]
     answers = None if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
     return PairHash(hashlib.sha256(_canonical(question)).hexdigest(), answers)
-
-
-def _micro(cost: float | None) -> int | None:
-    # Costs are stored in whole millionths; what is stored must hash as what came in.
-    return None if cost is None else round(cost * 1_000_000)
 
 
 def _canonical(value: Any) -> bytes:

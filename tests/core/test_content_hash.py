@@ -1,7 +1,7 @@
 """The content hash sees every stored field but feedback; the evidence hash sees query and passages."""
 
 from dataclasses import fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -23,6 +23,18 @@ OTHERS = {
     "kind": ResponseKind.CONTROL,
 }
 
+WHOLE = replace(
+    BASE,
+    passages=("p", "é"),
+    query_type="QA",
+    generator_model="m",
+    generator_cost=0.1234567,
+    messages=({"role": "user", "content": "why?"},),
+    reference="r",
+    asked_at=datetime(2026, 3, 1, 12, 30, 0, 5, tzinfo=timezone(timedelta(hours=2))),
+    kind=ResponseKind.CONTROL,
+)
+
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_stored_field_changes_the_hash(name):
@@ -32,6 +44,18 @@ def test_every_stored_field_changes_the_hash(name):
 def test_identity_and_feedback_do_not_change_it():
     other = replace(BASE, source="s", external_id="2", feedback=(Feedback(FeedbackKind.STARS, 4),), derived_from=7)
     assert content_hash(other) == content_hash(BASE)
+
+
+@pytest.mark.parametrize(
+    ("response", "known"),
+    [
+        (replace(BASE, metadata={}, passages=None), "ad94b9a12a1e109e44f619842107a67d8e53ac350d810d374c4b689c733bdf31"),
+        (replace(BASE, metadata={}, passages=()), "345365af189f903d783c7fb735182fd5ecce980bbb39e4551e53b1d21d40f16d"),
+        (WHOLE, "e832526c0e1804cc9772cffffe36d98006f060390de3da20cf6451d8b2d7d7d2"),
+    ],
+)
+def test_the_hashes_of_stored_responses_stay_what_they_are(response, known):
+    assert content_hash(response) == known
 
 
 def test_no_field_is_forgotten():

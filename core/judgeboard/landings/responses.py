@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Response
-from judgeboard.landings.differing import differing, find_contents
+from judgeboard.landings.differing import differing
 from judgeboard.landings.landing import Landed, Problem
 from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.response_rows import key_of
+from judgeboard.store.responses.response_rows import find_contents, key_of
 
 
 class ResponseLanding:

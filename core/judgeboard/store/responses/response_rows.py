@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from judgeboard.content_hash import evidence_group
-from judgeboard.domain import Feedback, Response
+from judgeboard.domain import Feedback, Response, ResponseKind
 from judgeboard.store.schema.tables import ResponseRow, UserFeedbackRow
+from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 from judgeboard.times import as_utc, utc_day
 
@@ -43,6 +44,19 @@ def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) ->
         for source, external_id, id_, hash_ in connection.execute(_BY_KEY, parts)
         if (source, external_id) in wanted
     }
+
+
+def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
+    """Return what is stored under these sources and ids; a forgotten response has no content left."""
+    found: dict[tuple[str, str], Response] = {}
+    for part in batches(sorted(set(keys))):
+        query = select(RESPONSE).where(
+            RESPONSE.c.source.in_({source for source, _ in part}),
+            RESPONSE.c.external_id.in_({external_id for _, external_id in part}),
+            RESPONSE.c.query.is_not(None),
+        )
+        found |= {(row.source, row.external_id): _response(row) for row in connection.execute(query)}
+    return found
 
 
 def insert_responses(
@@ -110,3 +124,23 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
         "import_batch_id": batch_id,
         "imported_at": now,
     }
+
+
+def _response(row: Row[Any]) -> Response:
+    """Return what `_response_row` wrote; feedback has a table of its own."""
+    return Response(
+        source=row.source,
+        external_id=row.external_id,
+        query=row.query,
+        answer=row.answer,
+        passages=None if row.passages is None else tuple(row.passages),
+        query_type=row.query_type,
+        generator_model=row.generator_model,
+        generator_cost=row.generator_cost,
+        messages=None if row.messages is None else tuple(row.messages),
+        reference=row.reference,
+        asked_at=row.asked_at,
+        metadata=row.extra,
+        kind=ResponseKind(row.kind),
+        derived_from=row.derived_from,
+    )
