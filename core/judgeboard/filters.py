@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
@@ -13,6 +13,7 @@ from judgeboard.times import utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
+ScoreName = Literal["groundedness", "quality"]
 
 # Every field of --where with its help; a field given more than once means "one of these".
 WHERE_FIELDS: dict[str, str] = {
@@ -34,6 +35,7 @@ WHERE_FIELDS: dict[str, str] = {
     "graded": "yes or no: whether a person graded it",
     "user": "what the user said: down, middle, up, none",
     "judge_side": "what the judge said: low, high, none",
+    "unscored": "groundedness or quality: the judge gave a usable verdict without this score",
     "time": "none: only answers without a time",
 }
 _MANY = {
@@ -81,6 +83,7 @@ class RowFilter:
     graded: bool | None = None
     user: str | None = None
     judge_side: str | None = None
+    unscored: ScoreName | None = None
     no_time: bool = False
     response_ids: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
@@ -101,6 +104,7 @@ class RowFilter:
         _check_choices("kind", self.kinds, tuple(ResponseKind))
         _check_choices("user", (self.user,) if self.user else (), USER_SIDES)
         _check_choices("judge_side", (self.judge_side,) if self.judge_side else (), JUDGE_SIDES)
+        _check_choices("unscored", (self.unscored,) if self.unscored else (), get_args(ScoreName))
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
@@ -225,6 +229,7 @@ def _words(given: RowFilter) -> list[str]:
         said
         for narrows, said in (
             (given.judge_side is not None and not without, f"judge {given.judge_side}"),
+            (given.unscored is not None, f"judged without a {given.unscored}"),
             (given.user is not None, _USER_WORDS.get(given.user or "", "")),
             (given.graded is True, "graded"),
             (given.graded is False, "not graded"),

@@ -18,13 +18,13 @@ Reason = Literal["no_verdict", "no_score", "no_time"]
 class LeftOut:
     """``n`` logged answers that no point counts; each answer is named once, with the first reason that holds.
 
-    ``where`` opens them. No filter says "judged without this score": those are `unscored_answers`, and None here.
+    ``where`` opens them.
     """
 
     reason: Reason
     n: int
     words: str
-    where: RowFilter | None
+    where: RowFilter
 
 
 def left_out(
@@ -45,9 +45,9 @@ def left_out(
         unscored = sum(row.unscored for row in every)
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
-        none = RowFilter(**whose, judge_side="none")
+        no_score, no_verdict = RowFilter(**whose, unscored=measure.score), RowFilter(**whose, judge_side="none")
         found += [
-            LeftOut("no_score", unscored, f"{unscored:,} without a {measure.score}", None),
-            LeftOut("no_verdict", unjudged, f"{unjudged:,} without a usable verdict", none),
+            LeftOut("no_score", unscored, f"{unscored:,} without a {measure.score}", no_score),
+            LeftOut("no_verdict", unjudged, f"{unjudged:,} without a usable verdict", no_verdict),
         ]
     return tuple(each for each in found if each.n > 0)

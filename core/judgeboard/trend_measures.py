@@ -7,12 +7,11 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
-from judgeboard.filters import RowFilter
+from judgeboard.filters import RowFilter, ScoreName
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.moved import Move, moved, share_moved
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.store.figures.trend_sums import DaySums, flagged_sums, groundedness_sums, low_sums, quality_sums
-from judgeboard.store.figures.unscored_answers import ScoreName
 from judgeboard.trend_periods import PeriodSums
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]

@@ -69,14 +69,13 @@ class Trend:
     """Every panel of one measure: those that moved first, the worst change first, then those with the most answers.
 
     ``judge`` says what counts: a judge's current verdicts ("rag") or one version ("rag v3"), None where nobody has
-    judged; ``of`` is its name or version id. ``threshold`` is that of the low groundedness rule, for the two measures
-    that it concerns. ``left_out`` of the whole log no panel draws, however long it reaches back.
+    judged. ``threshold`` is that of the low groundedness rule, for the two measures that it concerns. ``left_out`` of
+    the whole log no panel draws, however long it reaches back.
     """
 
     measure: MeasureName
     period: Period
     judge: str | None
-    of: str | int | None
     threshold: float | None
     panels: tuple[Panel, ...]
     marks: tuple[VersionMark, ...]
@@ -131,7 +130,6 @@ def trend(
         measure,
         period,
         _title(asked),
-        asked.judge,
         asked.threshold if shown.has_threshold else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),

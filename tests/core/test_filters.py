@@ -1,13 +1,14 @@
 """The shared filter: what it refuses, how it is written down, how it is said."""
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
-from judgeboard.filters import JUDGE_SIDES, USER_SIDES, WHERE_FIELDS, RowFilter, from_dict, parse_where
+from judgeboard.filters import JUDGE_SIDES, USER_SIDES, WHERE_FIELDS, RowFilter, ScoreName, from_dict, parse_where
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5)
 NAMES = st.lists(TEXT, max_size=3).map(tuple)
@@ -29,6 +30,7 @@ FILTERS = st.builds(
     graded=st.none() | st.booleans(),
     user=st.none() | st.sampled_from(USER_SIDES),
     judge_side=st.none() | st.sampled_from(JUDGE_SIDES),
+    unscored=st.none() | st.sampled_from(get_args(ScoreName)),
     no_time=st.booleans(),
     response_ids=st.none() | st.lists(st.integers(1, 9), max_size=3).map(tuple),
     kinds=st.lists(st.sampled_from(["log", "control", "candidate"])).map(tuple),
@@ -63,7 +65,7 @@ def test_no_ids_is_not_the_same_as_all() -> None:
 
 def test_where_reads_every_kind_of_field() -> None:
     given = "query_type=QA|query_type=Summary|from=2026-03-01|to=2026-03-07|max_score=0.5|graded=no|text= rope "
-    given += "|status=error|time=none|id=a=b|min_quality=2|judge=rag|user=down"
+    given += "|status=error|time=none|id=a=b|min_quality=2|judge=rag|user=down|unscored=quality"
     where = parse_where(given.split("|"))
     assert where == RowFilter(
         query_types=("QA", "Summary"),
@@ -78,6 +80,7 @@ def test_where_reads_every_kind_of_field() -> None:
         min_quality=2,
         judge="rag",
         user="down",
+        unscored="quality",
     )
 
 
@@ -97,6 +100,7 @@ def test_where_reads_every_kind_of_field() -> None:
         ("graded=maybe", "yes, no"),
         ("user=happy", "down, middle, up, none"),
         ("time=noon", "none"),
+        ("unscored=mood", "groundedness, quality"),
     ],
 )
 def test_a_condition_that_cannot_be_used_says_why(condition: str, said: str) -> None:

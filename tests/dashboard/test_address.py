@@ -27,6 +27,7 @@ def filters(draw: st.DrawFn) -> RowFilter:
         text=draw(st.none() | words),
         graded=draw(st.none() | maybe),
         user=draw(st.sampled_from([None, "up", "down", "none"])),
+        unscored=draw(st.sampled_from([None, "groundedness", "quality"])),
         no_time=draw(maybe),
     )
 

@@ -24,7 +24,6 @@ from judgeboard_dashboard.picking import follow, item, rejudge_button, row_click
 from judgeboard_dashboard.saying import empty
 from judgeboard_dashboard.session import page, store
 from judgeboard_dashboard.tables import frame, height
-from judgeboard_dashboard.unscored import UNSCORED_FIELDS, unscored_in
 from judgeboard_dashboard.words import ago, count
 
 PAGE_SIZE = 50
@@ -60,7 +59,7 @@ class Asked:
 
 def responses() -> None:
     """Show the answers that match, fifty at a time."""
-    follow("responses", own=(*FIELDS, *CELL_FIELDS, *UNSCORED_FIELDS, "sort"))
+    follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort"))
     cell = _cell()
     with store().reading() as connection:
         facets = response_facets(connection)
@@ -94,7 +93,7 @@ def responses() -> None:
 def _cell() -> Drilled | None:
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     try:
-        return drilled(address) or unscored_in(address)
+        return drilled(address)
     except JudgeboardError as error:
         problem(f"{error}: left out")
         return None

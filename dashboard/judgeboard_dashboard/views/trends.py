@@ -5,21 +5,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.filters import RowFilter
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.settings_table import rules_in_force
-from judgeboard.trend_left_out import LeftOut
 from judgeboard.trend_measures import MEASURES, MeasureName
 from judgeboard.trend_periods import Period
 from judgeboard.trend_words import trend_sentence
 from judgeboard.trends import Panel, Trend, trend
 from judgeboard_dashboard.charts.trend import MOST_NUMBERS
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.picking import Rows, follow, pick_rows, responses
+from judgeboard_dashboard.picking import follow, pick_rows, responses
 from judgeboard_dashboard.saying import caption, empty, sentence
 from judgeboard_dashboard.session import page, store
 from judgeboard_dashboard.trend_panels import trend_panels, trend_table
-from judgeboard_dashboard.unscored import unscored_rows
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {
@@ -171,15 +168,9 @@ def _left_out(found: Trend) -> None:
                 type="tertiary",
                 help="Open these answers",
                 on_click=pick_rows,
-                args=(_rows_of(each, found),),
+                args=(responses(each.where),),
                 wrap=False,
             )
-
-
-def _rows_of(each: LeftOut, found: Trend) -> Rows:
-    if each.where is None and found.of is not None:
-        return unscored_rows(MEASURES[found.measure].score, found.of)
-    return responses(each.where or RowFilter())
 
 
 with page("Trends"):

@@ -42,6 +42,12 @@ FILTERS = [
     RowFilter(judge_side="low", user="down"),
     RowFilter(judge_side="high", user="none"),
     RowFilter(judge_side="none", user="up"),
+    RowFilter(judge_side="none", min_score=0),
+    RowFilter(unscored="groundedness"),
+    RowFilter(unscored="groundedness", judge="nli", judge_side="low"),
+    RowFilter(unscored="quality", judge="nli", user="down"),
+    RowFilter(unscored="quality", judge_version=1),
+    RowFilter(unscored="quality", statuses=("error",)),
     RowFilter(statuses=("error", "unparsable")),
     RowFilter(statuses=("ok",), judge="nli"),
     RowFilter(statuses=("refused",), judge_version=2),
@@ -98,6 +104,7 @@ def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
             where.graded is None or (row["id"] in graded) is where.graded,
             where.user is None or _side(said) == where.user,
             where.judge_side is None or _judge_side(verdict, low_line) == where.judge_side,
+            where.unscored is None or (verdict is not None and verdict[where.unscored] is None),
             where.text is None or _contains(row, where.text),
         ]
         for low, high, name in (
@@ -178,7 +185,8 @@ def check_responses(desk: DeskRows, where: RowFilter) -> None:
         page = response_page(connection, where, limit=1000)
         assert [line.response_id for line in page.lines] == [row["id"] for row in newest]
         assert page.total == len(found)
-        if where.judge_side == "none":
+        if where.judge_side == "none" or where.unscored == "groundedness":
+            assert response_page(connection, where, "lowest", limit=1000).lines == page.lines
             return
         judged = desk.current(where.judge or "rag")
         if where.judge_version is not None:
@@ -199,7 +207,8 @@ def check_queue(desk: DeskRows, where: RowFilter) -> None:
         **{
             name: value
             for name, value in where.as_dict().items()
-            if name not in {"rules", "states", "judge", "min_score", "max_score", "min_quality", "max_quality"}
+            if name not in {"rules", "states", "min_score", "max_score", "min_quality", "max_quality"}
+            and (name != "judge" or where.unscored)
         }
     )
     wants = expected(desk, of_answer)
@@ -242,7 +251,12 @@ def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) ->
 
 def test_the_filters_of_this_test_find_something(filled: DeskRows) -> None:
     empty = [where.describe() for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
-    assert sorted(empty) == ["0 chosen answers", "“is”", "“underXscore”"]
+    assert sorted(empty) == [
+        "0 chosen answers",
+        RowFilter(judge_side="none", min_score=0).describe(),
+        "“is”",
+        "“underXscore”",
+    ]
 
 
 def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: DeskRows) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.filters import RowFilter
+from judgeboard.store.audits.verdict_counts import count_verdicts
 from judgeboard.store.desk.overview import overview
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_order import ORDERS
@@ -125,6 +126,28 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) ->
     assert "current_judgment USING COVERING INDEX ix_current_judgment_score" in listed
 
 
+@pytest.mark.parametrize("sort", ["newest", "lowest"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        RowFilter(unscored="groundedness"),
+        RowFilter(unscored="quality", judge="nli"),
+        RowFilter(unscored="quality", judge_version=3, query_types=("simple",)),
+    ],
+    ids=lambda where: where.describe(),
+)
+def test_answers_without_a_score_are_found_in_an_index(large: Store, where: RowFilter, sort: str) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        page = response_page(connection, where, sort, limit=5)
+        if page.next_key:
+            response_page(connection, where, sort, after=page.next_key, limit=5)
+    listed = next(plan for plan in plans if "MATERIALIZE page" in plan)
+    covering = "" if where.judge_version else "COVERING "  # a version's verdicts are found by id in their table
+    assert f"SEARCH current_judgment USING {covering}INDEX" in listed
+    for plan in plans:
+        assert scans(plan) == []
+
+
 @pytest.mark.parametrize(
     "where",
     [RowFilter(text="zyzzogeton"), RowFilter(ids=("log-0000500",)), RowFilter(response_ids=(5, 7))],
@@ -161,6 +184,14 @@ def test_choices_and_counts_touch_no_row(large: Store) -> None:
         response_facets(connection)
     for plan in plans:
         assert scans(plan) == []
+
+
+def test_the_verdicts_of_a_version_are_counted_in_an_index(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as plans:
+        assert count_verdicts(connection, 1) > 0
+    (plan,) = plans
+    assert "USING COVERING INDEX" in plan
+    assert scans(plan) == []
 
 
 def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:

@@ -81,7 +81,7 @@ def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
     return _sums_of(connection, _judged(judge, func.count(), zero, zero))
 
 
-def verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the conditions of the current verdicts of a judge (its name), or of one judge version (its id)."""
     if isinstance(judge, int):
         return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
@@ -90,7 +90,7 @@ def verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bo
 
 def _judged(judge: str | int, *sums: ColumnElement[Any]) -> Select[Any]:
     keys = CURRENT.c.query_type, CURRENT.c.asked_day, CURRENT.c.judge_version_id
-    return select(*keys, func.count(), *sums).group_by(*keys).where(*verdicts_of(judge))
+    return select(*keys, func.count(), *sums).group_by(*keys).where(*_verdicts_of(judge))
 
 
 def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:

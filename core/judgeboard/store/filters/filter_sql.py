@@ -42,7 +42,7 @@ def flag_narrowing(connection: Connection, where: RowFilter) -> Narrowing:
     """Return what the filter asks of an open flag; ``states`` asks nothing, since the queue holds open ones.
 
     Rule, judge, score, day, source and query type are the flag's own copies, which the indexes of the queue hold; a
-    judge's side and a judge version are looked up.
+    judge's side, a missing score and a judge version are looked up.
     """
     own = one_of(
         (where.rules, FLAG.c.rule),
@@ -53,7 +53,7 @@ def flag_narrowing(connection: Connection, where: RowFilter) -> Narrowing:
     own += on_days(where, FLAG.c.asked_day)
     own += within(where, FLAG.c.groundedness, FLAG.c.quality)
     looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
-    if where.judge_side is None and where.judge_version is None:
+    if where.judge_side is None and where.unscored is None and where.judge_version is None:
         looked_up = replace(looked_up, judge=None)
     elsewhere = picked_elsewhere(connection, looked_up, FLAG.c.response_id)
     named = one_of((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))

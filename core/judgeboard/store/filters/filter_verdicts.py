@@ -11,15 +11,16 @@ from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME, CURRENT_OF_
 
 
 def asks_verdict(where: RowFilter) -> bool:
-    """Whether a usable verdict decides: a score or a side is asked for, or a judge by itself.
+    """Whether a usable verdict decides: a score, its absence or a side is asked for, or a judge by itself.
 
     Beside a status the judge only says whose judgment is meant.
     """
-    ranges = (where.min_score, where.max_score, where.min_quality, where.max_quality)
-    named = where.judge is not None or where.judge_version is not None
-    if where.judge_side == "none":
-        return False
-    return where.judge_side is not None or any(value is not None for value in ranges) or (named and not where.statuses)
+    scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
+    if any(value is not None for value in scores):
+        return True
+    if where.judge_side is not None:
+        return where.judge_side != "none"
+    return not where.statuses and (where.judge is not None or where.judge_version is not None)
 
 
 def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
@@ -41,6 +42,8 @@ def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
     conditions += one_of((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
     conditions += on_days(where, CURRENT.c.asked_day)
     conditions += within(where, CURRENT.c.groundedness, CURRENT.c.quality)
+    if where.unscored is not None:
+        conditions.append(CURRENT.c[where.unscored].is_(None))
     if where.judge_side in {"low", "high"}:
         low = is_low(thresholds(connection))
         conditions.append(low if where.judge_side == "low" else ~low)

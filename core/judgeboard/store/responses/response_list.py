@@ -37,7 +37,7 @@ ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
     """Return the list; ``lowest`` holds only answers with a groundedness of the judge that is meant.
 
-    Where answers without a verdict are asked for, there is none to sort by: the newest come first.
+    Where answers without a verdict or a groundedness are asked for, there is none to sort by: the newest come first.
 
     Raises:
         BadInput: There is no such order.
@@ -50,7 +50,7 @@ def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedL
         if matches is not None:
             wanted = matches if given.response_ids is None else tuple(set(matches) & set(given.response_ids))
             given, narrow = replace(given, text=None, response_ids=wanted), True
-    if ORDERS[sort] is LOWEST and given.judge_side != "none":
+    if ORDERS[sort] is LOWEST and given.judge_side != "none" and given.unscored != "groundedness":
         return _by_score(connection, given, narrow=narrow)
     return _by_time(connection, given, narrow=narrow)
 
@@ -86,6 +86,7 @@ def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> Keye
         judge=given.judge if given.statuses else None,
         judge_version=given.judge_version if given.statuses else None,
         judge_side=None,
+        unscored=None,
         user=None,
         min_score=None,
         max_score=None,
