@@ -37,15 +37,13 @@ class Point:
 class Panel:
     """One query type: its points, the starts of the ``empty`` periods between them, and whether it moved.
 
-    From the period that begins with ``moved_at`` on, ``move.after`` holds. ``without_time`` answers are not drawn;
-    ``without_time_where`` opens them.
+    From the period that begins with ``moved_at`` on, ``move.after`` holds. ``without_time`` answers are not drawn.
     """
 
     query_type: str
     points: tuple[Point, ...]
     empty: tuple[int, ...]
     without_time: int
-    without_time_where: RowFilter
     move: Move | None = None
     moved_at: int | None = None
 
@@ -163,7 +161,6 @@ def _panel(
         tuple(points),
         tuple(start for start, n in zip(filled.starts, filled.n, strict=True) if not n),
         sum(row.n for row in rows if row.day is None),
-        measure.rows(judge, query_types=(query_type,), no_time=True),
         move,
         None if move is None else filled.starts[move.period],
     )

@@ -120,7 +120,7 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     drawn = shown(sqlite_log, measure="quality")
     (panel,) = drawn.panels
     assert (panel.points, panel.n, panel.without_time, drawn.without_time) == ((), 0, 3, 3)
-    assert sqlite_log.opened_by(panel.without_time_where) == 3
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
     assert trend_sentence(drawn).startswith("None of these 3 answers says when it was asked.")
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
     assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
