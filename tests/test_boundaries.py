@@ -28,6 +28,7 @@ LAYERS: list[set[str]] = [
         "yaml_file",
         "blocking",
         "next_ask",
+        "judge_kinds",
     },
     {"llm", "judges", "flags", "importers", "exporters", "stats"},
     {"store"},

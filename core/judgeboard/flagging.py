@@ -9,8 +9,9 @@ from sqlalchemy import func, select
 
 from judgeboard.domain import ResponseKind
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import BATCH, reapply_flags, rebuild_current
+from judgeboard.store.landing import reapply_flags, rebuild_current
 from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.sql.batches import AT_ONCE
 
 RESPONSE = ResponseRow.__table__
 
@@ -56,7 +57,7 @@ def raise_flags(
     while True:
         with store.writing() as connection:
             following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last)
-            rows = connection.execute(following.order_by(RESPONSE.c.id).limit(BATCH)).all()
+            rows = connection.execute(following.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
             ids = [row.id for row in rows]
             if not ids:
                 return summary

@@ -19,7 +19,7 @@ from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard.store.runs.asks import PLAIN
 from judgeboard.store.runs.runs import (
     StoredRun,
-    begun,
+    keep_if_selected,
     run_counts,
     run_kind,
     select_asks,
@@ -70,11 +70,21 @@ async def judge_pending_async(
         UnknownPrice: A cost limit is given and the model has no price.
     """
     how = RunOptions(**options)
-    require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
+    try:
+        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
+        version, run = _started(store, judge, where, mode, limit, how)
+        return JudgingSummary(judge=version.title) if run is None else await judge_run(store, judge, run, how)
+    finally:
+        await judge.aclose()
+
+
+def _started(
+    store: Store, judge: Judge, where: RowFilter | None, mode: str, limit: int | None, how: RunOptions
+) -> tuple[StoredVersion, StoredRun | None]:
     with store.writing() as connection:
         attempt = connection.begin_nested()
         version = ensure_version(connection, judge.version)
-        new = start_or_continue_run(
+        run = start_or_continue_run(
             connection,
             version,
             mode=mode,
@@ -84,11 +94,7 @@ async def judge_pending_async(
             actor=how.actor,
             endpoint_host=judge.endpoint_host,
         )
-        run = begun(attempt, new)
-    try:
-        return JudgingSummary(judge=version.title) if run is None else await judge_run(store, judge, run, how)
-    finally:
-        await judge.aclose()
+        return version, keep_if_selected(attempt, run)
 
 
 async def judge_run(

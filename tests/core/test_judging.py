@@ -12,6 +12,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.filters import RowFilter
 from judgeboard.judge_choice import make_judge
+from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.judging import judge_pending, judge_pending_async
 from judgeboard.judging_summary import JudgingSummary
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
@@ -250,12 +251,26 @@ def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store: S
     assert (summary.state, summary.why_stopped, summary.ok) == (RunState.DONE, None, 10)
 
 
+class Closed(LexicalJudge):
+    """Counts how often it is closed; its price is not known."""
+
+    priced = False
+    times = 0
+
+    async def aclose(self) -> None:
+        self.times += 1
+
+
 def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
     land_answers(sqlite_store, 2)
     with RecordingEndpoint() as endpoint:
         with pytest.raises(UnknownPrice, match="--prices"):
             judge_pending(sqlite_store, rag(endpoint), max_cost=1)
         assert endpoint.requests == []
+    closed = Closed()
+    with pytest.raises(UnknownPrice):
+        judge_pending(sqlite_store, closed, max_cost=1)
+    assert closed.times == 1, "whoever asks closes the judge, also where it refuses"
     assert runs(sqlite_store) == []
 
 

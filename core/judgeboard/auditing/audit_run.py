@@ -6,13 +6,12 @@ from sqlalchemy import Connection
 
 from judgeboard.auditing.sample import AuditSample
 from judgeboard.domain import JudgeVersion
+from judgeboard.judge_kinds import AUDIT
 from judgeboard.step_run import RunOptions
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun, begun
-
-KIND = "audit"
+from judgeboard.store.runs.runs import StoredRun, keep_if_selected
 
 
 def start_audit(
@@ -47,6 +46,6 @@ def start_audit(
         "up_to": last_logged_id(connection),
     }
     run = start_or_continue_method_run(
-        connection, KIND, own, question, selected=waiting(own), actor=how.actor, endpoint_host=endpoint_host
+        connection, AUDIT, own, question, selected=waiting(own), actor=how.actor, endpoint_host=endpoint_host
     )
-    return own, begun(attempt, run)
+    return own, keep_if_selected(attempt, run)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from judgeboard.auditing.report import AuditedAnswer, AuditReport, audit_report
-from judgeboard.judges.supreme import AUDIT
+from judgeboard.judge_kinds import AUDIT
 from judgeboard.stats.words import percent, percent_words
 from judgeboard.store.audits.judgment_reviews import audits_done
 from judgeboard.store.audits.verdict_counts import count_verdicts
@@ -84,9 +84,9 @@ def how_words(connection: Connection, report: AuditReport) -> str:
     in_all = count_verdicts(connection, report.judge_version.id)
     looked = f"{report.audited:,} of the {in_all:,} verdicts of {report.judge_version.title} have a usable review"
     if report.account.asked > report.audited:
-        looked += f", {report.account.asked - report.audited:,} more one that is not usable"
+        looked += f"; {report.account.asked - report.audited:,} more reviews are not usable"
     if len(report.draws) > 1:
-        drawn = ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
+        drawn = "drawn: " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
     elif report.draws and report.draws[0][0] < 1:
         share = report.draws[0][0]
         drawn = f"a draw of {percent(share)} holds about {share * in_all:,.0f}"

@@ -1,7 +1,7 @@
 """Compares the stored verdicts of two judge versions: where they differ, the second marks the first as wrong."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -11,7 +11,7 @@ from judgeboard.domain import Label, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
-from judgeboard.judges.supreme import AUDIT
+from judgeboard.judge_kinds import AUDIT
 from judgeboard.run_account import RunAccount
 from judgeboard.store.audits.judgment_reviews import (
     AuditedJudgment,
@@ -27,7 +27,6 @@ from judgeboard.store.runs.latest_asks import LatestAsk, latest_asks
 from judgeboard.store.settings_table import thresholds
 from judgeboard.store.sql.batches import batches
 
-T = TypeVar("T")
 By = Literal["label", "thresholds"]
 # Whether the audited verdict and the supreme one agree; None where they have nothing in common to compare.
 Agrees = Callable[[Verdict, Verdict], bool | None]

@@ -182,6 +182,7 @@ def summary_lines(result: "SuiteResult") -> list[str]:
     from judgeboard.cli.amounts import cost_text
     from judgeboard.stats.rounding import two_decimals
     from judgeboard.stats.words import percent
+    from judgeboard.suites.words import score_words
 
     average, total = result.average.value, len(result.cases)
     rate = result.pass_rate.value
@@ -200,7 +201,7 @@ def summary_lines(result: "SuiteResult") -> list[str]:
         for name, m in result.dimensions.items()
     ]
     lines += [
-        f"failed, {two_decimals(case.score)}: {case.id}: {_short(case.query)}{_checks(case)}"
+        f"failed, {score_words(case.score)}: {case.id}: {_short(case.query)}{_checks(case)}"
         for case in result.failures[:MOST_FAILURES]
     ]
     lines += [f"no score: {case.id}: {_short(case.reason)}" for case in result.unmeasured[:MOST_FAILURES]]

@@ -8,16 +8,15 @@ from sqlalchemy import Connection
 from judgeboard.combining.jury_report import JuryReport, jury_report
 from judgeboard.combining.keeping import keep_combined
 from judgeboard.combining.rule import RULE
-from judgeboard.domain import JudgeVersion
+from judgeboard.domain import FlagState, JudgeVersion
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.flags import judges_disagree
-from judgeboard.store.desk.queue_counts import open_counts
+from judgeboard.judge_kinds import JURY
 from judgeboard.store.engine import Store
+from judgeboard.store.flags.flag_rows import count_flags
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, get_version
 from judgeboard.store.judgments.member_verdicts import by_version
-
-KIND = "jury"
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
@@ -30,7 +29,7 @@ def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> J
     if len(addresses) < 2:
         raise BadInput("a jury has two different members at least: --members a,b,c")
     params = {"members": addresses, "rule": RULE}
-    return JudgeVersion(name or KIND, KIND, params=params, scale="as its members give it")
+    return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
 
 
 def judge_by_jury(
@@ -65,11 +64,11 @@ def combine_jury(
     judged = by_version(connection, [member.id for member in distinct], where)
     complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
     opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
-    before = _open_disagreements(connection)
+    before = _superseded(connection)
     verdicts = keep_combined(connection, version, opinions)
-    closed = before - _open_disagreements(connection)
+    closed = _superseded(connection) - before
     report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
-    return report if closed <= 0 else replace(report, notes=(*report.notes, members_are_one(closed)))
+    return report if not closed else replace(report, notes=(*report.notes, members_are_one(closed)))
 
 
 def members_are_one(closed: int) -> str:
@@ -78,5 +77,6 @@ def members_are_one(closed: int) -> str:
     return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge, the jury."
 
 
-def _open_disagreements(connection: Connection) -> int:
-    return sum(n for rule, _query_type, n in open_counts(connection) if rule == judges_disagree.NAME)
+def _superseded(connection: Connection) -> int:
+    """Superseded flags never come back: what is more of them was closed meanwhile."""
+    return count_flags(connection, judges_disagree.NAME, FlagState.SUPERSEDED)

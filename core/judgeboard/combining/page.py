@@ -2,13 +2,11 @@
 
 from sqlalchemy import Connection
 
-from judgeboard.combining.jury import KIND as JURY
 from judgeboard.combining.jury_report import JuryReport, jury_report
-from judgeboard.combining.repeating import KIND as REPEATS
 from judgeboard.combining.repeats_report import RepeatsReport, repeats_report
 from judgeboard.combining.rule import combined
 from judgeboard.errors import NotFound
-from judgeboard.judge_health.commands import RECORDED
+from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments.member_verdicts import by_version, latest_combined
 

@@ -9,6 +9,7 @@ from judgeboard.combining.rule import RULE
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
+from judgeboard.judge_kinds import REPEATS
 from judgeboard.judge_work import Answered, Ask, asking
 from judgeboard.judges import Judge
 from judgeboard.judging_summary import JudgingSummary, summary_of
@@ -21,15 +22,13 @@ from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
 from judgeboard.store.runs.repeat_asks import Repeat, count_missing, missing_repeats, next_answers
-from judgeboard.store.runs.runs import StoredRun, begun, run_counts
-
-KIND = "repeats"
+from judgeboard.store.runs.runs import StoredRun, keep_if_selected, run_counts
 
 
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
     """Return the version under which the combined verdict of ``repeats`` repeats is kept: "rag x3"."""
     params = {"members": [version.fingerprint], "repeats": repeats, "rule": RULE}
-    return JudgeVersion(f"{version.name} x{repeats}", KIND, model=version.model, params=params, scale=version.scale)
+    return JudgeVersion(f"{version.name} x{repeats}", REPEATS, model=version.model, params=params, scale=version.scale)
 
 
 def judge_repeats(
@@ -88,17 +87,17 @@ async def judge_repeats_async(
             if limit is not None:
                 first = next_answers(connection, meant, after_id=0, up_to=up_to, limit=limit)
                 up_to = first[-1] if first else 0
-            new = start_or_continue_method_run(
+            started = start_or_continue_method_run(
                 connection,
-                KIND,
+                REPEATS,
                 version,
                 {"where": meant.as_dict(), "repeats": repeats, "limit": limit, "up_to": up_to},
                 selected=count_missing(connection, version.id, repeats, meant, up_to),
                 actor=how.actor,
                 endpoint_host=judge.endpoint_host,
             )
-            up_to = new.question["up_to"]
-            run = begun(attempt, new)
+            up_to = started.question["up_to"]
+            run = keep_if_selected(attempt, started)
         if run is None:
             keep_repeats(store, version, repeats, where=meant)  # of a run that was killed before it came to that
             return JudgingSummary(judge=version.title)

@@ -11,7 +11,8 @@ from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import NotFound
-from judgeboard.judge_health.commands import RECORDED, judge_options
+from judgeboard.judge_health.commands import judge_options
+from judgeboard.judge_kinds import RECORDED
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.estimates import as_json, unmeasured
 from judgeboard.stats.proportions import share

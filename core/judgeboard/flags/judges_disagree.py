@@ -7,11 +7,12 @@ from typing import Any
 
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds, rounded
 from judgeboard.flags.sentences import shown
+from judgeboard.judge_kinds import AUDIT, REPEATS
 
 NAME = "judges_disagree"
 # Judges of judgments, and several verdicts of one judge made one: no opinion of their own. A jury has one, its members
 # then have none.
-NO_SECOND_OPINION = frozenset({"audit", "repeats"})
+NO_SECOND_OPINION = frozenset({AUDIT, REPEATS})
 
 
 @dataclass(frozen=True, slots=True)

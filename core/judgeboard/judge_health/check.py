@@ -48,7 +48,7 @@ class Check:
     applies: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values; ``also`` only where there is any."""
+        """Return it as JSON values; ``also`` only where there is any, ``applies`` only where it is false."""
         shown: dict[str, Any] = {
             "name": self.name,
             "state": self.state.value,
@@ -56,6 +56,8 @@ class Check:
             "sentence": self.sentence,
             "command": self.command,
         }
+        if not self.applies:
+            shown["applies"] = False
         more = {name: as_json(estimate) for name, estimate in self.also.items()}
         return shown | {"also": more} if more else shown
 

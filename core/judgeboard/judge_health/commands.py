@@ -3,14 +3,12 @@
 import shlex
 
 from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
 from judgeboard.judges import JUDGES, OFFLINE
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
-RECORDED = "replay"
-"""The kind of judge whose verdicts are read from files: nobody can be asked."""
-JURY, REPEATS = "jury", "repeats"
-"""The kinds that sum up what others said."""
+_ENOUGH = 12  # digits of a fingerprint, as the pages show them
 
 
 def judge_options(version: StoredVersion) -> str | None:
@@ -76,7 +74,8 @@ def asks_nobody(version: StoredVersion) -> str | None:
 def _combine(version: StoredVersion) -> str:
     """A jury is never asked: what its members said of answers is combined, once each of them was asked."""
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
-    return f"judgeboard jury --recorded --members A,B,C{named}"
+    members = ",".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A,B,C"
+    return f"judgeboard jury --recorded --members {members}{named}"
 
 
 def _of_member(version: StoredVersion) -> str:

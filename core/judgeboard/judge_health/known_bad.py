@@ -4,8 +4,9 @@ import numpy as np
 
 from judgeboard.controls import CONTROLS, ControlKind
 from judgeboard.judge_health.check import Check, not_measured, state_of
-from judgeboard.judge_health.commands import RECORDED, make_and_judge
+from judgeboard.judge_health.commands import make_and_judge
 from judgeboard.judge_health.record import MEASURES, ControlScores, JudgeRecord, given_by
+from judgeboard.judge_kinds import RECORDED
 from judgeboard.stats.arrays import TIE, BoolArray
 from judgeboard.stats.grouping import grouping
 from judgeboard.stats.superiority import superiority

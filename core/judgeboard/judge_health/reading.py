@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.domain import Label
-from judgeboard.judge_health.commands import RECORDED
 from judgeboard.judge_health.model_table import ModelTable
 from judgeboard.judge_health.record import (
     ControlScores,
@@ -22,6 +21,7 @@ from judgeboard.judge_health.record import (
     ScoredAnswers,
     at,
 )
+from judgeboard.judge_kinds import RECORDED, REPEATS
 from judgeboard.pairs.one_order import is_one_order, order_verdicts
 from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray
 from judgeboard.stats.both_orders import OrderVerdicts
@@ -44,8 +44,6 @@ from judgeboard.store.judgments.judge_versions import StoredVersion, list_versio
 from judgeboard.store.judgments.repeated_answers import repeated_answers
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders, load_comparisons
 
-COMBINED_REPEATS = "repeats"
-"""The kind of version that sums up the repeats of another one (`combining`)."""
 _MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
 _MOST_LEVELS = 101
@@ -91,7 +89,7 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
     if version.kind == RECORDED:
         pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
         return [each.id for each in pooled]
-    if version.kind == COMBINED_REPEATS:
+    if version.kind == REPEATS:
         members = set(version.params.get("members") or ())
         return [each.id for each in list_versions(connection) if each.fingerprint in members]
     return [version.id]

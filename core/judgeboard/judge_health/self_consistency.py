@@ -1,8 +1,9 @@
 """Self-consistency: does the judge say the same when it is asked the same again?"""
 
 from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
-from judgeboard.judge_health.commands import JURY, RECORDED, judge_answers
+from judgeboard.judge_health.commands import judge_answers
 from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judge_kinds import JURY, RECORDED
 from judgeboard.judges import OFFLINE
 from judgeboard.stats.alarm import surely_below
 from judgeboard.stats.repeats import self_consistency as share_alike

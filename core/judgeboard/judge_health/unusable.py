@@ -2,8 +2,9 @@
 
 from judgeboard.domain import Status
 from judgeboard.judge_health.check import Check, not_measured, state_of
-from judgeboard.judge_health.commands import RECORDED, judge_answers
+from judgeboard.judge_health.commands import judge_answers
 from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judge_kinds import RECORDED
 from judgeboard.stats.alarm import surely_above
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.stats.words import percent_words

@@ -51,8 +51,9 @@ def verbosity(record: JudgeRecord) -> Check:
         f"{correlation.n:,} answers, {rise.value or 0:+.3f} for each {PER} characters."
     )
     if explained and within is not None:
-        left = "is gone" if _low(within) <= 0 else "is not sure at 99 %"
-        said += f" Among answers that people graded alike it {left}: longer ones are better here."
+        gone = within.low is not None and within.low <= 0
+        left = "is gone: longer ones are better here" if gone else "is not sure at 99 %"
+        said += f" Among answers that people graded alike it {left}."
     elif longer:
         said += " Longer answers score higher."
     return Check(

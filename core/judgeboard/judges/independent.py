@@ -5,8 +5,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Verdict
+from judgeboard.judge_kinds import AUDIT
 from judgeboard.judges.protocol import Judge
-from judgeboard.judges.supreme import AUDIT
 
 MEASURES: Mapping[str, frozenset[str]] = MappingProxyType(
     {

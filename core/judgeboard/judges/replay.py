@@ -1,6 +1,7 @@
 """Judge versions of verdicts that were recorded elsewhere."""
 
 from judgeboard.domain import JudgeVersion
+from judgeboard.judge_kinds import RECORDED
 
 
 def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
@@ -10,4 +11,4 @@ def replay_version(judge: str, *, model: str | None = None, recorded: str | None
     that tells it from others. ``recorded`` is the fingerprint that it had in the database it was exported from.
     """
     params = {} if recorded is None else {"recorded": recorded}
-    return JudgeVersion(name=judge, kind="replay", model=model, params=params, scale="as recorded")
+    return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
+from judgeboard.judge_kinds import AUDIT
 from judgeboard.judges.answer_material import answer_material
 from judgeboard.judges.binary_mark import parse_mark
 from judgeboard.judges.model_judge import ModelJudge
@@ -11,9 +12,6 @@ from judgeboard.judges.prompt_file import fill, load_prompt
 from judgeboard.llm.asking import ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint
-
-AUDIT = "audit"
-"""The kind of every judge version that judges for an audit: no second opinion on answers."""
 
 _TEMPERATURE = 0
 

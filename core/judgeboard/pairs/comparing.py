@@ -23,7 +23,7 @@ from judgeboard.store.pairs.compared_pairs import LatestInOrder, latest_asks, pa
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import PairItem, load_pairs
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun, begun
+from judgeboard.store.runs.runs import StoredRun, keep_if_selected
 
 KIND = "compare"
 
@@ -111,7 +111,7 @@ async def compare_pairs_async(
             attempt = connection.begin_nested()
             version = ensure_version(connection, judge.version)
             to_ask = _open_asks(wanted, latest_asks(connection, version.id, wanted), Again() if again else None)
-            new = start_or_continue_method_run(
+            started = start_or_continue_method_run(
                 connection,
                 KIND,
                 version,
@@ -120,7 +120,7 @@ async def compare_pairs_async(
                 actor=how.actor,
                 endpoint_host=judge.endpoint_host,
             )
-            run = begun(attempt, new)
+            run = keep_if_selected(attempt, started)
         if run is None:
             return Compared(version, RunAccount())
         return Compared(version, await _ask(store, judge, version, run, wanted, how, again=again))

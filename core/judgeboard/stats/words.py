@@ -1,7 +1,7 @@
 """Statistics in words: how good a kappa is, "1 in 4", "79 % [77, 82]"."""
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.rounding import two_decimals, two_decimals_interval
+from judgeboard.stats.rounding import two_decimals
 
 KAPPA_WORDS = ((0.2, "poor"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 """The word for a kappa below each bound; from 0.8 on it is "very good" (after Landis and Koch, 1977)."""
@@ -43,9 +43,11 @@ def percent_interval(estimate: Estimate) -> str | None:
     return f"[{_whole_percent(estimate.low)}, {_whole_percent(estimate.high)}]"
 
 
-def interval(estimate: Estimate) -> str | None:
-    """Return "[0.52, 0.61]", None without an interval."""
-    return two_decimals_interval(estimate)
+def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
+    """Return "[0.52, 0.61]", with ``sign`` "[-0.02, +0.13]", None without an interval."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return f"[{two_decimals(estimate.low, sign=sign)}, {two_decimals(estimate.high, sign=sign)}]"
 
 
 def percent_words(estimate: Estimate) -> str:
@@ -55,11 +57,14 @@ def percent_words(estimate: Estimate) -> str:
     return " ".join(filter(None, (percent(estimate.value), percent_interval(estimate))))
 
 
-def number_words(estimate: Estimate) -> str:
-    """Return "0.56 [0.52, 0.61]", without brackets where there is no interval, the reason where there is no value."""
+def number_words(estimate: Estimate, *, sign: bool = False) -> str:
+    """Return "0.56 [0.52, 0.61]", with ``sign`` "+0.56 [+0.52, +0.61]".
+
+    Without brackets where there is no interval; the reason where there is no value.
+    """
     if estimate.value is None:
         return estimate.reason or "unknown"
-    return " ".join(filter(None, (two_decimals(estimate.value), interval(estimate))))
+    return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
 
 
 def _whole_percent(share: float) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -18,7 +17,7 @@ from judgeboard.store.judgments.signals import Said, ShortResponse, read_respons
 from judgeboard.store.responses.response_rows import Known, find_responses, insert_feedback, insert_responses, key_of
 from judgeboard.store.responses.storable_response import check_storable
 from judgeboard.store.settings_table import rules_in_force
-from judgeboard.store.sql.batches import batches
+from judgeboard.store.sql.batches import AT_ONCE, batches
 
 __all__ = [
     "Conflict",
@@ -31,13 +30,10 @@ __all__ = [
 ]
 
 # Every statement of a batch stays far below SQLite's 32,766 variables.
-BATCH = 1_000
 
 # A drawn rule looks at the response alone: when it lands, and when the rules are applied anew.
 _DRAWN = tuple(rule for rule in RULES if rule.drawn)
 _HEARD = tuple(rule for rule in RULES if not rule.drawn)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +68,8 @@ def land_responses(
     """
     now = now or datetime.now(UTC)
     landed = LandedResponses()
-    for start in range(0, len(responses), BATCH):
-        _land_batch(connection, responses[start : start + BATCH], start, batch_id, now, landed)
+    for start in range(0, len(responses), AT_ONCE):
+        _land_batch(connection, responses[start : start + AT_ONCE], start, batch_id, now, landed)
     return landed
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import THRESHOLDS, Thresholds
+from judgeboard.judge_kinds import AUDIT, REPEATS
 from judgeboard.settings import load_settings, variable_of
 from judgeboard.storable_text import unstorable
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, SettingRow
@@ -28,7 +29,7 @@ _LATEST = select(SETTING).where(
     SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
 )
 # Versions that give an answer no groundedness, quality or label of its own: no low score or gap could be read off them.
-_NEVER_FIRST = ("rubric", "rating", "audit", "repeats")
+_NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
 # The first that judged the log: what judged only made answers, as a suite's judge does, says nothing of it.
 _FIRST_JUDGE = select(VERSION.c.name).where(
     VERSION.c.id

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgeboard.stats.rounding import two_decimals, two_decimals_interval
-from judgeboard.stats.words import percent
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.words import number_words, percent
 from judgeboard.suites.baseline import Baseline, reaches
 
 PASS, FAIL, NOT_MEASURED = 0, 1, 2
@@ -81,9 +81,7 @@ def _regressions(baseline: Baseline, max_drop: float) -> Sequence[str]:
     found = []
     change = baseline.mean_change
     if baseline.average_fell and change.value is not None:
-        interval = two_decimals_interval(change, sign=True)
-        by = " ".join(filter(None, (two_decimals(change.value, sign=True), interval)))
-        found.append(f"the average changed by {by} against run {baseline.run_id}")
+        found.append(f"the average changed by {number_words(change, sign=True)} against run {baseline.run_id}")
     if baseline.pass_rate_fell(max_drop):
         fell = -100 * (baseline.pass_rate_change.value or 0)
         found.append(f"the pass rate fell by {fell:.0f} points against run {baseline.run_id} (p = {baseline.p:.3g})")

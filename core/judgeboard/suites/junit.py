@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from judgeboard.errors import BadInput
-from judgeboard.stats.rounding import two_decimals
 from judgeboard.suites.case_results import CaseResult
 from judgeboard.suites.results import SuiteResult
+from judgeboard.suites.words import score_words
 
 # What XML 1.0 cannot hold, in whatever way it is written.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -68,7 +68,7 @@ def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
     if case.score is None:
         ET.SubElement(element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"})
     elif case.passed is False:
-        failure = ET.SubElement(element, "failure", {"message": f"score {two_decimals(case.score)}", "type": "failed"})
+        failure = ET.SubElement(element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"})
         failure.text = _xml("\n".join(_lines(case)))
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.rounding import two_decimals, two_decimals_interval
 from judgeboard.suites import SuiteResult
 from judgeboard.suites.baseline import Baseline
 from judgeboard.suites.case_results import CaseResult
 from judgeboard.suites.listing import ListedRun
+from judgeboard_dashboard.estimates import interval_words, value_words
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import shortened, when
 
@@ -57,7 +57,7 @@ def runs_table(runs: Sequence[ListedRun]) -> pd.DataFrame:
                 one.run.candidate,
                 one.run.judge,
                 one.average.value,
-                one.average.reason if one.average.value is None else two_decimals_interval(one.average),
+                interval_words(one.average, share=False),
                 one.measured,
                 one.total_cases,
             )
@@ -73,8 +73,8 @@ def dimensions_table(dimensions: Mapping[str, Estimate]) -> pd.DataFrame:
         (
             (
                 name,
-                None if mean.value is None else two_decimals(mean.value),
-                mean.reason if mean.value is None else two_decimals_interval(mean),
+                value_words(mean, share=False),
+                interval_words(mean, share=False),
                 mean.n,
             )
             for name, mean in dimensions.items()

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.domain import RunState
-from judgeboard.stats.rounding import two_decimals
 from judgeboard.suites import SuiteResult, suite_result
 from judgeboard.suites.listing import ListedRun, list_results
-from judgeboard.suites.words import baseline_sentence, result_sentence
+from judgeboard.suites.words import baseline_sentence, result_sentence, score_words
 from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows, follow, item
@@ -123,7 +122,7 @@ def _trend(asked: Asked) -> None:
 
 
 def _tip(one: ListedRun) -> str:
-    value = two_decimals(one.average.value)
+    value = score_words(one.average.value)
     return f"run {one.run.run_id}, {one.run.candidate}, {when(one.run.created_at)}: {value} on {one.measured} cases"
 
 

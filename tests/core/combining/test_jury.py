@@ -174,7 +174,8 @@ def test_members_and_jury_raise_no_disagreement(log: GradedLog) -> None:
 
 def test_a_jury_and_a_judge_outside_it_disagree(log: GradedLog) -> None:
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
-    judge_by_jury(log.store, ["one", "two"])  # 0.5, and 0.95 is outside
+    report = judge_by_jury(log.store, ["one", "two"])  # 0.5, and 0.95 is outside
+    assert report.notes[-1].startswith("1 open flag of judges_disagree superseded"), "though another one is raised"
     with log.store.reading() as connection:
         flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judges_disagree", FLAG.c.state == "open")).one()
     assert flag.details["pairs"][0]["judges"] == ["jury v1", "three v1"]

@@ -76,6 +76,8 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
         *("family", "self_enhancement", "weaker", "position", "self_consistency")
     ]
     assert all(each.state is State.OK for each in page.idle)
+    assert all(each.as_json()["applies"] is False for each in page.idle)
+    assert all("applies" not in each.as_json() for each in page.checks(State.OK))
     assert [each.name for each in page.checks(State.OK)] == ["collapse"]
     assert page_sentence(page.report) == (
         f"lexical v3: none of 1 checks warns; 5 do not apply; {len(CHECKS) - 6} are not measured yet."
@@ -455,6 +457,9 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     assert "import those" in check("truncated", RECORDED).sentence
     jury = replace(RAG, name="jury", kind="jury", model=None)
     assert (check("collapse", jury).command or "") == "judgeboard jury --recorded --members A,B,C"
+    members = {"members": ["0123456789abcdef", "fedcba9876543210"]}
+    combine = check("collapse", replace(jury, params=members)).command
+    assert combine == "judgeboard jury --recorded --members 0123456789ab,fedcba987654"
     made = check("truncated", replace(jury, name="three")).command or ""
     assert "--judge rag" not in made, "that would measure another judge"
     assert made.endswith("&& judgeboard jury --recorded --members A,B,C --name three")

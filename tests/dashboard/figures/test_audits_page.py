@@ -111,6 +111,11 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     assert how.startswith("It was shown each verdict with its answer (approach 1).")
     assert f"{report.audited} of the 12 verdicts of teacher v1" in how
     assert "; a draw of 50 % holds about 6." in how
+    drawn, silent = report.audited, always(completion("Fine."))
+    with RecordingEndpoint(silent) as endpoint:
+        audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
+    (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
+    assert f"{12 - drawn} more reviews are not usable" in how
 
 
 def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -188,8 +188,7 @@ def land_marks(
     now = now or datetime.now(UTC)
     came_in = 0
     statement = insert_or_skip(connection, REVIEWED, "judgment_id", "judge_version_id", "ask")
-    for some in batches(marks):
-        batch = some
+    for batch in batches(marks):
         responses = read_responses(connection, {mark.audited.response_id for mark in batch}, lock=True)
         rows = [_row(supreme_id, run_id, mark, now) for mark in batch]
         came_in += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount

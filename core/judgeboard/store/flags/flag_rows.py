@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.flags.reconcile import Raise, StandingFlag, reasons_for, reconcile
@@ -60,6 +60,12 @@ def keep_flags(
     if new:
         connection.execute(_INSERT, new)
     return changes
+
+
+def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
+    """Return how many flags of a rule are in a state."""
+    query = select(func.count()).select_from(FLAG).where(FLAG.c.rule == rule, FLAG.c.state == state.value)
+    return connection.execute(query).scalar_one()
 
 
 def _standing(connection: Connection, response_ids: Sequence[int]) -> dict[int, list[StandingFlag]]:

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Label, Status
 from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, SupremeMark
+from judgeboard.judge_kinds import JURY
 from judgeboard.store.audits.audit_marks import WrongMark, wrong_marks
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.signals import Said, ShortJudgment
@@ -13,7 +14,6 @@ from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
 
 JUDGMENT = JudgmentRow.__table__
 VERSION = JudgeVersionRow.__table__
-JURY = "jury"
 SPLIT = "split"
 
 

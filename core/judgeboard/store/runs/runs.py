@@ -147,7 +147,7 @@ def finish_run(
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
 
 
-def begun(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
+def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
     """Keep a run that has something to ask; None of one that has nothing, which leaves nothing behind.
 
     Not even the judge version that was made for it in the same savepoint: one that has judged nothing has no row.

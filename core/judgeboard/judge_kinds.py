@@ -1,0 +1,10 @@
+"""Kinds of judge versions that are made, not asked by name: the others are the keys of ``judges.JUDGES``."""
+
+RECORDED = "replay"
+"""Verdicts that came in by an import."""
+JURY = "jury"
+"""One verdict made of several judges' ones."""
+REPEATS = "repeats"
+"""One verdict made of several by the same judge."""
+AUDIT = "audit"
+"""A supreme judge's: it judges the judgments of another."""
