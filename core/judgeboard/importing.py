@@ -69,10 +69,7 @@ class ImportSummary:
 
     @property
     def not_read(self) -> tuple[str, ...]:
-        """The columns with values that are taken for no field, though nobody said to leave them out."""
-        fields = {use.ours for use in self.columns if use.theirs is not None}
-        if self.kind == "grades" and "pair_id" in fields and "aspects" not in fields:
-            return ()  # each further column of people's grades of pairs is an aspect
+        """The columns with values that are not read, though nobody said to leave them out."""
         return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
 
     @property

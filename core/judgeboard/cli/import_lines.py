@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from judgeboard.domain import Rejected
+from judgeboard.importers.kind_meant import OfAnotherKind
 from judgeboard.importers.kinds import NAMES_ANSWERS, ROWS
 from judgeboard.importing import ImportSummary
 
@@ -57,7 +58,7 @@ def _unread(summary: ImportSummary) -> list[str]:
 
 def _of_another_kind(summary: ImportSummary) -> bool:
     """Whether rows say so themselves: their columns then need another kind, not other names."""
-    return any("(--kind " in row.reason for row in summary.first_rejected)
+    return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 
 
 def _rejected(summary: ImportSummary) -> list[str]:

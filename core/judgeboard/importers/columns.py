@@ -1,7 +1,7 @@
 """Decides which column of a file is which field, by name or by ``--map``, with a report of how."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,8 @@ class ColumnUse:
     """One line of the report: a field, the column it is taken from, how that was decided, and a first value.
 
     ``ours`` None is a column that is no field; ``theirs`` None a field that no column holds. ``sure`` is False where
-    a person has to say what a column means, ``unasked`` True of a column with values that nobody said to leave out.
+    a person has to say what a column means, ``unasked`` True of a column with values that is not read, though nobody
+    said to leave it out.
     """
 
     ours: str | None
@@ -71,15 +72,24 @@ class Columns:
         fields: The fields of this kind of file and their other names.
         mapping: What the user said, ``{theirs: ours}``; it comes before any name.
         left_over: What becomes of a column that is no field, in words.
+        reads_left_over: Whether such a column is read all the same, told the fields that have one.
 
     Raises:
         BadInput: The mapping names an unknown field, or one field for two columns.
     """
 
-    def __init__(self, fields: FieldNames, mapping: Mapping[str, str] | None = None, *, left_over: str) -> None:
+    def __init__(
+        self,
+        fields: FieldNames,
+        mapping: Mapping[str, str] | None = None,
+        *,
+        left_over: str,
+        reads_left_over: Callable[[Collection[str]], bool] = lambda _fields: False,
+    ) -> None:
         self._fields = fields
         self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in (mapping or {}).items()}
         self._left_over = left_over
+        self._reads_left_over = reads_left_over
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._seen: dict[str, _Column] = {}
         given = [ours for ours in self._mapping.values() if ours != EXTRA]
@@ -115,9 +125,10 @@ class Columns:
         for ours in self._fields:
             held = [(theirs, column) for theirs, column in self._seen.items() if column.use == ours]
             lines += [_line(ours, theirs, column) for theirs, column in held] or [ColumnUse(ours, None, where)]
+        read = self._reads_left_over({column.use for column in self._seen.values() if column.use is not None})
         for theirs, column in self._seen.items():
             if column.use is None:
-                unasked = column.example is not None and theirs not in self._mapping
+                unasked = column.example is not None and theirs not in self._mapping and not read
                 lines.append(replace(_line(None, theirs, column), unasked=unasked))
         return tuple(lines)
 

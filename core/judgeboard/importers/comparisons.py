@@ -8,6 +8,7 @@ from judgeboard.importers.cells import MAX_ID, Cells, Unusable
 from judgeboard.importers.pair_columns import COMPARISON_FIELDS
 from judgeboard.importers.pairs import raw_text
 from judgeboard.importers.preferences import shown_word, verdict_in
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.pair_records import OVERALL, ImportedComparison, RecordedJudge
 
 
@@ -18,7 +19,7 @@ class Condition(StrEnum):
     REFERENCE = "reference"
 
 
-class ComparisonRows:
+class ComparisonRows(RecordRows[ImportedComparison]):
     """Builds the comparisons of one file.
 
     ``verdict`` speaks of the stored answers A and B, whatever the ``order`` shown; none means that the judge was

@@ -1,5 +1,6 @@
 """Turns a row into a person's grade that still names its response, or its pair, by the outside id."""
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from judgeboard.domain import Grade, ImportedGrade, Label, checked_groundedness, checked_quality
@@ -7,13 +8,14 @@ from judgeboard.importers.cells import MAX_ID, Cells, Unusable, checked
 from judgeboard.importers.column_names import GRADE_FIELDS
 from judgeboard.importers.json_text import json_kind
 from judgeboard.importers.preferences import aspects_in, preference_word, shown_word, with_preference
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.importers.scales import scale_of_pairs
 from judgeboard.importers.scores import own_scale, scores_in
 from judgeboard.importers.seen_ids import SeenIds
 from judgeboard.pair_records import GivenPreference, ImportedPreference
 
 
-class GradeRows:
+class GradeRows(RecordRows[ImportedGrade | ImportedPreference]):
     """Builds the grades of one file; a person grades a response once in it.
 
     A grade has a label, a groundedness or a quality, or several; a note, spans and a corrected answer come beside.
@@ -57,6 +59,10 @@ class GradeRows:
         if not self._seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
             raise Unusable("external_id", f"{annotator} has graded {response_id!r} before in the file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores)
+
+    def reads_left_over(self, fields: Collection[str]) -> bool:
+        """Whether further columns are read: of what people said of pairs each is an aspect, unless one names them."""
+        return "pair_id" in fields and "aspects" not in fields
 
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")

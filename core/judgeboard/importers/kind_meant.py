@@ -1,9 +1,18 @@
 """Tells which other kind of file a row belongs to, where it lacks what its own kind needs."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
+from judgeboard.domain import Rejected
 from judgeboard.importers.columns import simple_name
 from judgeboard.importers.kinds import ROWS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfAnotherKind(Rejected):
+    """A rejected row that has what ``other_kind`` needs: that kind would read it, other names of columns would not."""
+
+    other_kind: str
 
 
 def kind_meant(said: str, taken: Collection[str], columns: Iterable[str]) -> str | None:

@@ -9,13 +9,14 @@ from judgeboard.importers.json_text import json_kind
 from judgeboard.importers.left_over import metadata_in
 from judgeboard.importers.pair_columns import PAIR_FIELDS
 from judgeboard.importers.preferences import human_in, preference_word, verdict_in
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.pair_records import ImportedPair, Pair
 
 _ORDERS = {"verdict_order_ab": Shown.AB, "verdict_order_ba": Shown.BA}
 _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
 
 
-class PairRows:
+class PairRows(RecordRows[ImportedPair]):
     """Builds the pairs of one file, in which a pair has a row for every judge.
 
     ``verdict_order_ab`` is what the judge preferred when A was shown first, ``verdict_order_ba`` when B was; both

@@ -12,7 +12,7 @@ from judgeboard.importers.byte_source import ByteSource
 from judgeboard.importers.cells import MAX_NAME, Cells, Unusable
 from judgeboard.importers.columns import Columns, ColumnUse
 from judgeboard.importers.formats import AUTO, Importer, find_importer
-from judgeboard.importers.kind_meant import kind_meant
+from judgeboard.importers.kind_meant import OfAnotherKind, kind_meant
 from judgeboard.importers.kinds import KINDS, NAMES_ANSWERS, ROWS
 from judgeboard.importers.record_rows import RecordRows
 from judgeboard.importers.row_check import fault_in
@@ -46,7 +46,7 @@ class Reading(Iterator[T | Rejected], Generic[T]):
         self.line = 0
         self._source = source
         self._records = rows
-        self._columns = Columns(rows.fields, mapping, left_over=rows.left_over)
+        self._columns = Columns(rows.fields, mapping, left_over=rows.left_over, reads_left_over=rows.reads_left_over)
         self._rows_of_file = self._noting_the_end(importer.read(source))
         self._items = self._opened()
 
@@ -114,8 +114,10 @@ class Reading(Iterator[T | Rejected], Generic[T]):
             return self._records.build(Cells(row.values, plan.taken, plan.extra, self.importer.textual))
         except Unusable as error:
             other = kind_meant(self._records.kind, plan.taken, row.values)
-            hint = f"; the row looks like one of {other}: choose that kind (--kind {other})" if other else ""
-            return Rejected(row.line, error.field, error.reason + hint, row.values)
+            if other is None:
+                return Rejected(row.line, error.field, error.reason, row.values)
+            reason = f"{error.reason}; the row looks like one of {other}: choose that kind (--kind {other})"
+            return OfAnotherKind(row.line, error.field, reason, row.values, other_kind=other)
 
 
 def read_records(

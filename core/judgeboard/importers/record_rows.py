@@ -1,5 +1,6 @@
 """What turns the rows of one kind of file into records."""
 
+from collections.abc import Collection
 from typing import ClassVar, Protocol, TypeVar
 
 from judgeboard.importers.cells import Cells
@@ -28,3 +29,7 @@ class RecordRows(Protocol[T_co]):
 
     def build(self, cells: Cells) -> T_co:
         """Return the record of a row, or raise Unusable."""
+
+    def reads_left_over(self, fields: Collection[str]) -> bool:  # noqa: ARG002 - most kinds read none
+        """Whether a file with columns for these fields is read in the columns, too, that are no field."""
+        return False

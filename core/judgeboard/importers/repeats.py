@@ -7,13 +7,14 @@ from judgeboard.importers.cells import MAX_ID, Cells, Unusable
 from judgeboard.importers.left_over import metadata_in
 from judgeboard.importers.pair_columns import REPEAT_FIELDS
 from judgeboard.importers.pairs import raw_text
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.importers.samples import listed
 from judgeboard.importers.scales import scale_in
 from judgeboard.importers.seen_ids import SeenIds
 from judgeboard.pair_records import ImportedRepeats
 
 
-class RepeatRows:
+class RepeatRows(RecordRows[ImportedRepeats]):
     """Builds the repeatedly scored answers of one file; a null among the scores is a repeat without a usable one."""
 
     kind = "repeats"

@@ -10,12 +10,13 @@ from judgeboard.importers.column_names import RESPONSE_FIELDS
 from judgeboard.importers.feedback import feedback_in
 from judgeboard.importers.left_over import metadata_in
 from judgeboard.importers.passages import passages_in
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.importers.seen_ids import SeenIds
 
 MAX_COST = 1_000_000.0
 
 
-class ResponseRows:
+class ResponseRows(RecordRows[Response]):
     """Builds the responses of one file.
 
     A row names its own source only beside an ``external_id``, as exports do; all others get ``source``. An id may

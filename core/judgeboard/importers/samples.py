@@ -9,6 +9,7 @@ from judgeboard.importers.json_text import json_kind
 from judgeboard.importers.pair_columns import SAMPLE_FIELDS
 from judgeboard.importers.pairs import pair_in, raw_text
 from judgeboard.importers.preferences import preference_word
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.pair_records import ImportedSamples, RecordedJudge, Try
 
 Value = TypeVar("Value")
@@ -16,7 +17,7 @@ _CONDITIONS = {"A": "plain", "B": "reference"}
 NO_NAME = "recorded samples"
 
 
-class SampleRows:
+class SampleRows(RecordRows[ImportedSamples]):
     """Builds the sampled questions of one file; a null among the samples is a try without a readable answer.
 
     ``verdicts`` holds, for the conditions A (no reference) and B (always its own answer as reference), what the same

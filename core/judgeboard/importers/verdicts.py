@@ -13,11 +13,12 @@ from judgeboard.domain import (
 from judgeboard.importers.cells import MAX_ID, Cells, Unusable, checked
 from judgeboard.importers.column_names import VERDICT_FIELDS
 from judgeboard.importers.pairs import raw_text
+from judgeboard.importers.record_rows import RecordRows
 from judgeboard.importers.scores import own_scale, scores_in
 from judgeboard.importers.seen_ids import SeenIds
 
 
-class VerdictRows:
+class VerdictRows(RecordRows[ImportedVerdict]):
     """Builds the verdicts of one file; a judge judges a response once in it.
 
     A verdict has a label, a groundedness or a quality, or several; one without any says by its ``status`` why

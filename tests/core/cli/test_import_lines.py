@@ -58,6 +58,20 @@ def test_rows_of_another_kind_are_not_asked_for_other_names(lines) -> None:
     assert not any("--map" in line for line in printed)
 
 
+def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines) -> None:
+    row = ticket(1, ticket="(--kind grades)")
+    named = (*BOTH, "--map", "ticket=id")
+    lines([row], *named)
+    printed = lines([row | {"bot": "so"}, ticket(2)], *named)
+    assert any("'(--kind grades)' is stored with other content: answer differs" in line for line in printed)
+    assert any(line.startswith("  not read: snippets") for line in printed)
+
+
+def test_a_column_of_a_graded_pair_that_is_beside_its_aspects_is_not_read(lines) -> None:
+    grade = {"pair_id": "p1", "annotator": "Ada", "aspects": {"style": "A"}, "mood": "good"}
+    assert "  not read: mood (not stored; name one with --map THEIRS=ours)" in lines([grade], "--kind", "grades")
+
+
 def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
     grade = {"pair_id": "p1", "annotator": "Ada", "consistency": "A"}
     assert not any("not read" in line for line in lines([grade], "--kind", "grades"))

@@ -3,6 +3,7 @@
 import pytest
 
 from judgeboard.domain import Rejected
+from judgeboard.importers.kind_meant import OfAnotherKind
 
 RESPONSE = {"id": "a", "question": "q", "response": "a"}
 GRADE = {"response_id": "a", "annotator": "Ada", "label": "grounded"}
@@ -23,7 +24,8 @@ VERDICT = {"response_id": "a", "judge": "one", "quality": 3}
 )
 def test_a_row_of_another_kind_names_it(one, row, said, meant):
     rejected = one(row, kind=said)
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, OfAnotherKind)
+    assert rejected.other_kind == meant
     assert rejected.reason.endswith(f"the row looks like one of {meant}: choose that kind (--kind {meant})")
 
 
@@ -37,7 +39,9 @@ def test_a_row_of_another_kind_names_it(one, row, said, meant):
     ],
 )
 def test_nothing_is_guessed_of_a_row_that_may_be_of_its_kind(one, row, said, reason):
-    assert one(row, kind=said).reason == reason
+    rejected = one(row, kind=said)
+    assert type(rejected) is Rejected
+    assert rejected.reason == reason
 
 
 def test_a_column_that_was_set_aside_does_not_make_its_own_kind(one):
