@@ -1,7 +1,7 @@
 """Which answers are meant: the one filter that pages, commands, jobs and exports share."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, get_args
@@ -121,9 +121,13 @@ class RowFilter:
             and (value != () or name == "response_ids")
         }
 
-    def describe(self) -> str:
-        """Return the filter in words, "all answers" where nothing narrows."""
-        return ", ".join(_words(self)) or "all answers"
+    def describe(self, titles: Mapping[int, str] | None = None) -> str:
+        """Return the filter in words, "all answers" where nothing narrows.
+
+        Args:
+            titles: What to call judge versions, by id; one that is not among them is called by its number.
+        """
+        return ", ".join(_words(self, titles or {})) or "all answers"
 
 
 def from_dict(given: dict[str, Any]) -> RowFilter:
@@ -204,7 +208,7 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
 
 
-def _words(given: RowFilter) -> list[str]:
+def _words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
     listed = (
         given.query_types,
         tuple(rule.replace("_", " ") for rule in given.rules),
@@ -215,21 +219,14 @@ def _words(given: RowFilter) -> list[str]:
         tuple(f"kind {kind.replace('_', ' ')}" for kind in given.kinds),
     )
     words = [" or ".join(values) for values in listed if values]
-    without = given.judge_side == "none"
-    if without:
-        words.append(f"without a usable verdict of {given.judge or 'the primary judge'}")
-    elif given.judge:
-        words.append(f"judged by {given.judge}")
-    if given.judge_version is not None:
-        words.append(f"judge version {given.judge_version}")
+    words += _judge_words(given, titles)
     words += _range_words("score", given.min_score, given.max_score)
     words += _range_words("quality", given.min_quality, given.max_quality)
     words += _day_words(given)
     words += [
         said
         for narrows, said in (
-            (given.judge_side is not None and not without, f"judge {given.judge_side}"),
-            (given.unscored is not None, f"judged without a {given.unscored}"),
+            (given.judge_side not in {None, "none"}, f"judge {given.judge_side}"),
             (given.user is not None, _USER_WORDS.get(given.user or "", "")),
             (given.graded is True, "graded"),
             (given.graded is False, "not graded"),
@@ -241,6 +238,20 @@ def _words(given: RowFilter) -> list[str]:
         if counted is not None and (counted or noun != "id"):
             words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
     return words
+
+
+def _judge_words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
+    version = None
+    if given.judge_version is not None:
+        version = titles.get(given.judge_version, f"judge version {given.judge_version}")
+    # Where something is missing, its judge is named in the same breath: "judged by" beside it would say the contrary.
+    whose = version or given.judge or "the primary judge"
+    missing = []
+    if given.judge_side == "none":
+        missing.append(f"without a usable verdict of {whose}")
+    if given.unscored is not None:
+        missing.append(f"judged by {whose} without a {given.unscored}")
+    return missing or [f"judged by {name}" for name in (given.judge, version) if name]
 
 
 _USER_WORDS = {

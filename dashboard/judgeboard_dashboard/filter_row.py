@@ -47,7 +47,7 @@ def filter_row(
     *,
     more: Sequence[str] = ("judge", "source", "score", "days"),
     all_chips: bool = False,
-    said: Mapping[str, str] | None = None,
+    titles: Mapping[int, str] | None = None,
 ) -> Chosen:
     """Show the fields and return what they say; the page's address always says the same.
 
@@ -59,7 +59,7 @@ def filter_row(
         more: The fields behind "More filters".
         all_chips: Whether what those narrow is shown as chips too: on a page that charts lead to, it says where one
             came from.
-        said: Words for chips of fields that the filter itself cannot name.
+        titles: What the chips call judge versions, by id.
     """
     where, sort = _from_address(page, choices)
     names = _Names(page)
@@ -74,7 +74,7 @@ def filter_row(
         st.button(
             "Clear", key=f"{page}_clear", type="tertiary", on_click=_clear, args=(page,), disabled=where == RowFilter()
         )
-    _chips(page, where, {*ROW, *(() if all_chips else _fields_of(more))}, said or {})
+    _chips(page, where, {*ROW, *(() if all_chips else _fields_of(more))}, titles)
     query = query_of(where)
     if choices.sorts and sort != next(iter(choices.sorts)):
         query["sort"] = [sort]
@@ -237,23 +237,30 @@ def _as_day(shown: date | None) -> int | None:
     return None if shown is None else utc_day(datetime(shown.year, shown.month, shown.day, tzinfo=UTC))
 
 
-def _chips(page: str, where: RowFilter, shown: set[str], said: Mapping[str, str]) -> None:
+def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
     """Show what narrows without a field in sight; a press takes it away."""
     others = [field for field in query_of(where) if field not in shown]
-    groups = [group for group in (*RANGES, *((field,) for field in others)) if set(group) & set(others)]
-    groups = [group for group in groups if len(group) > 1 or not any(group[0] in each for each in RANGES)]
+    together = (*RANGES, *_missing(where))
+    groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
+    groups = [group for group in groups if group in together or not any(group[0] in each for each in together)]
     if not groups:
         return
     with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
         for group in groups:
-            words = said.get(group[0]) or capital(only(where, *group).describe())
+            words = only(where, *group).describe(titles)
             st.button(
-                f"{as_label(words)} ✕",
+                f"{as_label(capital(words))} ✕",
                 key=f"{page}_chip_{group[0]}",
                 help="Take this away",
                 on_click=_take_away,
                 args=(group,),
             )
+
+
+def _missing(where: RowFilter) -> list[tuple[str, ...]]:
+    """What a judge did not give is one chip with the judge: neither says by itself what is meant."""
+    missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
+    return [(*missing, "judge", "judge_version")] if missing else []
 
 
 def _take_away(fields: Sequence[str]) -> None:

@@ -154,4 +154,15 @@ def test_every_field_of_where_has_help() -> None:
 def test_words_of_answers_that_a_judge_said_nothing_usable_of() -> None:
     assert RowFilter(judge_side="none", judge="nli").describe() == "without a usable verdict of nli"
     assert RowFilter(judge_side="none").describe() == "without a usable verdict of the primary judge"
+    of_version = RowFilter(judge_side="none", judge_version=3)
+    assert of_version.describe({3: "rag v2"}) == "without a usable verdict of rag v2"
+    assert of_version.describe() == "without a usable verdict of judge version 3"
     assert RowFilter(judge_side="low", judge="nli").describe() == "judged by nli, judge low"
+    assert RowFilter(judge_side="low", judge_version=3).describe({3: "rag v2"}) == "judged by rag v2, judge low"
+
+
+def test_words_of_answers_that_a_judge_gave_no_score() -> None:
+    assert RowFilter(unscored="quality").describe() == "judged by the primary judge without a quality"
+    assert RowFilter(unscored="quality", judge="nli").describe() == "judged by nli without a quality"
+    of_version = RowFilter(unscored="groundedness", judge_version=3, query_types=("QA",))
+    assert of_version.describe({3: "rag v2"}) == "QA, judged by rag v2 without a groundedness"

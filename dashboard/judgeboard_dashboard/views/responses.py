@@ -72,7 +72,7 @@ def responses() -> None:
             facets.models,
             {name: order.words for name, order in ORDERS.items()},
         )
-        asked = _asked(filter_row("responses", choices, more=MORE, all_chips=True, said=_said(titles)), cell, titles)
+        asked = _asked(filter_row("responses", choices, more=MORE, all_chips=True, titles=titles), cell, titles)
         place = place_in("responses", asked.query)
         found = response_page(
             connection, asked.where, asked.sort, after=place.after, before=place.before, limit=PAGE_SIZE
@@ -99,18 +99,10 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _said(titles: dict[int, str]) -> dict[str, str]:
-    version = st.query_params.get("judge_version", "")
-    title = titles.get(int(version)) if version.isdecimal() and len(version) < 18 else None
-    return {"judge_version": f"Judged by {title}"} if title else {}
-
-
 def _asked(chosen: Chosen, cell: Drilled | None, titles: dict[int, str]) -> Asked:
-    version = chosen.where.judge_version
-    named = [f"judged by {titles[version]}"] if version in titles else []
-    plain = replace(chosen.where, judge_version=None) if named else chosen.where
-    words = [*([] if plain == RowFilter() else [plain.describe()]), *named, *([cell.words] if cell else [])]
-    where = chosen.where if cell is None else replace(chosen.where, response_ids=cell.response_ids)
+    where = chosen.where
+    words = [*([] if where == RowFilter() else [where.describe(titles)]), *([cell.words] if cell else [])]
+    where = where if cell is None else replace(where, response_ids=cell.response_ids)
     return Asked(where, chosen.sort, ", ".join(words), {**chosen.query, **(cell.query if cell else {})})
 
 

@@ -1,11 +1,18 @@
 """Trends: the sentence first, one panel a query type, everything in the address, nothing where nothing is."""
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.store.engine import Store
+from judgeboard.trends import trend
+from judgeboard_dashboard.address import query_of
+
+
+def chips(app: AppTest) -> list[str]:
+    return [label for label in labels(app) if label.endswith("✕")]
 
 
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -37,10 +44,34 @@ def test_answers_without_a_score_are_said_and_open(open_page: OpenPage, sqlite_s
     app = open_page("trends")
     assert labels(app) == ["2 without a groundedness", "1 without a usable verdict"]
     opened = open_page("responses", unscored="groundedness", judge="rag")
-    assert texts(opened, "jb-say")[0].startswith("2 answers · judged by rag")
+    assert texts(opened, "jb-say")[0].startswith("2 answers · judged by rag without a groundedness · ")
+    assert chips(opened) == ["Judged by rag without a groundedness ✕"]
     assert len(opened.dataframe[0].value) == 2
     assert "Rejudge these" in labels(opened)
-    assert len(open_page("responses", unscored="quality", judge_version=str(version.id)).dataframe[0].value) == 5
+    of_version = open_page("responses", unscored="quality", judge_version=str(version.id))
+    assert texts(of_version, "jb-say")[0].startswith("5 answers · judged by rag v1 without a quality · ")
+    assert chips(of_version) == ["Judged by rag v1 without a quality ✕"]
+
+
+@pytest.mark.parametrize("by", ["name", "version"])
+def test_answers_without_a_usable_verdict_open_under_the_words_of_the_button(
+    open_page: OpenPage, sqlite_store: Store, by: str
+) -> None:
+    log = GradedLog(sqlite_store)
+    first, _ = log.version(n=1), log.version(n=2)
+    log.say_all(first, log.answers(5, day=20_000), groundedness=0.5)
+    log.answers(3, day=20_000)
+    app = open_page("trends", **({"verdicts": "rag v1"} if by == "version" else {}))
+    assert labels(app) == ["3 without a usable verdict"]
+    judge, title = ("rag", "rag") if by == "name" else (first.id, "rag v1")
+    with sqlite_store.reading() as connection:
+        (left_out,) = trend(connection, judge=judge).left_out
+    opened = open_page("responses", **query_of(left_out.where))
+    assert texts(opened, "jb-say") == [f"3 answers · without a usable verdict of {title} · newest first"]
+    assert chips(opened) == [f"Without a usable verdict of {title} ✕"]
+    opened.button(key="responses_chip_judge_side").click().run()
+    assert texts(opened, "jb-say") == ["8 answers · newest first"]
+    assert chips(opened) == []
 
 
 def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figures: FiguresLog) -> None:
