@@ -73,6 +73,11 @@ class ImportSummary:
         return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
 
     @property
+    def id_from_content(self) -> bool:
+        """Whether the ids of the rows are made of what is read of them: read otherwise, the same rows are new."""
+        return self.kind == "responses" and "external_id" in {use.ours for use in self.columns if use.theirs is None}
+
+    @property
     def not_found(self) -> tuple[str, ...]:
         """The fields that no row goes without and no column is taken for."""
         empty = {use.ours for use in self.columns if use.theirs is None}

@@ -216,3 +216,11 @@ def test_real_labelled_answers_come_in_whole_and_once(store: Store, shared: Path
     new = {kind: import_file(store, file, kind=kind).new for kind, file in files.items()}
     assert new == {"responses": 2912, "grades": 2912, "verdicts": 9408}
     assert all(import_file(store, file, kind=kind).new == 0 for kind, file in files.items())
+
+
+def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store: Store, tmp_path: Path) -> None:
+    without = {"query": "why?", "answer": "because"}
+    assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
+    assert not import_file(store, write(tmp_path / "named.jsonl", without | {"id": "a1"})).id_from_content
+    grade = {"annotator": "Ada", "quality": 2}
+    assert not import_file(store, write(tmp_path / "grades.jsonl", grade), kind="grades").id_from_content

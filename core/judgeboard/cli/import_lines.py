@@ -38,7 +38,7 @@ def _columns(summary: ImportSummary) -> list[str]:
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
     if not _of_another_kind(summary):
         lines += _unread(summary)
-    if summary.kind == "responses" and summary.new and summary.not_read and "external_id" not in taken:
+    if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id: it is made of a row's content, so with another --map these rows come in once more")
     return [*lines, *(f"  not sure: {use.theirs!r}: {use.how}" for use in summary.columns if not use.sure)]
 

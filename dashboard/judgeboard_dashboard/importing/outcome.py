@@ -7,7 +7,14 @@ import streamlit as st
 
 from judgeboard.importing import ImportSummary
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.importing.sentences import button_words, done_lead, dry_details, dry_lead, has_news, left_out
+from judgeboard_dashboard.importing.sentences import (
+    button_words,
+    done_lead,
+    dry_details,
+    dry_lead,
+    has_news,
+    not_read_words,
+)
 from judgeboard_dashboard.importing.trial import Choice, RejectedRows, Trial
 from judgeboard_dashboard.picking import Rows, pick_rows
 from judgeboard_dashboard.saying import caption
@@ -44,8 +51,8 @@ def trial_card(trial: Trial) -> str | None:
         show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
         _unreadable(summary)
         show(tag("div", dry_details(summary), cls="jb-cap"))
-        if left_out(summary):
-            show(tag("div", left_out(summary), cls="jb-cap"))
+        if not_read_words(summary):
+            show(tag("div", not_read_words(summary), cls="jb-cap"))
         reviewer = ask_reviewer("It stands beside the import.") if has_news(summary) else None
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             pressed = has_news(summary) and st.button(

@@ -41,14 +41,14 @@ def dry_details(summary: ImportSummary) -> str:
     return f"{said}Say what the columns mean: they are not sure." if unclear and plain else said.strip()
 
 
-def left_out(summary: ImportSummary) -> str:
+def not_read_words(summary: ImportSummary) -> str:
     """Name the columns that are taken for no field, and say what a row without an id is known by."""
     names = summary.not_read
     if not names or not summary.new:
         return ""
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     said = f"Not read: {', '.join(names[:MOST_NAMED])}{more}."
-    if summary.kind != "responses" or any(use.ours == "external_id" and use.theirs for use in summary.columns):
+    if not summary.id_from_content:
         return said
     return f"{said} No id: it is made of what is read of a row, so with another column these rows come in once more."
 

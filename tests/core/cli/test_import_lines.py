@@ -35,8 +35,16 @@ def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
 
 
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
-    assert any(line.startswith("  no id:") for line in lines([ticket(1)], *BOTH))
-    assert not any(line.startswith("  no id:") for line in lines([ticket(2)], *BOTH, "--map", "ticket=id"))
+    said = "  no id: it is made of a row's content, so with another --map these rows come in once more"
+    assert said in lines([ticket(1)], *BOTH)
+    assert not any("no id" in line for line in lines([ticket(2)], *BOTH, "--map", "ticket=id"))
+
+
+def test_what_a_missing_id_means_is_said_of_answers_that_are_new_with_columns_left(lines) -> None:
+    lines([ticket(1)], *BOTH)
+    assert not any("no id" in line for line in lines([ticket(1)], *BOTH))
+    left_out = ("--map", "ticket=extra", "--map", "snippets=extra")
+    assert not any("no id" in line for line in lines([ticket(2)], *BOTH, *left_out))
 
 
 def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(lines) -> None:
