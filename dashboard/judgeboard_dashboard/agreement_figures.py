@@ -91,9 +91,9 @@ class AgreementFigures:
                 connection, version_id=self.row.version.id, grade="groundedness", reviewer_id=self.reviewer_id, limit=0
             )
         names = found.picture.axis
-        places = heat.heat_places(found.picture.counts)
+        places = heat.heat_places(found.picture)
         figure(
-            lambda: heat.heat_chart(names, found.picture.counts, found.picture.apart, found.gap),
+            lambda: heat.heat_chart(found.picture, found.gap),
             340,
             picture_table(found, places),
             [cell_rows(self._cell(names[people], names[judge])) for people, judge in places],
@@ -102,7 +102,7 @@ class AgreementFigures:
             as_table=self.as_tables,
             drawn=(
                 "Answers per tenth.",
-                heat.outlined_words(found.picture.counts, found.picture.apart, found.gap),
+                heat.outlined_words(found.picture, found.gap),
                 "Click a cell to read them.",
             ),
             listed=(TENTHS, *LISTED),

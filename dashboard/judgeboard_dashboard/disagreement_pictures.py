@@ -41,7 +41,7 @@ def picture(
     """
     names = found.picture.axis
     if found.grade == "groundedness":
-        places = heat.heat_places(found.picture.counts)
+        places = heat.heat_places(found.picture)
     else:
         places = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
     if as_table:
@@ -85,8 +85,7 @@ def _cells(
     found: DisagreementPage, places: list[tuple[int, int]], cell: tuple[int, int] | None, choose: Choose
 ) -> None:
     if found.grade == "groundedness":
-        shown = found.picture
-        chart, tall = heat.heat_chart(shown.axis, shown.counts, shown.apart, found.gap, chosen=cell), heat.HEIGHT
+        chart, tall = heat.heat_chart(found.picture, found.gap, chosen=cell), heat.HEIGHT
     else:
         chart = confusion.confusion_chart(Confusion(found.picture.axis, found.picture.counts), chosen=cell)
         tall = 300 if found.grade == "label" else 380
@@ -116,7 +115,7 @@ def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]
     if found.points:
         return [f"One point an answer; orange: {found.gap:g} or more apart. Click a point to open its answer.", people]
     return [
-        f"Answers per tenth. {heat.outlined_words(found.picture.counts, found.picture.apart, found.gap)}",
+        f"Answers per tenth. {heat.outlined_words(found.picture, found.gap)}",
         "Below the diagonal the judge was harsher than people.",
         "Click a cell to filter the table.",
         people,

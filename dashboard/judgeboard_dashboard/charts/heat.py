@@ -1,22 +1,22 @@
 """Draws judge against people by tenths: how many answers stand in each cell, outlined where any are far apart."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from judgeboard.disagreement_picture import Picture
 from judgeboard_dashboard.charts.frame import palette
 from judgeboard_dashboard.charts.grid import SMALL, Axes, Cell, grid
 
 HEIGHT = 440
 
 
-def heat_places(counts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+def heat_places(picture: Picture) -> list[tuple[int, int]]:
     """Return (people's tenth, judge's tenth) of every cell that is drawn: those that count any."""
-    return [(people, judge) for people, row in enumerate(counts) for judge, count in enumerate(row) if count]
+    return [(people, judge) for people, row in enumerate(picture.counts) for judge, count in enumerate(row) if count]
 
 
-def outlined_words(counts: Sequence[Sequence[int]], apart: Sequence[Sequence[int]], gap: float) -> str:
+def outlined_words(picture: Picture, gap: float) -> str:
     """Return what the outlined cells count, and what "2 of 5" in one means, where any says so."""
-    every = ((count, far) for rows in zip(counts, apart, strict=True) for count, far in zip(*rows, strict=True))
+    every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
     mixed = [(count, far) for count, far in every if 0 < far < count]
     said = f"Outlined: {gap:g} or more apart"
     if not mixed:
@@ -25,33 +25,23 @@ def outlined_words(counts: Sequence[Sequence[int]], apart: Sequence[Sequence[int
     return f'{said}, "{far:,} of {_short(count)}" where not all of a cell are.'
 
 
-def heat_chart(
-    axis: Sequence[str],
-    counts: Sequence[Sequence[int]],
-    apart: Sequence[Sequence[int]],
-    gap: float,
-    *,
-    chosen: tuple[int, int] | None = None,
-) -> Any:
+def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
     """Return the map of counts by (people's tenth, judge's tenth); its marks stand as in `heat_places`.
 
     A cell of which only some answers are far apart says "2" over "of 5": the large numbers of the outlined cells add
     up to what the page's sentence counts.
 
     Args:
-        axis: The lower ends of the tenths, as text.
-        counts: ``counts[people][judge]``.
-        apart: How many of ``counts`` are ``gap`` or more apart.
-        gap: From which distance on an answer is far apart.
+        picture: The pairs by tenths.
+        gap: From which distance on an answer is far apart, as the picture counts it.
         chosen: The (people, judge) place beside which all others fade.
     """
-    colours = palette()
-    most = max((count for row in counts for count in row), default=0)
+    colours, axis = palette(), picture.axis
+    most = max((count for row in picture.counts for count in row), default=0)
     cells = []
-    for people, judge in heat_places(counts):
-        count = counts[people][judge]
+    for people, judge in heat_places(picture):
+        count, far = picture.counts[people][judge], picture.apart[people][judge]
         step = _step(count, most)
-        far = apart[people][judge]
         some = 0 < far < count
         cells.append(
             Cell(
@@ -66,7 +56,7 @@ def heat_chart(
                 faded=chosen not in {None, (people, judge)},
             )
         )
-    axes = Axes("Judge: groundedness", tuple(reversed(axis)), "People: groundedness", tuple(axis), on_top=False)
+    axes = Axes("Judge: groundedness", tuple(reversed(axis)), "People: groundedness", axis, on_top=False)
     return grid(cells, axes, sizes=SMALL, padding=0.05)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from judgeboard.disagreement_picture import Picture
 from judgeboard.domain import Estimate
 from judgeboard.stats.calibration import Tenth
 from judgeboard.stats.confusion import Confusion
@@ -80,7 +81,7 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
         trend.trend_chart([point(0), point(1)], (), AXIS),
         quadrant.quadrant_chart({("low", "down"): 3}),
         confusion.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
-        heat.heat_chart(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0)), 0.4),
+        heat.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
         whisker.whisker_chart([whisker.Slice("QA", 20, Estimate(0.5, 0.4, 0.6, 20))], "kappa"),
         calibration.calibration_chart(tenths),
         scatter.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
@@ -121,27 +122,27 @@ def test_four_categories_outline_the_diagonal() -> None:
 
 
 def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
-    counts, apart = ((4, 0), (1, 9)), ((0, 0), (1, 0))
-    assert heat.heat_places(counts) == [(0, 0), (1, 0), (1, 1)]
-    spec = specification(heat.heat_chart(("0.0", "0.4"), counts, apart, 0.4))
+    picture = Picture(("0.0", "0.4"), ((4, 0), (1, 9)), ((0, 0), (1, 0)))
+    assert heat.heat_places(picture) == [(0, 0), (1, 0), (1, 1)]
+    spec = specification(heat.heat_chart(picture, 0.4))
     assert rows(spec, "width") == [0, 2, 0]
-    chosen = specification(heat.heat_chart(("0.0", "0.4"), counts, apart, 0.4, chosen=(1, 0)))
+    chosen = specification(heat.heat_chart(picture, 0.4, chosen=(1, 0)))
     assert rows(chosen, "opacity") == [0.45, 1, 0.45]
 
 
 def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> None:
-    counts, apart = ((4, 2_500), (31_000, 9)), ((0, 2_500), (1_200, 0))
-    spec = specification(heat.heat_chart(("0.0", "0.4"), counts, apart, 0.4))
+    picture = Picture(("0.0", "0.4"), ((4, 2_500), (31_000, 9)), ((0, 2_500), (1_200, 0)))
+    spec = specification(heat.heat_chart(picture, 0.4))
     outlined = [place for place, width in enumerate(rows(spec, "width")) if width]
     assert [(rows(spec, "count")[place], rows(spec, "word")[place]) for place in outlined] == [
         ("2,500", ""),
         ("1,200", "of 31k"),
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
-    assert heat.outlined_words(counts, apart, 0.4) == (
-        'Outlined: 0.4 or more apart, "1,200 of 31k" where not all of a cell are.'
-    )
-    assert heat.outlined_words(counts, ((0, 2_500), (0, 0)), 0.4) == "Outlined: 0.4 or more apart."
+    said = heat.outlined_words(picture, 0.4)
+    assert said == 'Outlined: 0.4 or more apart, "1,200 of 31k" where not all of a cell are.'
+    whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
+    assert heat.outlined_words(whole, 0.4) == "Outlined: 0.4 or more apart."
 
 
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:
