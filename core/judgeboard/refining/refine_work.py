@@ -7,6 +7,7 @@ from judgeboard.domain import Response, ResponseKind, Status, StepRecord
 from judgeboard.judges.rating import Rated, RatingJudge
 from judgeboard.judges.rating_reply import Rating
 from judgeboard.llm.generator import Generated, Generator
+from judgeboard.refining.attempt_ids import AttemptId
 from judgeboard.refining.attempts import Refinement, RefineRule
 from judgeboard.refining.loop import attempt_until_good
 from judgeboard.refining.messages import Messages, rebuilt_messages, with_feedback
@@ -33,7 +34,7 @@ class Prompt:
 
     def new_id(self, number: int) -> str:
         """Return the outside id of an attempt's answer: the same whenever this run makes it."""
-        return f"{self.origin.item.external_id}~refine-{self.run_id}-{number}"
+        return str(AttemptId(self.origin.item.external_id, self.run_id, number))
 
     def made(self, number: int, text: str, feedback: str | None) -> Response:
         """Return an attempt's answer as it is stored; ``feedback`` is what it was asked with."""
