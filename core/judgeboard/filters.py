@@ -35,7 +35,7 @@ WHERE_FIELDS: dict[str, str] = {
     "graded": "yes or no: whether a person graded it",
     "user": "what the user said: down, middle, up, none",
     "judge_side": "what the judge said: low, high, none",
-    "unscored": "groundedness or quality: the judge gave a usable verdict without this score",
+    "unscored": "what the judge's verdict lacks: groundedness, quality",
     "time": "none: only answers without a time",
 }
 _MANY = {

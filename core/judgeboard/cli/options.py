@@ -1,9 +1,14 @@
 """Options that several commands share, worded once."""
 
 import math
+import textwrap
 from typing import Any
 
 import click
+
+from judgeboard.filters import WHERE_FIELDS
+
+_HELP_COLUMNS = 44  # what the longest option of a command leaves of 80 columns
 
 
 class FiniteRange(click.FloatRange):
@@ -26,12 +31,21 @@ database = click.option(
     help="The database: a file (SQLite) or an SQLAlchemy URL. Default: JUDGEBOARD_DB, else data/judgeboard.db.",
 )
 
+
+def _field_lines() -> str:
+    """The fields of --where as a paragraph that click leaves as it is: a line each, its further lines set in."""
+    lines = (
+        textwrap.fill(f"{field}: {words}", _HELP_COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
+        for field, words in WHERE_FIELDS.items()
+    )
+    return "\n".join(("\b", *lines))
+
+
 where = click.option(
     "--where",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Only these answers; repeat to narrow. Fields: query_type, source, model, id, rule, state, status, judge, "
-    "from and to (days, UTC), min_score, max_score, min_quality, max_quality, text, graded, user, judge_side, time.",
+    help=f"Only these answers; repeat to narrow. Fields:\n\n{_field_lines()}",
 )
 
 host = click.option(
