@@ -12,7 +12,7 @@ from judgeboard.filters import RowFilter
 from judgeboard.flags import RULES
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.responses.response_list import ORDERS
+from judgeboard.store.responses.response_list import ORDERS, order_of
 from judgeboard.store.responses.response_pages import ResponseLine, ResponsePage, response_page
 from judgeboard_dashboard.address import FIELDS, Query
 from judgeboard_dashboard.drill import CELL_FIELDS, Drilled, drilled
@@ -84,7 +84,7 @@ def responses() -> None:
         _nothing(asked)
         return
     words = f" · {asked.words}" if asked.words else ""
-    order = ORDERS[asked.sort].words
+    order = order_of(asked.where, asked.sort).words
     show(tag("div", tag("b", count(found.total, "answer")), f"{words} · {order}", cls="jb-say jb-line"))
     _table(found)
     _foot(asked, found)

@@ -34,8 +34,8 @@ LOWEST = Order(
 ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
 
-def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
-    """Return the list; ``lowest`` holds only answers with a groundedness of the judge that is meant.
+def order_of(given: RowFilter, sort: str) -> Order:
+    """Return the order that a list is in where ``sort`` is asked for.
 
     Where answers without a verdict or a groundedness are asked for, there is none to sort by: the newest come first.
 
@@ -44,13 +44,23 @@ def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedL
     """
     if sort not in ORDERS:
         raise BadInput(f"answers are sorted by one of {', '.join(ORDERS)}, not {sort!r}")
+    return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
+
+
+def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
+    """Return the list as `order_of` sorts it; ``lowest`` holds only answers with a groundedness of the judge meant.
+
+    Raises:
+        BadInput: There is no such order.
+    """
+    order = order_of(given, sort)
     narrow = given.response_ids is not None or bool(given.ids)
     if given.text is not None:
         matches = few_matches(connection, given.text, _FEW)
         if matches is not None:
             wanted = matches if given.response_ids is None else tuple(set(matches) & set(given.response_ids))
             given, narrow = replace(given, text=None, response_ids=wanted), True
-    if ORDERS[sort] is LOWEST and given.judge_side != "none" and given.unscored != "groundedness":
+    if order is LOWEST:
         return _by_score(connection, given, narrow=narrow)
     return _by_time(connection, given, narrow=narrow)
 
