@@ -82,7 +82,7 @@ def command(
     made: PairSet | None = None
     with closing(open_store(db, create=file is not None)) as store:
         if recorded:
-            report = measure_pairs(store, _compared(store, judge_version or ""), **how)
+            report = measure_pairs(store, _chosen_version_id(store, judge_version or ""), **how)
         else:
             judge = make_pairwise_judge(aspects=aspects, **chosen)
             made = _pairs(store, source_a, source_b, file, source)
@@ -96,7 +96,7 @@ def command(
     return report.account.exit_code if made is not None else 0
 
 
-def _compared(store: "Store", judge_version: str) -> int:
+def _chosen_version_id(store: "Store", judge_version: str) -> int:
     from judgeboard.store.judgments.judge_versions import choose_version
     from judgeboard.store.pairs.compared_pairs import versions_that_compared
 
