@@ -10,8 +10,6 @@ from judgeboard.cli.asking import as_json, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from judgeboard.combining.repeats_report import RepeatsReport
 
 
@@ -37,7 +35,6 @@ def command(judge_version: str | None, name: str | None, as_json: bool, db: str 
     if (judge_version is None) == (name is None):
         raise BadInput("say which judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
     with closing(open_store(db)) as store, store.reading() as connection:
-        _check(connection, judge_version, name)
         report = repeats_report(connection, version=judge_version, name=name)
     if as_json:
         show_json(report.as_json())
@@ -45,24 +42,6 @@ def command(judge_version: str | None, name: str | None, as_json: bool, db: str 
         for line in report_lines(report):
             click.echo(line)
     return report.account.exit_code
-
-
-def _check(connection: "Connection", judge_version: str | None, name: str | None) -> None:
-    """Refuse a name that none has, saying who was asked again: recorded judges may be hundreds."""
-    from judgeboard.errors import NotFound
-    from judgeboard.store.judgments.judge_versions import get_version, likest, list_versions, versions_asked_again
-
-    try:
-        if judge_version is not None:
-            get_version(connection, judge_version)
-        elif all(version.name != name for version in list_versions(connection)):
-            raise NotFound(f"no judge {name!r}")
-    except NotFound as error:
-        asked = versions_asked_again(connection)
-        if not asked:
-            raise
-        first = str(error).partition(";")[0]
-        raise NotFound(f"{first}; asked more than once: {likest(judge_version or name or '', asked)}") from None
 
 
 def report_lines(report: "RepeatsReport") -> list[str]:

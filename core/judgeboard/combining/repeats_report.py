@@ -16,10 +16,17 @@ from judgeboard.judge_kinds import RECORDED
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.estimates import as_json, unmeasured
 from judgeboard.stats.proportions import share
-from judgeboard.store.judgments.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.judgments.judge_versions import (
+    StoredVersion,
+    get_version,
+    list_versions,
+    not_found,
+    versions_asked_again,
+)
 from judgeboard.store.judgments.member_verdicts import Judged
 from judgeboard.store.judgments.repeated_answers import repeated_answers
 
+_ASKED_AGAIN = "asked more than once"
 _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 
 
@@ -92,16 +99,10 @@ def repeats_report(
         name: All versions of a judge's name instead.
 
     Raises:
-        NotFound: There is no such judge, or nothing of it was asked twice.
+        NotFound: There is no such judge (those that were asked more than once are named), or nothing of it was asked
+            twice.
     """
-    versions = (
-        [each for each in list_versions(connection) if each.name == name]
-        if version is None
-        else [get_version(connection, version)]
-    )
-    if not versions:
-        names = ", ".join(sorted({each.name for each in list_versions(connection)})) or "none has judged yet"
-        raise NotFound(f"no judge {name!r}; there is: {names}")
+    versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
     repeated = repeated_answers(connection, [each.id for each in versions])
     title = name or versions[0].title
     if not repeated.answers:
@@ -132,6 +133,20 @@ def repeats_report(
         measures=tuple(measures),
         notes=_notes(temperature),
     )
+
+
+def _version(connection: Connection, which: int | str) -> StoredVersion:
+    try:
+        return get_version(connection, which)
+    except NotFound:
+        raise not_found(connection, which, versions_asked_again(connection), _ASKED_AGAIN) from None
+
+
+def _versions(connection: Connection, name: str) -> list[StoredVersion]:
+    versions = [each for each in list_versions(connection) if each.name == name]
+    if not versions:
+        raise not_found(connection, name, versions_asked_again(connection), _ASKED_AGAIN, what="judge")
+    return versions
 
 
 def _again(version: StoredVersion) -> str:

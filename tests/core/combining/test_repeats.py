@@ -186,6 +186,18 @@ def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
         repeat(sqlite_store, always(verdict()), 1)
 
 
+def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(1)
+    land(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
+    log.say_all(log.version("nli"), ids, label=GOOD)
+    with sqlite_store.reading() as connection:
+        with pytest.raises(NotFound, match=r"^no judge 'nobody'; asked more than once: rag v1$"):
+            repeats_report(connection, name="nobody")
+        with pytest.raises(NotFound, match=r"^no judge version 'nobody'; asked more than once: rag v1$"):
+            repeats_report(connection, version="nobody")
+
+
 def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     land_answers(sqlite_store, 3)
     db = ["--db", address(sqlite_store)]

@@ -1,6 +1,5 @@
 """Judge versions in the store: found by their content address, numbered within their name."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,13 +10,12 @@ from sqlalchemy import Connection, Row, func, select
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
 from judgeboard.judges.version import fingerprint, prompt_hash
+from judgeboard.store.judgments.closest_versions import closest, closest_of_all
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
 from judgeboard.store.sql.insertion import insert_or_skip
 
 VERSION = JudgeVersionRow.__table__
 JUDGMENT = JudgmentRow.__table__
-REPLAY = "replay"
-MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     addressed = [version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)]
     if len(addressed) == 1:
         return addressed[0]
-    raise NotFound(f"no judge version {which!r}; {_nearest(which, versions)}")
+    raise NotFound(f"no judge version {which!r}; {closest_of_all(which, versions)}")
 
 
 def choose_version(
@@ -127,12 +125,22 @@ def choose_version(
     try:
         version = get_version(connection, which)
     except NotFound:
-        if not usable:
-            raise
-        raise NotFound(f"no judge version {which!r}; {did}: {likest(str(which), usable)}") from None
+        raise not_found(connection, which, usable, did) from None
     if usable and version.id not in {each.id for each in usable}:
-        raise NotFound(f"{version.title} is none of those that {did}: {likest(version.name, usable)}")
+        raise NotFound(f"{version.title} is none of those that {did}: {closest(version.name, usable)}")
     return version
+
+
+def not_found(
+    connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str, *, what: str = "judge version"
+) -> NotFound:
+    """Return the error for what no version answers to; the arguments are those of `choose_version`.
+
+    It names those that can be meant, where there are none all; ``what`` says what was looked for.
+    """
+    name = str(which)
+    meant = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
+    return NotFound(f"no {what} {which!r}; {meant}")
 
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:
@@ -140,43 +148,6 @@ def versions_asked_again(connection: Connection) -> list[StoredVersion]:
     again = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0).distinct()
     ids = set(connection.execute(again).scalars())
     return [version for version in list_versions(connection) if version.id in ids]
-
-
-def likest(which: str, versions: Sequence[StoredVersion]) -> str:
-    """Return the first of these versions in words, those of a like name before the others."""
-    names = list(dict.fromkeys(version.name for version in versions))
-    near = _near(which, names)
-    ordered = [*near, *(name for name in names if name not in near)]
-    found = [version.title for name in ordered for version in versions if version.name == name]
-    return _first(found if len(found) <= MOST_NAMED else ordered)
-
-
-def _nearest(which: str, versions: list[StoredVersion]) -> str:
-    """What there is instead: the likest, else the first; a recorded set can bring hundreds, then by name."""
-    if not versions:
-        return "none has judged yet"
-    # Judges that were asked from here before recorded ones, of which one file may bring all these hundreds.
-    asked_first = sorted(versions, key=lambda version: version.kind == REPLAY)
-    near = _near(which, list(dict.fromkeys(version.name for version in asked_first)))
-    return f"there is: {likest(which, [each for each in asked_first if not near or each.name in near])}"
-
-
-def _near(which: str, names: Sequence[str]) -> list[str]:
-    """Return those that hold the text, else those that it may be a slip for, the likest first."""
-    folded, wanted = {name: _plain(name) for name in names}, _plain(which)
-    holding = [name for name in names if wanted and wanted in folded[name]]
-    alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
-    return holding or [name for each in alike for name in names if folded[name] == each]
-
-
-def _plain(name: str) -> str:
-    """Return letters and digits alone: people write gpt4 and GPT-4."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
-def _first(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _by_fingerprint(connection: Connection, address: str) -> StoredVersion | None:

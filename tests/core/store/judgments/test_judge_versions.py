@@ -8,7 +8,13 @@ import pytest
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
 from judgeboard.judges.version import fingerprint
-from judgeboard.store.judgments.judge_versions import ensure_version, get_version, list_versions
+from judgeboard.store.judgments.judge_versions import (
+    choose_version,
+    ensure_version,
+    get_version,
+    list_versions,
+    not_found,
+)
 
 RAG = JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")
 
@@ -70,12 +76,17 @@ def test_the_time_is_the_callers(store) -> None:
         assert ensure_version(connection, RAG, now).created_at == now
 
 
-def test_an_unknown_name_is_answered_with_the_likest_not_with_hundreds(desk) -> None:
-    for number in range(20):
-        desk.version(f"GPT-4/prompt-{number}")
-    desk.version("lexical")
+def test_what_is_not_found_is_answered_with_those_that_can_be_meant(desk) -> None:
+    rag = desk.version("rag")
+    desk.version("nli")
     with desk.store.reading() as connection:
-        with pytest.raises(NotFound, match=r"there is: GPT-4/prompt-0, .* and 12 more$"):
-            get_version(connection, "GPT-4")
-        with pytest.raises(NotFound, match=r"there is: lexical v1$"):
-            get_version(connection, "lexcal")
+        assert str(not_found(connection, "x", [rag], "asked twice")) == "no judge version 'x'; asked twice: rag v1"
+        assert (
+            str(not_found(connection, "x", [], "asked twice", what="judge")) == "no judge 'x'; there is: nli v1, rag v1"
+        )
+        with pytest.raises(NotFound, match=r"^no judge version 'x'; asked twice: rag v1$"):
+            choose_version(connection, "x", [rag], "asked twice")
+        with pytest.raises(NotFound, match=r"^nli v1 is none of those that asked twice: rag v1$"):
+            choose_version(connection, "nli", [rag], "asked twice")
+        assert choose_version(connection, "rag", [rag], "asked twice") == rag
+        assert choose_version(connection, "rag", [], "asked twice") == rag
