@@ -327,7 +327,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
 
 
 def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store) -> None:
-    count = 400
+    count = 1_000
     land_answers(store, count)
     with held_endpoint() as held, contextlib.ExitStack() as stack:
         held.hold_after(0)
@@ -343,7 +343,9 @@ def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
     twice = sum(often - 1 for often in asked(held.server).values())
     assert set(asked(held.server)) == set(range(count))
-    assert twice <= 2 * (LEAST_READ_AHEAD + 2 * AT_ONCE), "they come from both ends: only where they meet"
+    # What each holds where they meet: what it has read and not asked yet, and what waits for a slow store.
+    held_by_one = (LEAST_READ_AHEAD + 2 * AT_ONCE) + (LEAST_READ_AHEAD + 4 * AT_ONCE)
+    assert twice <= 2 * held_by_one, "they come from both ends: only where they meet"
 
 
 def test_nothing_but_the_summary_is_written_where_nobody_watches(
