@@ -24,6 +24,7 @@ LAYERS: list[set[str]] = [
         "content_hash",
         "storable_text",
         "filters",
+        "filter_words",
         "sample",
         "yaml_file",
         "blocking",

@@ -1,15 +1,15 @@
 """Which answers are meant: the one filter that pages, commands, jobs and exports share."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any, Literal, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
 from judgeboard.storable_text import unstorable
-from judgeboard.times import utc_day
+from judgeboard.times import day_words, utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
@@ -108,7 +108,7 @@ class RowFilter:
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
-            raise BadInput(f"from {_day(self.day_from)} to {_day(self.day_to)} holds no day")
+            raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} holds no day")
 
     def as_dict(self) -> dict[str, Any]:
         """Return what narrows, as JSON values; equal filters give equal dicts."""
@@ -120,14 +120,6 @@ class RowFilter:
             and (value is not False or name == "graded")
             and (value != () or name == "response_ids")
         }
-
-    def describe(self, titles: Mapping[int, str] | None = None) -> str:
-        """Return the filter in words, "all answers" where nothing narrows.
-
-        Args:
-            titles: What to call judge versions, by id; one that is not among them is called by its number.
-        """
-        return ", ".join(_words(self, titles or {})) or "all answers"
 
 
 def from_dict(given: dict[str, Any]) -> RowFilter:
@@ -206,82 +198,3 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
             raise BadInput(f"a {name} is a number from {least} to {most}, not {value:g}")
     if low is not None and high is not None and low > high:
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
-
-
-def _words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
-    listed = (
-        given.query_types,
-        tuple(rule.replace("_", " ") for rule in given.rules),
-        tuple(f"flag {state}" for state in given.states),
-        tuple(f"source {source}" for source in given.sources),
-        tuple(f"written by {model}" for model in given.models),
-        tuple(f"latest judgment {status}" for status in given.statuses),
-        tuple(f"kind {kind.replace('_', ' ')}" for kind in given.kinds),
-    )
-    words = [" or ".join(values) for values in listed if values]
-    words += _judge_words(given, titles)
-    words += _range_words("score", given.min_score, given.max_score)
-    words += _range_words("quality", given.min_quality, given.max_quality)
-    words += _day_words(given)
-    words += [
-        said
-        for narrows, said in (
-            (given.judge_side not in {None, "none"}, f"judge {given.judge_side}"),
-            (given.user is not None, _USER_WORDS.get(given.user or "", "")),
-            (given.graded is True, "graded"),
-            (given.graded is False, "not graded"),
-            (given.text is not None, f"“{given.text}”"),
-        )
-        if narrows
-    ]
-    for counted, noun in ((given.ids, "id"), (given.response_ids, "chosen answer")):
-        if counted is not None and (counted or noun != "id"):
-            words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
-    return words
-
-
-def _judge_words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
-    version = None
-    if given.judge_version is not None:
-        version = titles.get(given.judge_version, f"judge version {given.judge_version}")
-    # Where something is missing, its judge is named in the same breath: "judged by" beside it would say the contrary.
-    whose = version or given.judge or "the primary judge"
-    missing = []
-    if given.judge_side == "none":
-        missing.append(f"without a usable verdict of {whose}")
-    if given.unscored is not None:
-        missing.append(f"judged by {whose} without a {given.unscored}")
-    return missing or [f"judged by {name}" for name in (given.judge, version) if name]
-
-
-_USER_WORDS = {
-    "down": "user thumbs down",
-    "middle": "user in between",
-    "up": "user thumbs up",
-    "none": "no user feedback",
-}
-
-
-def _range_words(name: str, low: float | None, high: float | None) -> list[str]:
-    if low is not None and high is not None:
-        return [f"{name} {low:g}" if low == high else f"{name} {low:g} to {high:g}"]
-    if low is not None:
-        return [f"{name} from {low:g}"]
-    return [] if high is None else [f"{name} up to {high:g}"]
-
-
-def _day_words(given: RowFilter) -> list[str]:
-    if given.no_time:
-        return ["without a time"]
-    if given.day_from is not None and given.day_to is not None:
-        if given.day_from == given.day_to:
-            return [_day(given.day_from)]
-        return [f"{_day(given.day_from)} to {_day(given.day_to)}"]
-    if given.day_from is not None:
-        return [f"from {_day(given.day_from)}"]
-    return [] if given.day_to is None else [f"up to {_day(given.day_to)}"]
-
-
-def _day(day: int) -> str:
-    shown = date(1970, 1, 1) + timedelta(days=day)
-    return f"{shown.day} {shown:%B %Y}"

@@ -82,3 +82,9 @@ def _in_range(moment: datetime, value: Any) -> datetime:
 def _shown(value: Any) -> str:
     text = repr(value) if not isinstance(value, datetime | date) else value.isoformat()
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def day_words(day: int) -> str:
+    """Return "1 March 2026" for a day counted from 1970."""
+    shown = date(1970, 1, 1) + timedelta(days=day)
+    return f"{shown.day} {shown:%B %Y}"

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.times import utc_day
 from judgeboard_dashboard.address import Query, as_date, filter_in, only, query_of
@@ -247,7 +248,7 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
         return
     with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
         for group in groups:
-            words = only(where, *group).describe(titles)
+            words = describe(only(where, *group), titles)
             st.button(
                 f"{as_label(capital(words))} ✕",
                 key=f"{page}_chip_{group[0]}",

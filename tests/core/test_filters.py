@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
+from judgeboard.filter_words import describe
 from judgeboard.filters import JUDGE_SIDES, USER_SIDES, WHERE_FIELDS, RowFilter, ScoreName, from_dict, parse_where
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -44,8 +45,8 @@ def test_a_filter_survives_being_written_down(where: RowFilter) -> None:
 
 @given(FILTERS)
 def test_every_filter_has_words(where: RowFilter) -> None:
-    assert where.describe()
-    assert (where.describe() == "all answers") == (where == RowFilter())
+    assert describe(where)
+    assert (describe(where) == "all answers") == (where == RowFilter())
 
 
 def test_order_and_repetition_of_values_do_not_matter() -> None:
@@ -60,7 +61,7 @@ def test_order_and_repetition_of_values_do_not_matter() -> None:
 def test_no_ids_is_not_the_same_as_all() -> None:
     assert RowFilter(response_ids=()) != RowFilter()
     assert from_dict({"response_ids": []}) == RowFilter(response_ids=())
-    assert RowFilter(response_ids=()).describe() == "0 chosen answers"
+    assert describe(RowFilter(response_ids=())) == "0 chosen answers"
 
 
 def test_where_reads_every_kind_of_field() -> None:
@@ -142,9 +143,9 @@ def test_a_field_of_a_newer_program_is_refused() -> None:
 
 def test_words_of_a_drill_down() -> None:
     where = RowFilter(query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down")
-    assert where.describe() == "Data2txt, low groundedness, judge low, user thumbs down"
-    assert RowFilter(day_from=20513, day_to=20519).describe() == "1 March 2026 to 7 March 2026"
-    assert RowFilter(min_score=0.2, max_score=0.5, text="rope").describe() == "score 0.2 to 0.5, “rope”"
+    assert describe(where) == "Data2txt, low groundedness, judge low, user thumbs down"
+    assert describe(RowFilter(day_from=20513, day_to=20519)) == "1 March 2026 to 7 March 2026"
+    assert describe(RowFilter(min_score=0.2, max_score=0.5, text="rope")) == "score 0.2 to 0.5, “rope”"
 
 
 def test_every_field_of_where_has_help() -> None:
@@ -152,17 +153,17 @@ def test_every_field_of_where_has_help() -> None:
 
 
 def test_words_of_answers_that_a_judge_said_nothing_usable_of() -> None:
-    assert RowFilter(judge_side="none", judge="nli").describe() == "without a usable verdict of nli"
-    assert RowFilter(judge_side="none").describe() == "without a usable verdict of the primary judge"
+    assert describe(RowFilter(judge_side="none", judge="nli")) == "without a usable verdict of nli"
+    assert describe(RowFilter(judge_side="none")) == "without a usable verdict of the primary judge"
     of_version = RowFilter(judge_side="none", judge_version=3)
-    assert of_version.describe({3: "rag v2"}) == "without a usable verdict of rag v2"
-    assert of_version.describe() == "without a usable verdict of judge version 3"
-    assert RowFilter(judge_side="low", judge="nli").describe() == "judged by nli, judge low"
-    assert RowFilter(judge_side="low", judge_version=3).describe({3: "rag v2"}) == "judged by rag v2, judge low"
+    assert describe(of_version, {3: "rag v2"}) == "without a usable verdict of rag v2"
+    assert describe(of_version) == "without a usable verdict of judge version 3"
+    assert describe(RowFilter(judge_side="low", judge="nli")) == "judged by nli, judge low"
+    assert describe(RowFilter(judge_side="low", judge_version=3), {3: "rag v2"}) == "judged by rag v2, judge low"
 
 
 def test_words_of_answers_that_a_judge_gave_no_score() -> None:
-    assert RowFilter(unscored="quality").describe() == "judged by the primary judge without a quality"
-    assert RowFilter(unscored="quality", judge="nli").describe() == "judged by nli without a quality"
+    assert describe(RowFilter(unscored="quality")) == "judged by the primary judge without a quality"
+    assert describe(RowFilter(unscored="quality", judge="nli")) == "judged by nli without a quality"
     of_version = RowFilter(unscored="groundedness", judge_version=3, query_types=("QA",))
-    assert of_version.describe({3: "rag v2"}) == "QA, judged by rag v2 without a groundedness"
+    assert describe(of_version, {3: "rag v2"}) == "QA, judged by rag v2 without a groundedness"

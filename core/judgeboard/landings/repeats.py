@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import DimensionScore, JudgeVersion, Status, Verdict
 from judgeboard.importers.scores import SCORE
+from judgeboard.judge_kinds import RECORDED
 from judgeboard.landings.landing import Landed, Landings
 from judgeboard.landings.recorded_judges import RecordedJudges
 from judgeboard.pair_records import ImportedRepeats
@@ -25,7 +26,7 @@ class _Judge(NamedTuple):
     def version(self) -> JudgeVersion:
         """The judge as it judged: by this rubric on this scale."""
         params = {"scale": self.scale}
-        return JudgeVersion(self.name, "replay", model=self.name, params=params, prompt=self.rubric, scale=self.scale)
+        return JudgeVersion(self.name, RECORDED, model=self.name, params=params, prompt=self.rubric, scale=self.scale)
 
 
 class RepeatLanding:

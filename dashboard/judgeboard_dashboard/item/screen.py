@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from judgeboard.filters import RowFilter
 from judgeboard_dashboard.address import Query, query_of
+from judgeboard_dashboard.filter_sentence import filter_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Listing:
     @property
     def words(self) -> str:
         """The list in words."""
-        return "all flags" if self.where == RowFilter() else self.where.describe()
+        return "all flags" if self.where == RowFilter() else filter_sentence(self.where)
 
     def query(self, default_sort: str) -> Query:
         """Return the list as an address carries it."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from judgeboard.filters import RowFilter
+from judgeboard_dashboard.filter_sentence import filter_sentence
 
 RowsName = Literal["open", "match", "failed", "plain"]
 
@@ -36,12 +37,14 @@ def rows(name: RowsName, where: RowFilter) -> Rows:
     """Return what a choice under a filter selects."""
     if name == "open":
         flagged = replace(where, states=("open",))
-        return Rows(flagged, "all", f"open flags, {where.describe()}" if where != RowFilter() else "all open flags")
+        return Rows(
+            flagged, "all", f"open flags, {filter_sentence(where)}" if where != RowFilter() else "all open flags"
+        )
     if name == "failed":
-        return Rows(where, "failed", f"without a usable verdict, {where.describe()}")
+        return Rows(where, "failed", f"without a usable verdict, {filter_sentence(where)}")
     if name == "plain":
-        return Rows(where, "plain", f"not asked yet, {where.describe()}")
-    return Rows(where, "all", where.describe())
+        return Rows(where, "plain", f"not asked yet, {filter_sentence(where)}")
+    return Rows(where, "all", filter_sentence(where))
 
 
 def one(response_id: int) -> Rows:
@@ -54,4 +57,4 @@ def job_words(where: RowFilter, mode: str) -> str:
     if where.response_ids is not None and len(where.response_ids) == 1:
         return "one answer"
     said = {"failed": "without a usable verdict, ", "plain": "not asked yet, "}.get(mode, "")
-    return said + where.describe()
+    return said + filter_sentence(where)

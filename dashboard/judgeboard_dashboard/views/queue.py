@@ -13,6 +13,7 @@ from judgeboard.store.desk.queue_pages import QueueLine, QueuePage, queue_page
 from judgeboard_dashboard.address import FIELDS
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
+from judgeboard_dashboard.filter_sentence import filter_sentence
 from judgeboard_dashboard.paging import place_in, turning_foot
 from judgeboard_dashboard.picking import follow, rejudge_button
 from judgeboard_dashboard.session import ask_reviewer, change_name, current_reviewer, open_rows, page, store
@@ -75,7 +76,7 @@ def _nothing(where: RowFilter) -> None:
 
 def _sentence(chosen: Chosen, found: QueuePage) -> None:
     """How many wait, which and in what order; beside it the button that starts."""
-    which = "" if chosen.where == RowFilter() else f" in {chosen.where.describe()}"
+    which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", tag("b", f"{found.total:,} open"), f"{which} · {SORTS[chosen.sort]}", cls="jb-say jb-line"))
         st.button(

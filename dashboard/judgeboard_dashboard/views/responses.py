@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.flags import RULES
 from judgeboard.store.judgments.judge_versions import list_versions
@@ -101,7 +102,7 @@ def _cell() -> Drilled | None:
 
 def _asked(chosen: Chosen, cell: Drilled | None, titles: dict[int, str]) -> Asked:
     where = chosen.where
-    words = [*([] if where == RowFilter() else [where.describe(titles)]), *([cell.words] if cell else [])]
+    words = [*([] if where == RowFilter() else [describe(where, titles)]), *([cell.words] if cell else [])]
     where = where if cell is None else replace(where, response_ids=cell.response_ids)
     return Asked(where, chosen.sort, ", ".join(words), {**chosen.query, **(cell.query if cell else {})})
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from desk_rows import START, DeskRows, made_desk
+from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.store.desk.queue_pages import queue_page
 from judgeboard.store.engine import Store
@@ -235,7 +236,7 @@ def _within(value: float | None, low: float | None, high: float | None) -> bool:
     return value is not None and (low or 0) <= value <= (9 if high is None else high)
 
 
-@pytest.mark.parametrize("where", FILTERS, ids=lambda where: where.describe())
+@pytest.mark.parametrize("where", FILTERS, ids=describe)
 def test_lists_hold_what_the_filter_says(filled: DeskRows, where: RowFilter) -> None:
     check_responses(filled, where)
     check_queue(filled, where)
@@ -250,10 +251,10 @@ def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) ->
 
 
 def test_the_filters_of_this_test_find_something(filled: DeskRows) -> None:
-    empty = [where.describe() for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
+    empty = [describe(where) for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
     assert sorted(empty) == [
         "0 chosen answers",
-        RowFilter(judge_side="none", min_score=0).describe(),
+        describe(RowFilter(judge_side="none", min_score=0)),
         "“is”",
         "“underXscore”",
     ]

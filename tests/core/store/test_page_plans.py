@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.store.audits.verdict_counts import count_verdicts
 from judgeboard.store.desk.overview import overview
@@ -78,7 +79,7 @@ def scans(plan: str) -> list[str]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("where", OWN, ids=lambda where: where.describe())
+@pytest.mark.parametrize("where", OWN, ids=describe)
 def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFilter, order: str) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         page = queue_page(connection, where, order, limit=5)
@@ -91,7 +92,7 @@ def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFil
         assert "SEARCH user_feedback" in plan or "TEMP B-TREE FOR ORDER BY" not in plan, "only what 50 users said"
 
 
-@pytest.mark.parametrize("where", ELSEWHERE, ids=lambda where: where.describe())
+@pytest.mark.parametrize("where", ELSEWHERE, ids=describe)
 def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFilter) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         queue_page(connection, where, reviewer_id=2)
@@ -105,7 +106,7 @@ def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFil
     "where",
     [where for where in OWN if not (where.judge or where.rules or where.min_score or where.min_quality)]
     + [RowFilter(models=("mistral-7b",))],
-    ids=lambda where: where.describe(),
+    ids=describe,
 )
 def test_answers_are_read_in_the_order_of_their_index(large: Store, where: RowFilter) -> None:
     with large.reading() as connection, plans_of(large) as plans:
@@ -134,7 +135,7 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) ->
         RowFilter(unscored="quality", judge="nli"),
         RowFilter(unscored="quality", judge_version=3, query_types=("simple",)),
     ],
-    ids=lambda where: where.describe(),
+    ids=describe,
 )
 def test_answers_without_a_score_are_found_in_an_index(large: Store, where: RowFilter, sort: str) -> None:
     with large.reading() as connection, plans_of(large) as plans:
@@ -151,7 +152,7 @@ def test_answers_without_a_score_are_found_in_an_index(large: Store, where: RowF
 @pytest.mark.parametrize(
     "where",
     [RowFilter(text="zyzzogeton"), RowFilter(ids=("log-0000500",)), RowFilter(response_ids=(5, 7))],
-    ids=lambda where: where.describe(),
+    ids=describe,
 )
 def test_few_answers_are_looked_up_by_id(large: Store, where: RowFilter) -> None:
     with large.reading() as connection, plans_of(large) as plans:

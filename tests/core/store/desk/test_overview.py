@@ -7,6 +7,7 @@ from sqlalchemy import insert
 
 from desk_rows import made_desk
 from judgeboard.domain import Decision, Feedback, FeedbackKind, Label, ResponseKind, Status
+from judgeboard.filter_words import describe
 from judgeboard.filters import JUDGE_SIDES, USER_SIDES, RowFilter
 from judgeboard.review import decide, ensure_reviewer, undo
 from judgeboard.store.desk.overview import overview
@@ -124,7 +125,7 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
         for judge in JUDGE_SIDES:
             for user in USER_SIDES:
                 where = RowFilter(judge_side=judge, user=user)
-                assert response_page(connection, where).total == cells.get((judge, user), 0), where.describe()
+                assert response_page(connection, where).total == cells.get((judge, user), 0), describe(where)
         assert sum(cells.values()) == response_page(connection, RowFilter()).total
         assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).waiting
 
