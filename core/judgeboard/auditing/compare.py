@@ -9,6 +9,7 @@ from judgeboard.auditing.report import AuditReport, audit_report
 from judgeboard.auditing.sample import AuditSample
 from judgeboard.domain import Label, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.filters import RowFilter
 from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
 from judgeboard.judge_kinds import AUDIT
@@ -19,6 +20,7 @@ from judgeboard.store.audits.judgment_reviews import (
     audited_judgments,
     land_marks,
     latest_reviews,
+    measures_given,
     verdicts_of,
 )
 from judgeboard.store.engine import Store
@@ -58,17 +60,34 @@ def audit_recorded(
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: A version is to audit itself.
+        BadInput: A version is to audit itself, or the audited one gave no verdicts.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
-        version, own = get_version(connection, audited), get_version(connection, supreme)
+        version, own = audited_version(connection, audited), get_version(connection, supreme)
         if version.id == own.id:
             raise BadInput(f"{version.title} cannot audit itself: name another version with --supreme-version")
         if own.kind == AUDIT and own.params.get("approach") == 1:
             return audit_report(connection, version, own, sample, account)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
     return compare_versions(store, own, version, sample, by, account)
+
+
+def audited_version(connection: Connection, which: int | str) -> StoredVersion:
+    """Return the judge version to audit, as `get_version` takes it.
+
+    Raises:
+        NotFound: There is no such judge version.
+        BadInput: It gave no usable verdict on any answer, so that whatever is drawn of it is nothing.
+    """
+    version = get_version(connection, which)
+    # Scores of a scale of its own are none of the measures, yet verdicts.
+    if not measures_given(connection, version.id) and not audited_judgments(connection, version.id, RowFilter()):
+        raise BadInput(
+            f"{version.title} gave no usable verdict on an answer, so there is nothing to audit: "
+            "name another version with --judge-version"
+        )
+    return version
 
 
 def compare_versions(

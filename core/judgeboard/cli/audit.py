@@ -113,9 +113,12 @@ def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> 
 def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
     from judgeboard.audit_choice import make_independent, make_supreme
     from judgeboard.auditing import audit, audit_independently
+    from judgeboard.auditing.compare import audited_version
 
     again = chosen["rejudge"] is not None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        with store.reading() as connection:
+            audited_version(connection, chosen["judge_version"])
         if chosen["approach"] == "2":
             scoring = make_independent(store, chosen["judge_version"], **chosen)
             return audit_independently(store, scoring, chosen["judge_version"], sample=sample, again=again, **how)

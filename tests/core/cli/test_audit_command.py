@@ -109,3 +109,24 @@ def test_a_bad_option_is_2_and_one_line(
     assert says in shown.err
     assert "Traceback" not in shown.err
     assert shown.out == ""
+
+
+LIVE = ["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1"]
+
+
+@pytest.mark.parametrize(
+    "how", [LIVE, [*LIVE, "--approach", "2", "--judge", "grade"], ["--recorded", "--supreme-version", "second"]]
+)
+def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
+    log: GradedLog, capsys: pytest.CaptureFixture[str], how: list[str]
+) -> None:
+    log.version("pairwise")
+    assert run(["audit", "--judge-version", "pairwise", *how, "--db", address(log.store)]) == 2
+    shown = capsys.readouterr()
+    assert "pairwise v1 gave no usable verdict on an answer, so there is nothing to audit" in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+
+
+@pytest.mark.parametrize("how", [LIVE, ["--recorded", "--supreme-version", "second"]])
+def test_a_sample_that_draws_none_of_the_verdicts_is_an_audit_of_nothing(log: GradedLog, how: list[str]) -> None:
+    assert audit(log, *how, "--sample", "0.000001") == 0
