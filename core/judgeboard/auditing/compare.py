@@ -55,12 +55,13 @@ def audit_recorded(
         sample: Which judgments; all by default.
         by: ``label``: the verdict is marked wrong where the labels differ, a judge without a label cut at the rule's
             threshold; ``thresholds``: where groundedness, quality or label differ as for the rule judges_disagree.
-            By default thresholds for a supreme version that scored for an audit, label for any other.
+            By default thresholds for a supreme version that scored for an audit, label for any other; one that was
+            shown the verdicts takes neither.
         account: The account of the run that the report is of; what is stored of the supreme version by default.
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: A version is to audit itself, or the audited one gave no verdicts.
+        BadInput: A version is to audit itself, the audited one gave no verdicts, or ``by`` is given where it cannot.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
@@ -68,6 +69,8 @@ def audit_recorded(
         if version.id == own.id:
             raise BadInput(f"{version.title} cannot audit itself: name another version with --supreme-version")
         if own.kind == AUDIT and own.params.get("approach") == 1:
+            if by is not None:
+                raise BadInput(f"{own.title} was shown the verdicts (approach 1), it scored none: leave --approach out")
             return audit_report(connection, version, own, sample, account)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
     return compare_versions(store, own, version, sample, by, account)

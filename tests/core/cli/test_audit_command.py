@@ -130,3 +130,18 @@ def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
 @pytest.mark.parametrize("how", [LIVE, ["--recorded", "--supreme-version", "second"]])
 def test_a_sample_that_draws_none_of_the_verdicts_is_an_audit_of_nothing(log: GradedLog, how: list[str]) -> None:
     assert audit(log, *how, "--sample", "0.000001") == 0
+
+
+def test_what_was_shown_the_verdicts_is_not_compared_as_scores(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
+        assert audit(log, "--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1") == 0
+    recorded = ["--recorded", "--supreme-version", "supreme"]
+    assert audit(log, *recorded) == 0
+    capsys.readouterr()
+    assert audit(log, *recorded, "--approach", "2") == 2
+    shown = capsys.readouterr()
+    assert "supreme v1 was shown the verdicts (approach 1)" in shown.err
+    assert "leave --approach out" in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
