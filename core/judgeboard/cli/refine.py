@@ -58,9 +58,12 @@ def command(
 ) -> int:
     """Answer questions, have each answer rated, and answer again on the feedback until it is good enough.
 
-    Every attempt is stored; the item page shows them. The same command again goes on where an earlier one ended. Exit
-    codes as `judgeboard judge`: an answer that is never good enough is no error. Recorded --replies name the prompt's
-    id as response_id, a line an attempt.
+    Every attempt is stored; the item page shows them. The same command again goes on where an earlier one ended.
+    Logged questions that are done are not asked again; the prompts of a file are answered (and paid for) anew by every
+    call that finds no unfinished run.
+
+    Exit codes as `judgeboard judge`: an answer that is never good enough is no error. Recorded --replies name the
+    prompt's id as response_id, a line an attempt.
     """
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
