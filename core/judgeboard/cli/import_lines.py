@@ -100,7 +100,14 @@ def _files(summary: ImportSummary) -> list[str]:
 
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return ", ".join(_plain(name) for name in names[:MOST_NAMED]) + more
+
+
+def _plain(name: str) -> str:
+    """Return a column's name as a terminal may be given it: the file's words alone, on one line, none of its codes."""
+    if not name:
+        return "(no name)"
+    return name if name.isprintable() else repr(name)
 
 
 def _one_or_several(names: list[str]) -> str:

@@ -34,6 +34,14 @@ def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
     assert "  not read: ticket, snippets (kept in metadata; name one with --map THEIRS=ours)" in printed
 
 
+def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) -> None:
+    odd = {"": "a", "\x1b[31mred": "b", "two\nlines": "c", "ünder way": "d"}
+    said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"
+    printed = lines([{"id": "1", "query": "why?", "answer": "because"} | odd])
+    assert f"  not read: {said} (kept in metadata; name one with --map THEIRS=ours)" in printed
+    assert any(f"the file has {said} (say which" in line for line in lines([odd]))
+
+
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
     said = "  no id: it is made of a row's content, so with another --map these rows come in once more"
     assert said in lines([ticket(1)], *BOTH)
