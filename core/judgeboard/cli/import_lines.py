@@ -29,7 +29,12 @@ def _counts(summary: ImportSummary) -> str:
 
 
 def _columns(summary: ImportSummary) -> list[str]:
-    """Say which column was read as which field, which were not, and how to name them."""
+    """Say which column was read as which field, which were not, and how to name them.
+
+    Nothing where no row could be read: what a header means is decided on its rows.
+    """
+    if not summary.names:
+        return []
     taken: dict[str, list[str]] = {}
     for use in summary.columns:
         if use.ours and use.theirs:

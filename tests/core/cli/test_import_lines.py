@@ -42,6 +42,18 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
     assert any(f"the file has {said} (say which" in line for line in lines([odd]))
 
 
+@pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])
+def test_nothing_is_said_of_columns_where_no_row_could_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"query,answer\n{rows}")
+    run(["import", str(log), "--db", str(tmp_path / "desk.db")])
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{log}: {rows.count(chr(10))} rows of ")
+    assert not [word for word in ("read:", "no column", "--map") if word in printed]
+
+
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
     said = "  no id: it is made of a row's content, so with another --map these rows come in once more"
     assert said in lines([ticket(1)], *BOTH)
