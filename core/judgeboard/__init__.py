@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from judgeboard.combining.jury import judge_by_jury
     from judgeboard.combining.repeating import judge_repeats, judge_repeats_async
     from judgeboard.controls import make_controls
-    from judgeboard.controls.judging import judge_controls
+    from judgeboard.controls.judging import judge_controls, judge_controls_async
     from judgeboard.domain import (
         Decision,
         Grade,
@@ -139,6 +139,7 @@ __all__ = [
     "judge_blocking",
     "judge_by_jury",
     "judge_controls",
+    "judge_controls_async",
     "judge_pending",
     "judge_pending_async",
     "judge_repeats",
@@ -190,7 +191,7 @@ _HOMES = {
     "combining.jury": ("judge_by_jury",),
     "combining.repeating": ("judge_repeats", "judge_repeats_async"),
     "controls": ("make_controls",),
-    "controls.judging": ("judge_controls",),
+    "controls.judging": ("judge_controls", "judge_controls_async"),
     "domain": ("Decision", "Grade", "JudgeInput", "JudgeVersion", "Label", "Preference", "Shown", "Status", "Verdict"),
     "errors": ("JudgeboardError",),
     "exporting": ("export_tables",),

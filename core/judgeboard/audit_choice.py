@@ -41,7 +41,8 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
     Args:
         store: Where the audited version is.
         audited: The judge version, as `get_version` takes it.
-        kind: The kind of judge; by default the audited version's, ``rag`` where that cannot be asked.
+        kind: The kind of judge; by default the audited version's, ``rag`` where that cannot be asked or
+            asks no model.
         chosen: As for `make_supreme`.
 
     Raises:
@@ -50,7 +51,7 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
-    own_kind = kind or (version.kind if version.kind in JUDGES else "rag")
+    own_kind = kind or (version.kind if version.kind in JUDGES.keys() - OFFLINE else "rag")
     as_audited = {
         name: version.params[name]
         for name, meant in _OF_AUDITED.items()

@@ -159,8 +159,15 @@ async def _ask(
         drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
         drawn = [each for each in drawn if each.response_id <= run.question["up_to"]]
         reviews = latest_reviews(connection, own.id, audited.id)
-    to_ask = _unreviewed(drawn, reviews, Again(run.id) if again else None)
-    tasks = HandOut(store, to_ask, _with_texts, backwards=run.shared)
+    asked_again = Again(run.id) if again else None
+    to_ask = _unreviewed(drawn, reviews, asked_again)
+
+    def still_open(connection: Connection, some: Sequence[tuple[AuditedJudgment, int]]) -> list[_Task]:
+        ids = [each.judgment_id for each, _ in some]
+        stored = latest_reviews(connection, own.id, audited.id, ids)  # another process may be at the same run
+        return _with_texts(connection, _unreviewed([each for each, _ in some], stored, asked_again))
+
+    tasks = HandOut(store, to_ask, still_open, backwards=run.shared)
     ended = await run_steps(store, run.id, review, tasks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
 

@@ -130,9 +130,16 @@ async def _ask(
             land_judgments(connection, own, run.id, items, datetime.now(UTC))
 
     drawn = [response_id for response_id in drawn if response_id <= run.question["up_to"]]
+    asked_again = Again(run.id) if again else None
     with store.reading() as connection:
-        to_ask = _unasked(drawn, latest_asks(connection, own.id), Again(run.id) if again else None)
-    asks = HandOut(store, to_ask, _with_texts, backwards=run.shared)
+        to_ask = _unasked(drawn, latest_asks(connection, own.id), asked_again)
+
+    def still_open(connection: Connection, some: Sequence[tuple[int, int]]) -> list[Ask]:
+        ids = [response_id for response_id, _ in some]
+        stored = latest_asks(connection, own.id, ids)  # another process may be at the same run
+        return _with_texts(connection, _unasked(ids, stored, asked_again))
+
+    asks = HandOut(store, to_ask, still_open, backwards=run.shared)
     ended = await run_steps(store, run.id, asking(supreme), asks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
 

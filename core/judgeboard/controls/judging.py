@@ -3,19 +3,30 @@
 from collections.abc import Collection
 from typing import Unpack
 
+from judgeboard.blocking import run_blocking
 from judgeboard.controls.kinds import CONTROLS
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.judges import Judge
-from judgeboard.judging import judge_pending
+from judgeboard.judging import judge_pending_async
 from judgeboard.judging_summary import JudgingSummary
-from judgeboard.step_run import RunKeywords
+from judgeboard.step_run import RunKeywords, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.health.controls import list_controls
 
 
 def judge_controls(
+    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
+) -> JudgingSummary:
+    """Judge the controls and wait for it; Ctrl-C finishes the calls in flight.
+
+    Arguments and errors as `judge_controls_async`.
+    """
+    return run_blocking(judge_controls_async, store, judge, kinds=kinds, **stoppable(options))
+
+
+async def judge_controls_async(
     store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
 ) -> JudgingSummary:
     """Judge the controls that are stored and their originals; what this version judged already is not asked again.
@@ -39,4 +50,4 @@ def judge_controls(
         raise BadInput("there are no such controls yet: make some with `judgeboard controls make`")
     ids = {each.response_id for each in controls} | {each.original_id for each in controls}
     where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
-    return judge_pending(store, judge, where=where, **options)
+    return await judge_pending_async(store, judge, where=where, **options)

@@ -129,7 +129,7 @@ def _holds(_stored: Mapping[str, Any], _now: Mapping[str, Any]) -> bool:
 class Rule:
     """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
 
-    A rule that looks at several judge versions may have a reason on each.
+    A rule for ``each_judge`` may have a reason on the verdict of every judge, the others look at the primary one's.
     ``drawn`` rules depend on the response alone: they are applied when it lands and by `judgeboard flag`, never
     when a judgment or feedback lands. ``holds``, of the details of a flag and those of the reason for it now, tells
     whether what the flag says of other judges is still so.
@@ -139,6 +139,7 @@ class Rule:
     reason: Callable[[Signals, Thresholds], Reason | tuple[Reason, ...] | None]
     why: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
     drawn: bool = False
+    each_judge: bool = False
     holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _holds
 
 

@@ -49,4 +49,4 @@ def holds(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     return set(stored["supremes"]) <= set(now["supremes"])
 
 
-RULE = Rule(NAME, reason, why, holds=holds)
+RULE = Rule(NAME, reason, why, each_judge=True, holds=holds)

@@ -159,16 +159,19 @@ async def _ask(
 
     with store.reading() as connection:
         asked = latest_asks(connection, version.id, pair_ids)
-    to_ask = _open_asks(pair_ids, asked, Again(run.id) if again else None)
-    tasks = HandOut(store, to_ask, _with_pairs, backwards=run.shared)
+    asked_again = Again(run.id) if again else None
+    to_ask = _open_asks(pair_ids, asked, asked_again)
+
+    def still_open(connection: Connection, some: Sequence[_Ask]) -> list[tuple[_Ask, PairItem]]:
+        ids = pairs_with_texts(connection, [ask.pair_id for ask in some])
+        # Another process may be at the same run.
+        left = set(_open_asks(ids, latest_asks(connection, version.id, ids), asked_again))
+        pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
+        return [(ask, pairs[ask.pair_id]) for ask in some if ask in left]
+
+    tasks = HandOut(store, to_ask, still_open, backwards=run.shared)
     ended = await run_steps(store, run.id, compare, tasks.read, write, options=how, expected=len(to_ask))
     return account_of(store, run.id, ended)
-
-
-def _with_pairs(connection: Connection, asks: Sequence[_Ask]) -> list[tuple[_Ask, PairItem]]:
-    ids = pairs_with_texts(connection, [ask.pair_id for ask in asks])
-    pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
-    return [(ask, pairs[ask.pair_id]) for ask in asks if ask.pair_id in pairs]
 
 
 def _open_asks(

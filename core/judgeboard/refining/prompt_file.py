@@ -23,7 +23,8 @@ def read_prompts(path: Path) -> list[Origin]:
         BadInput: The file cannot be read, a line is no prompt, or an id stands there twice; the line is named.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # At line feeds alone: what else Unicode calls a line break may stand inside a JSON text.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the prompts in {path} cannot be read: {error}") from error
     prompts: dict[str, Origin] = {}

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -11,12 +12,16 @@ from sqlalchemy import select
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.audit_choice import make_independent, make_supreme
 from judgeboard.auditing import AuditReport, AuditSample, audit, audit_independently, audit_recorded
-from judgeboard.domain import DimensionScore, Label, ResponseKind, RunState, Status
+from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.filters import RowFilter
 from judgeboard.flagging import raise_flags
+from judgeboard.judge_choice import make_judge
+from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
+from judgeboard.review import decide, ensure_reviewer, undo
+from judgeboard.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.schema.method_tables import JudgmentReviewRow
@@ -241,6 +246,37 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
     assert (report.marked, report.flags_raised, report.notes) == (1, 1, ())
 
 
+def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log: GradedLog) -> None:
+    _, ids = taught(log, 1)
+    review(log.store, always(WRONG))
+    (mine,) = [row["id"] for row in rows(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
+    reviewer = ensure_reviewer(log.store, "desk", "Mara")
+    key = "00000000-0000-4000-8000-00000000000{}".format
+    decided = decide(log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1))
+    log.say_all(log.version("pupil"), ids, label=GOOD)
+    review(log.store, always(WRONG), audited="pupil")
+    assert [state for _, state in flags(log.store)] == ["dismissed", "open"]
+    undone = undo(log.store, review_id=decided.review_id, reviewer=reviewer, request_key=key(2))
+    assert undone.reopened
+    assert [state for _, state in flags(log.store)] == ["open", "open"]
+
+
+def test_a_second_process_at_the_same_audit_asks_only_what_is_left(sqlite_log: GradedLog) -> None:
+    taught(sqlite_log, 200)
+
+    def answering(_request: dict[str, Any], number: int) -> ScriptedReply:
+        if number == 2:  # the same command is given again meanwhile, and gets through
+            again = {"stop_on_ctrl_c": False, "concurrency": 8}
+            other = Thread(target=review, args=(sqlite_log.store, always(RIGHT)), kwargs=again)
+            other.start()
+            other.join()
+        return RIGHT
+
+    report, endpoint = review(sqlite_log.store, answering, concurrency=1)
+    assert (report.audited, len(rows(sqlite_log.store, REVIEWED))) == (200, 200)
+    assert len(endpoint.requests) <= LEAST_READ_AHEAD + 4, "what was read ahead, and nothing that is stored by then"
+
+
 def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:
     _, ids = taught(sqlite_log, 1)
     review(sqlite_log.store, always(WRONG))
@@ -272,6 +308,13 @@ def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tu
             store, options.get("audited", "teacher"), kind=kind, model="big", base_url=endpoint.base_url
         )
         return audit_independently(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
+
+
+def test_a_judge_that_asks_no_model_is_audited_by_one_that_does(sqlite_log: GradedLog) -> None:
+    sqlite_log.answers(1)
+    judge_pending(sqlite_log.store, make_judge("lexical"))
+    supreme = make_independent(sqlite_log.store, "lexical", model="big", base_url="http://127.0.0.1:1/v1")
+    assert (supreme.version.params["judge"], supreme.version.model) == ("rag", "big")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, failure
+from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, failure
+from judgeboard.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
 from judgeboard.store.pairs.compared_pairs import latest_asks, versions_that_compared
-from judgeboard.store.schema.method_tables import PairRow
+from judgeboard.store.schema.method_tables import ComparisonRow, PairRow
 from judging_log import address, judgeboard, runs, until
 from pair_log import asked, by_pair, land, record, said
 from review_desk import rows_of
@@ -189,3 +190,19 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         assert len(held.server.requests) == 30 + AT_ONCE
     assert len(stored(sqlite_store)) == 30
     assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)
+
+
+def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store: Store, tmp_path: Path) -> None:
+    more = ["--pairs", str(pairs_file(tmp_path, 150))]
+    with RecordingEndpoint(always(said("tie"))) as other:
+
+        def answering(_request: object, number: int) -> ScriptedReply:
+            if number == 2:  # the same command is given again meanwhile, and gets through
+                with judgeboard(*words(sqlite_store, other, *more)) as process:
+                    process.communicate()
+            return said("tie")
+
+        code, endpoint = compare(sqlite_store, answering, *more)
+    assert code == 0
+    assert len(rows_of(sqlite_store, ComparisonRow)) == 300
+    assert len(endpoint.requests) <= LEAST_READ_AHEAD + 3 * AT_ONCE, "what was read ahead, nothing stored by then"

@@ -119,8 +119,13 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
     return sorted(found)
 
 
-def latest_reviews(connection: Connection, supreme_id: int, audited_id: int) -> dict[int, LatestReview]:
-    """Return what a supreme version last said of each judgment of the audited version, by judgment id."""
+def latest_reviews(
+    connection: Connection, supreme_id: int, audited_id: int, judgment_ids: Collection[int] | None = None
+) -> dict[int, LatestReview]:
+    """Return what a supreme version last said of each judgment of the audited version, by judgment id.
+
+    ``judgment_ids`` limits it to a few of them.
+    """
     columns = (REVIEWED.c[name] for name in LatestReview._fields)
     query = (
         select(*columns)
@@ -128,6 +133,8 @@ def latest_reviews(connection: Connection, supreme_id: int, audited_id: int) -> 
         .where(REVIEWED.c.judge_version_id == supreme_id, JUDGMENT.c.judge_version_id == audited_id)
         .order_by(REVIEWED.c.id)
     )
+    if judgment_ids is not None:
+        query = query.where(REVIEWED.c.judgment_id.in_(judgment_ids))
     return {row.judgment_id: LatestReview._make(row) for row in connection.execute(query)}
 
 

@@ -9,14 +9,23 @@ from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import NotFound
+from judgeboard.flags import RULES
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow, ReviewerRow, ReviewScoreRow
+from judgeboard.store.schema.tables import (
+    FlagRow,
+    JudgeVersionRow,
+    JudgmentRow,
+    ResponseRow,
+    ReviewerRow,
+    ReviewScoreRow,
+)
 
 FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
 REVIEWER = ReviewerRow.__table__
 JUDGMENT = JudgmentRow.__table__
 SCORE = ReviewScoreRow.__table__
+VERSION = JudgeVersionRow.__table__
 
 STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
 
@@ -173,14 +182,27 @@ def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> No
     connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state.value))
 
 
+_EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
+_JUDGE = (
+    select(VERSION.c.name)
+    .join(JUDGMENT, JUDGMENT.c.judge_version_id == VERSION.c.id)
+    .where(JUDGMENT.c.id == FLAG.c.judgment_id)
+    .correlate(FLAG)
+    .scalar_subquery()
+)
+
+
 def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
-    """Whether the same rule has an open flag on the same response that came later."""
+    """Whether the same rule has an open flag on the same response that came later; on the same judge, if on any."""
     newer = select(FLAG.c.id).where(
         FLAG.c.response_id == flag.response.id,
         FLAG.c.rule == flag.rule,
         FLAG.c.state == FlagState.OPEN.value,
         FLAG.c.id > flag.id,
     )
+    if flag.rule in _EACH_JUDGE:
+        own = connection.execute(select(_JUDGE).where(FLAG.c.id == flag.id)).scalar()
+        newer = newer.where(_JUDGE.is_not_distinct_from(own))
     return bool(connection.execute(select(exists(newer))).scalar())
 
 

@@ -1,5 +1,6 @@
 """What became of the latest ask of a judge version on each response."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -24,9 +25,16 @@ class LatestAsk(NamedTuple):
         return self.status == Status.OK
 
 
-def latest_asks(connection: Connection, version_id: int) -> dict[int, LatestAsk]:
-    """Return the latest ask of a version on each response that it was asked about, by response."""
+def latest_asks(
+    connection: Connection, version_id: int, response_ids: Collection[int] | None = None
+) -> dict[int, LatestAsk]:
+    """Return the latest ask of a version on each response that it was asked about, by response.
+
+    ``response_ids`` limits it to a few of them.
+    """
     columns = (JUDGMENT.c[name] for name in LatestAsk._fields)
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns).where(*of_version).order_by(JUDGMENT.c.id)
+    if response_ids is not None:
+        query = query.where(JUDGMENT.c.response_id.in_(response_ids))
     return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
