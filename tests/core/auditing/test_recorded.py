@@ -10,7 +10,7 @@ from sqlalchemy import event, select
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.auditing import AuditSample, audit_recorded
 from judgeboard.auditing.audits_page import done_audits, shown_audit
-from judgeboard.domain import Status
+from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
 from judgeboard.flagging import raise_flags
 from judgeboard.importing import import_file
@@ -109,6 +109,17 @@ def test_nobody_audits_himself(sqlite_store: Store) -> None:
     log.say_all(log.version("rag"), log.answers(1), label=GOOD)
     with pytest.raises(BadInput, match="cannot audit itself"):
         audit_recorded(sqlite_store, "rag", "rag v1")
+
+
+def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(2)
+    log.say_all(log.version("nli"), ids, label=GOOD)
+    log.say_all(log.version("rubric"), ids, scores=(DimensionScore("care", 2, "1-5"),))
+    log.say_all(log.version("broken"), ids, status=Status.ERROR)
+    assert audit_recorded(sqlite_store, "nli", "rubric").account.ok == 2
+    with pytest.raises(BadInput, match="broken v1 gave no usable verdict"):
+        audit_recorded(sqlite_store, "nli", "broken")
 
 
 @pytest.fixture(scope="module")
