@@ -1,17 +1,26 @@
 """Fills a database with the bundled sample: import, offline judge, flags, people's grades, a second judge."""
 
+import hashlib
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from judgeboard.importing import ImportSummary, import_file
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
-from judgeboard.judging_summary import JudgingSummary
 from judgeboard.sample import sample_folder
 from judgeboard.store.engine import Store
+from judgeboard.store.events import latest_event, record_event
+
+if TYPE_CHECKING:
+    from judgeboard.importing import ImportSummary
 
 ACTOR = "demo"
 SOURCE = "sample"
+FILLED = "demo filled"
+FILES = {
+    "answers": ("responses.jsonl.gz", "responses"),
+    "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts"),
+    "grades by people": ("grades.jsonl.gz", "grades"),
+}
 
 
 def fill(store: Store, say: Callable[[str], None] = lambda _line: None) -> None:
@@ -22,19 +31,45 @@ def fill(store: Store, say: Callable[[str], None] = lambda _line: None) -> None:
         say: Told one line per step.
     """
     folder = sample_folder()
-    say(_imported(_bring(store, folder / "responses.jsonl.gz", "responses"), "answers"))
-    say(_judged(judge_pending(store, make_judge("lexical"), actor=ACTOR)))
-    say(_imported(_bring(store, folder / "verdicts.jsonl.gz", "verdicts"), "verdicts of a second judge"))
-    say(_imported(_bring(store, folder / "grades.jsonl.gz", "grades"), "grades by people"))
+    sample = {"package": version("judgeboard"), "sample": _address(folder)}
+    with store.reading() as connection:
+        before = latest_event(connection, FILLED)
+    if before is not None and before.items() >= sample.items():
+        # Nothing to read and nobody to ask: a second start is at the pages without loading what does that.
+        steps = [_imported(0, before["there"][what], what) for what in FILES]
+        for line in (steps[0], "all answers are judged", *steps[1:]):
+            say(line)
+        return
+    there = _fill(store, folder, say)
+    with store.writing() as connection:
+        record_event(connection, FILLED, ACTOR, details=sample | {"there": there})
 
 
-def _bring(store: Store, file: Path, kind: str) -> ImportSummary:
-    return import_file(store, file, kind=kind, source=SOURCE, actor=ACTOR)
+def _fill(store: Store, folder: Path, say: Callable[[str], None]) -> dict[str, int]:
+    """Do every step; return how many rows of each file are there."""
+    from judgeboard.importing import import_file
+    from judgeboard.judge_choice import make_judge
+    from judgeboard.judging import judge_pending
+
+    def bring(what: str) -> "ImportSummary":
+        file, kind = FILES[what]
+        summary = import_file(store, folder / file, kind=kind, source=SOURCE, actor=ACTOR)
+        say(_imported(summary.new, summary.unchanged, what))
+        return summary
+
+    answers, *others = FILES
+    brought = {answers: bring(answers)}
+    judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
+    asked = f"{judged.ok:,} answers judged offline by {judged.judge}"
+    say(asked if judged.selected else "all answers are judged")
+    brought |= {what: bring(what) for what in others}
+    return {what: summary.usable for what, summary in brought.items()}
 
 
-def _imported(summary: ImportSummary, what: str) -> str:
-    return f"{summary.new:,} {what} imported, {summary.unchanged:,} were there"
+def _imported(new: int, there: int, what: str) -> str:
+    return f"{new:,} {what} imported, {there:,} were there"
 
 
-def _judged(summary: JudgingSummary) -> str:
-    return f"{summary.ok:,} answers judged offline by {summary.judge}" if summary.selected else "all answers are judged"
+def _address(folder: Path) -> str:
+    content = b"".join((folder / file).read_bytes() for file, _kind in FILES.values())
+    return hashlib.sha256(content).hexdigest()

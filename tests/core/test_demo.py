@@ -2,12 +2,15 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.demo import fill
+from judgeboard.importing import ImportSummary, import_file
 from judgeboard.report import stats
 from judgeboard.store.engine import Store
 
@@ -15,6 +18,24 @@ from judgeboard.store.engine import Store
 def numbers(store: Store) -> str:
     with store.reading() as connection:
         return json.dumps(stats(connection), allow_nan=False)
+
+
+def stop_after(words: str) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        if words in line:
+            raise RuntimeError
+
+    return say
+
+
+def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
+    """Import as ever, and note what was read."""
+
+    def noted(*args: Any, **options: Any) -> ImportSummary:
+        kinds.append(options["kind"])
+        return import_file(*args, **options)
+
+    return noted
 
 
 def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store) -> None:
@@ -29,8 +50,32 @@ def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store) 
 def test_a_second_demo_changes_nothing(sqlite_store: Store) -> None:
     fill(sqlite_store)
     before = numbers(sqlite_store)
-    fill(sqlite_store)
+    lines: list[str] = []
+    fill(sqlite_store, lines.append)
     assert numbers(sqlite_store) == before
+    assert [line for line in lines if line.startswith("0 ")] == [
+        "0 answers imported, 400 were there",
+        "0 verdicts of a second judge imported, 200 were there",
+        "0 grades by people imported, 198 were there",
+    ]
+
+
+def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RuntimeError):
+        fill(sqlite_store, stop_after("answers judged"))
+    fill(sqlite_store)
+    before = json.loads(numbers(sqlite_store))
+    assert (before["responses"], before["judgments"]["ok"], before["reviews"]) == (400, 600, 198)
+    read: list[str] = []
+    monkeypatch.setattr("judgeboard.demo.version", lambda _name: "later")
+    monkeypatch.setattr("judgeboard.importing.import_file", reading(read))
+    fill(sqlite_store)
+    assert read == ["responses", "verdicts", "grades"]
+    fill(sqlite_store)
+    assert len(read) == 3, "the same release again reads nothing"
+    assert json.loads(numbers(sqlite_store)) == before
 
 
 def test_both_engines_give_the_same_numbers_to_the_byte(sqlite_store: Store, postgres_store: Store) -> None:
