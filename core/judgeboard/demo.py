@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from judgeboard.sample import sample_folder
 from judgeboard.store.engine import Store
-from judgeboard.store.events import latest_event, record_event
+from judgeboard.store.latest_event import latest_event
 
 if TYPE_CHECKING:
     from judgeboard.importing import ImportSummary
@@ -41,6 +41,8 @@ def fill(store: Store, say: Callable[[str], None] = lambda _line: None) -> None:
             say(line)
         return
     there = _fill(store, folder, say)
+    from judgeboard.store.events import record_event
+
     with store.writing() as connection:
         record_event(connection, FILLED, ACTOR, details=sample | {"there": there})
 

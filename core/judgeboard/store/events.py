@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert
 
 from judgeboard.store.schema.tables import EventRow
 
@@ -29,11 +29,3 @@ def record_event(
         },
     )
     return int(inserted.scalar_one())
-
-
-def latest_event(connection: Connection, kind: str) -> dict[str, Any] | None:
-    """Return the details of the latest event of a kind, None where there was none."""
-    event = EventRow.__table__
-    newest = select(event.c.details).where(event.c.kind == kind).order_by(event.c.id.desc()).limit(1)
-    details: dict[str, Any] | None = connection.execute(newest).scalar()
-    return details

@@ -1,0 +1,14 @@
+"""Looks up the latest event of a kind, without the tables: loading them all takes longer than a short command may."""
+
+from typing import Any
+
+from sqlalchemy import JSON, Connection, column, select, table
+
+EVENT = table("event", column("id"), column("kind"), column("details", JSON))
+
+
+def latest_event(connection: Connection, kind: str) -> dict[str, Any] | None:
+    """Return the details of the latest event of a kind, None where there was none."""
+    newest = select(EVENT.c.details).where(EVENT.c.kind == kind).order_by(EVENT.c.id.desc()).limit(1)
+    details: dict[str, Any] | None = connection.execute(newest).scalar()
+    return details
