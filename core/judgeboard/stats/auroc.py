@@ -22,9 +22,8 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
 
     Undefined where one of both classes is empty; its n counts all rows.
     """
-    n, n_bad = len(score), int(bad.sum())
-    if n_bad in {0, n}:
-        reason = "no pairs" if n == 0 else f"undefined: people found no {'bad' if n_bad == 0 else 'good'} answer here"
+    n = len(score)
+    if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
     beaten = _beaten(score, bad)
     value = float(beaten[bad].mean())
@@ -36,6 +35,15 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     reach = Z * math.sqrt(variance)
     method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"
     return measured(value, n, (max(value - reach, 0), min(value + reach, 1)), method=method, unit=groups.unit)
+
+
+def missing_class(bad: BoolArray) -> str | None:
+    """Return why nothing can be detected where people found no ``bad`` answer, or no other one; else None."""
+    if not len(bad):
+        return "no pairs"
+    if bad.any() and not bad.all():
+        return None
+    return f"undefined: people found no {'good' if bad.any() else 'bad'} answer here"
 
 
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:

@@ -17,7 +17,7 @@ from judgeboard.stats.ranks import mid_ranks
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
     """Return Pearson's correlation; undefined where a side is constant."""
-    if (reason := _undefined(judge, people)) is not None:
+    if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y = (side - side.mean() for side in (judge, people))
     x, y = x / np.sqrt(np.mean(x * x)), y / np.sqrt(np.mean(y * y))
@@ -31,7 +31,7 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
     With u and v the mid-distribution functions of both sides it is the correlation of u and v; each row moves it by
     its own u v and by moving every rank above it.
     """
-    if (reason := _undefined(judge, people)) is not None:
+    if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y = mid_ranks(judge), mid_ranks(people)
     u, v = x.shares, y.shares
@@ -53,7 +53,8 @@ def bias(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
     return mean_estimate(judge - people, groups) if judge.size else unmeasured(0, "no pairs")
 
 
-def _undefined(judge: FloatArray, people: FloatArray) -> str | None:
+def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
+    """Return why no correlation is defined, None where one is: nothing to compare, or a side without spread."""
     if judge.size == 0:
         return "no pairs"
     for side, name in ((judge, "the judge"), (people, "people")):

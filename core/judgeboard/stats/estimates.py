@@ -1,6 +1,7 @@
 """How a statistic becomes an ``Estimate``: rounded, with its interval, or undefined with the reason."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from judgeboard.domain import Estimate
@@ -47,10 +48,23 @@ def unmeasured(n: int, reason: str) -> Estimate:
     return Estimate(None, n=n, reason=reason)
 
 
+def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
+    """Return ``estimate`` with what else it leaves out, as (why, how many); nothing is said of a count of 0."""
+    return replace(estimate, left_out=(*estimate.left_out, *(each for each in left_out if each[1])))
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
-    """Return a statistic as JSON values, as every ``--json`` gives it: a reason only where something is missing."""
+    """Return a statistic as JSON values, as every ``--json`` gives it.
+
+    ``unit`` and ``level`` stand beside an interval; a ``reason`` only where something is missing, ``left_out`` only
+    where something is.
+    """
     stated: dict[str, Any] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     stated |= {"n": estimate.n, "method": estimate.method}
+    if estimate.low is not None:
+        stated |= {"unit": estimate.unit, "level": estimate.level}
+    if estimate.left_out:
+        stated["left_out"] = [{"why": why, "n": n} for why, n in estimate.left_out]
     return stated if estimate.reason is None else stated | {"reason": estimate.reason}
 
 
@@ -59,7 +73,8 @@ def complement(share: Estimate) -> Estimate:
     if share.value is None:
         return share
     interval = None if share.low is None or share.high is None else (1 - share.high, 1 - share.low)
-    return measured(1 - share.value, share.n, interval, method=share.method, unit=share.unit, reason=share.reason)
+    turned = measured(1 - share.value, share.n, interval, method=share.method, unit=share.unit, reason=share.reason)
+    return leaving_out(turned, *share.left_out)
 
 
 def _rounded(number: float) -> float:

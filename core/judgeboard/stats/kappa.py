@@ -24,6 +24,12 @@ def disagreement_weights(k: int, weights: Weights) -> FloatArray:
             return apart**2
 
 
+def agreement_weights(k: int, weights: Weights) -> FloatArray:
+    """Return how much each two of ``k`` ordered categories agree, 1 on the diagonal, 0 at the greatest distance."""
+    apart = disagreement_weights(k, weights)
+    return 1 - apart / max(float(apart.max()), 1.0)
+
+
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
     """Return kappa of each confusion table: shape (..., k, k) of counts in, (...) out.
 

@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, finite_floats, same_length
-from judgeboard.stats.confusion import category_codes
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
 from judgeboard.stats.grouping import Grouping, grouping
+from judgeboard.stats.ratings import Ratings, positions
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
 from judgeboard.stats.table_estimates import TableEstimates
@@ -23,7 +23,7 @@ class Pairs:
         judge: AnyArray,
         people: AnyArray,
         scale: Scale,
-        groups: AnyArray | None = None,
+        groups: AnyArray | Grouping | None = None,
         *,
         scores: AnyArray | None = None,
         resamples: int = RESAMPLES,
@@ -31,8 +31,8 @@ class Pairs:
         """Take the arguments of ``pair_statistics``; raise ValueError as it does."""
         self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
         self.scale = scale
-        self.groups: Grouping = grouping(groups, self.n)
-        self.judge, self.people = (_numbers(side, scale) for side in (judge, people))
+        self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
+        self.judge, self.people = (positions(side, scale) for side in (judge, people))
         self._scores = scores
         self._resamples = resamples
 
@@ -52,14 +52,13 @@ class Pairs:
         return TableEstimates(self.cells, self.k, self.groups, resamples=self._resamples)
 
     @property
+    def as_ratings(self) -> Ratings:
+        """Both sides as two raters of the same items."""
+        return Ratings(np.stack((self.people, self.judge), axis=1), ("people", "judge"), self.scale, self.groups)
+
+    @property
     def scored(self) -> tuple[FloatArray, BoolArray, Grouping]:
         """The judge's scores where it gave one, which of those answers people call bad, and their groups."""
         scores = np.full(self.n, np.nan) if self._scores is None else np.asarray(self._scores, dtype=np.float64)
         given = ~np.isnan(scores)
-        return scores[given], self.people[given] == self.scale.bad, grouping(self.groups.codes[given], int(given.sum()))
-
-
-def _numbers(values: AnyArray, scale: Scale) -> FloatArray:
-    if scale.categories is None:
-        return finite_floats(values)
-    return category_codes(values, scale.categories).astype(np.float64)
+        return scores[given], self.people[given] == self.scale.bad, self.groups.at(given)

@@ -6,6 +6,7 @@ cheaper drawn one by one, so both ways are used, each where it is the faster; ne
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,25 @@ _CHUNK = 1 << 18  # numbers held at once
 _UNTHREADED = 1 << 17  # multiplications below which OpenBLAS stays in one thread
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """The distinct groups as counts by cell, shape (patterns, n_cells), and how many groups share each."""
+
+    counts: FloatArray
+    shared_by: IntArray
+
+
+def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
+    """Return the patterns of rows that lie in ``cells`` (0 to ``n_cells`` - 1), the most shared first."""
+    filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
+    position = np.zeros(n_cells, dtype=np.int64)
+    position[filled] = np.arange(filled.size)
+    found, shared_by = _patterns(position[cells], filled.size, groups)
+    counts = np.zeros((len(found), n_cells))
+    counts[:, filled] = found
+    return Patterns(counts, shared_by)
+
+
 def resampled_tables(
     cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> FloatArray:
@@ -33,26 +53,28 @@ def resampled_tables(
         resamples: How many samples to draw.
         seed: Equal seeds on equal rows, in any order, give equal counts.
     """
-    tables = np.zeros((resamples, n_cells))
-    filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
-    if filled.size == 0:
-        return tables
-    position = np.zeros(n_cells, dtype=np.int64)
-    position[filled] = np.arange(filled.size)
-    patterns, shared_by = _patterns(position[cells], filled.size, groups)
-    tables[:, filled] = _draw(patterns, shared_by, resamples, np.random.Generator(np.random.SFC64(seed)))
+    return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
+
+
+def resampled(of: Patterns, *, resamples: int = RESAMPLES, seed: int = SEED) -> FloatArray:
+    """Return the counts by cell of bootstrap samples of groups with these patterns, as ``resampled_tables``."""
+    tables = np.zeros((resamples, of.counts.shape[1]))
+    filled = np.flatnonzero(of.counts.any(axis=0))
+    if filled.size:
+        rng = np.random.Generator(np.random.SFC64(seed))
+        tables[:, filled] = _draw(np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng)
     return tables
 
 
 def _patterns(cells: IntArray, n_cells: int, groups: Grouping) -> tuple[FloatArray, IntArray]:
     """Return the distinct groups' counts by cell, and how many groups have each, the most shared first."""
     if groups.all_distinct:
-        patterns, shared_by = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
+        found, shared_by = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
     else:
         counts = np.bincount(groups.codes * n_cells + cells, minlength=groups.count * n_cells)
-        patterns, shared_by = _distinct_rows(counts.reshape(groups.count, n_cells))
+        found, shared_by = _distinct_rows(counts.reshape(groups.count, n_cells))
     order = np.argsort(-shared_by, kind="stable")
-    return patterns[order].astype(np.float64), shared_by[order]
+    return found[order].astype(np.float64), shared_by[order]
 
 
 def _distinct_rows(counts: IntArray) -> tuple[IntArray, IntArray]:

@@ -70,7 +70,7 @@ def test_weights_go_by_declared_categories_not_by_those_that_occur():
 
 def test_the_method_names_the_weights():
     got = estimate([1, 2, 3, 4] * 10, [1, 2, 4, 4] * 10, (1, 2, 3, 4), "quadratic")
-    assert got.method == "quadratic weights; expanded percentile bootstrap, 200 resamples"
+    assert got.method == "quadratic weights; bootstrap error, 200 resamples, on Fisher's z"
     assert got.unit == "response"
 
 

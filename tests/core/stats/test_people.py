@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.people import one_value_per_response
+from judgeboard.stats.people import HUMANS, human_values, one_value_per_response
 
 reviews = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(1, 4)),
@@ -73,3 +73,46 @@ def test_a_missing_grade_is_refused_not_averaged():
 def test_no_reviews_give_no_values():
     got = one_value_per_response(np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0), "groundedness")
     assert (len(got.values), got.ties) == (0, 0)
+
+
+IDS, WHO = np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]), np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"])
+SAID = np.array(["good", "bad", "bad", "good", "bad", "good", "good", "good", "bad"])
+GOLD = WHO == "lead"
+
+
+def test_gold_comes_before_the_majority_and_settles_ties():
+    got = human_values(IDS, WHO, SAID, "label", gold=GOLD)
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {1: "bad", 3: "good", 4: "bad"}
+    assert (got.gold, got.ties, got.people.tolist()) == (2, 1, [1, 1, 1])
+
+
+def test_the_majority_leaves_who_adjudicated_out():
+    got = human_values(IDS, WHO, SAID, "label", gold=GOLD, human="majority")
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {3: "good", 4: "good"}
+    assert (got.gold, got.ties, got.only_gold) == (0, 2, 0)
+
+
+def test_each_person_is_a_row_and_gold_alone_is_counted_out():
+    got = human_values(
+        np.append(IDS, 9),
+        np.append(WHO, "lead"),
+        np.append(SAID, "bad"),
+        "label",
+        gold=np.append(GOLD, True),
+        human="each",
+    )
+    assert got.response_ids.tolist() == [1, 1, 2, 2, 3, 4, 4]
+    assert got.values.tolist() == ["good", "bad", "good", "bad", "good", "good", "good"]
+    assert got.only_gold == 1
+
+
+def test_without_gold_it_is_what_people_say_together():
+    got, plain = human_values(IDS, WHO, SAID, "label"), one_value_per_response(IDS, WHO, SAID, "label")
+    assert (got.response_ids.tolist(), got.values.tolist()) == (plain.response_ids.tolist(), plain.values.tolist())
+    assert (got.ties, got.gold) == (plain.ties, 0)
+
+
+@pytest.mark.parametrize("human", HUMANS)
+def test_no_reviews_have_no_human_value(human):
+    empty = np.empty(0, dtype=int)
+    assert len(human_values(empty, empty, np.empty(0), "groundedness", human=human).values) == 0

@@ -139,3 +139,34 @@ def test_missed_is_one_minus_caught_with_its_interval_turned_round():
     assert missed.value == pytest.approx(1 - caught.value)
     assert (missed.low, missed.high) == pytest.approx((1 - caught.high, 1 - caught.low))
     assert complement(complement(caught)) == caught
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["responses", "evidence groups"])
+def test_rates_have_the_bca_interval_of_scipy(alone):
+    from scipy.stats import bootstrap
+
+    people, judge, ids = clustered(2, n=150, groups=60, seed=4)
+    ids = np.arange(len(ids)) if alone else np.unique(ids, return_inverse=True)[1]
+    counts = np.zeros((ids.max() + 1, 2))
+    np.add.at(counts, ids[people == BAD], [1, 0])
+    np.add.at(counts, ids[(people == BAD) & (judge == BAD)], [0, 1])
+
+    def caught(of, hits, axis=-1):
+        return hits.sum(axis=axis) / of.sum(axis=axis)
+
+    expected = bootstrap(
+        (counts[:, 0], counts[:, 1]), caught, paired=True, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
+    ).confidence_interval
+    got = estimates(people, judge, 2, ids).share(detection.sensitivity(2, BAD))
+    assert got.method == "expanded BCa bootstrap, 2,000 resamples"
+    assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=0.02)
+
+
+def test_kappa_of_few_skewed_groups_reaches_further_up_than_a_symmetric_interval():
+    people, judge = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
+    people[:5], judge[:5] = 1, 1
+    judge[20:60:4] = people[22:62:4] = 1
+    ids = np.arange(100) // 5
+    got = estimates(people, judge, 2, ids).kappa()
+    below, above = (np.arctanh(got.value) - np.arctanh(got.low), np.arctanh(got.high) - np.arctanh(got.value))
+    assert above > 1.05 * below

@@ -1,0 +1,70 @@
+"""Anchoring: how far people move to the judge's score once they have seen it.
+
+The least-squares share through the origin of m = revealed - blind in d = judge - blind: 0 nobody moves, 1 everybody
+takes over the judge's score. The interval leaves out one response after the other (the jackknife of B. Efron,
+C. Stein, Annals of Statistics, 1981), since several people on one response move it together. A few responses where
+people were far from the judge weigh most, and few of them move where anchoring is small: so it is taken on the logit
+scale, with half a response added that moved and half a one that did not, as F. J. Anscombe, "On estimating binomial
+response relations" (Biometrika, 1956) does. Without that it held the truth in 70 to 90 of 100 simulations.
+"""
+
+import math
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import TIE, FloatArray, same_length
+from judgeboard.stats.estimates import leaving_out, measured, unmeasured
+from judgeboard.stats.grouping import Grouping
+from judgeboard.stats.student import t_quantile
+
+_METHOD = "jackknife"
+
+
+def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
+    """Return sum(d m) / sum(d d) of grades that were given blind and again after the judge's was shown.
+
+    Args:
+        judge: The judge's score of each row's response.
+        blind: What the person of the row gave before seeing it, on the same scale.
+        revealed: What they gave afterwards; the same where they kept it.
+        responses: The response of each row, ``grouping(ids, n, row="response", group="response")``.
+
+    Undefined where no person differed from the judge. Rows where both agreed beforehand say nothing and are left out
+    of n.
+    """
+    same_length(judge, blind, revealed, responses.codes)
+    apart, moved = judge - blind, revealed - blind
+    told = np.abs(apart) > TIE
+    n, agreed = int(told.sum()), int((~told).sum())
+    if not n:
+        return unmeasured(0, "undefined: nobody differed from the judge" if agreed else "no grades before and after")
+    apart, moved, groups = apart[told], moved[told], responses.at(told)
+    upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
+    value = float(upper.sum() / lower.sum())
+    return leaving_out(
+        _with_interval(value, n, upper, lower, groups), ("agreed with the judge before seeing it", agreed)
+    )
+
+
+def _with_interval(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
+    """Return the share with its interval, from each group's sum of d m and of d d."""
+    if groups.count < 2:
+        return measured(value, n, reason=f"no interval: one {groups.group} only")
+    t = float(t_quantile(groups.count - 1))
+    if not 0 <= value <= 1:  # people moved away from the judge, or beyond it
+        error = _error(upper, lower)
+        return measured(value, n, (value - t * error, value + t * error), method=_METHOD, unit=groups.unit)
+    half = float(np.square(lower).sum() / lower.sum()) / 2
+    upper, lower = np.append(upper, (0.0, half)), np.append(lower, (half, half))
+    share = float(upper.sum() / lower.sum())
+    centre, reach = math.log(share / (1 - share)), t * _error(upper, lower) / (share * (1 - share))
+    low, high = ((1 + math.tanh(end / 2)) / 2 for end in (centre - reach, centre + reach))
+    method = f"{_METHOD} on the logit, half a {groups.group} added either way"
+    return measured(value, n, (min(low, value), max(high, value)), method=method, unit=groups.unit)
+
+
+def _error(upper: FloatArray, lower: FloatArray) -> float:
+    """Return the jackknife's standard error of the ratio of two totals."""
+    without = (upper.sum() - upper) / (lower.sum() - lower)
+    return math.sqrt((len(upper) - 1) / len(upper) * float(np.square(without - without.mean()).sum()))

@@ -1,0 +1,51 @@
+"""Statistics that a confusion table holds beside shares and kappa: macro averages, Matthews' correlation.
+
+Each maps tables of shape (..., k, k), people in the rows, to values of shape (...), NaN where it is undefined, so that
+it serves the table itself and its resamples alike.
+
+Source: J. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient" (Computational
+Biology and Chemistry, 2004).
+"""
+
+import numpy as np
+
+from judgeboard.stats.arrays import FloatArray
+
+
+def macro_precision(tables: FloatArray) -> FloatArray:
+    """Return the mean precision over the categories that either side gave; undefined where the judge gave not all."""
+    return _macro(_right(tables), tables.sum(axis=-2), tables)
+
+
+def macro_recall(tables: FloatArray) -> FloatArray:
+    """Return the mean recall over the categories that either side gave; undefined where people gave not all."""
+    return _macro(_right(tables), tables.sum(axis=-1), tables)
+
+
+def macro_f1(tables: FloatArray) -> FloatArray:
+    """Return the mean F1 over the categories that either side gave."""
+    return _macro(2 * _right(tables), tables.sum(axis=-1) + tables.sum(axis=-2), tables)
+
+
+def matthews(tables: FloatArray) -> FloatArray:
+    """Return Matthews' correlation coefficient, for k categories as Gorodkin has it; undefined where a side is one."""
+    n, people, judge = tables.sum(axis=(-1, -2)), tables.sum(axis=-1), tables.sum(axis=-2)
+    covariance = _right(tables).sum(axis=-1) * n - (people * judge).sum(axis=-1)
+    spreads = [n * n - np.square(side).sum(axis=-1) for side in (people, judge)]
+    return _ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
+
+
+def _right(tables: FloatArray) -> FloatArray:
+    return np.diagonal(tables, axis1=-2, axis2=-1)
+
+
+def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
+    """Return the mean of hits / of over the categories that occur, NaN where one of those has nothing in ``of``."""
+    occurs = tables.sum(axis=-1) + tables.sum(axis=-2) > 0
+    shares = np.divide(hits, of, out=np.full(of.shape, np.nan), where=of > 0)
+    return _ratio(np.where(occurs, shares, 0.0).sum(axis=-1), occurs.sum(axis=-1).astype(np.float64))
+
+
+def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(upper, lower, out=np.full(np.shape(lower), np.nan), where=lower > 0)
+    return ratio

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.jackknife import jackknifed
+
+
+def ratio(sums):
+    return sums[..., 0] / sums[..., 1]
+
+
+def made(n=90, groups=30, seed=0):
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, groups, n)
+    lower = rng.integers(1, 5, n).astype(float)
+    return np.stack((lower * rng.random(n).round(1), lower), axis=1), ids
+
+
+def test_the_error_is_that_of_leaving_out_one_group_after_the_other():
+    from scipy.stats import t
+
+    sums, ids = made()
+    got = jackknifed(sums, ratio, grouping(ids, 90), 90, alike="")
+    without = np.array([float(ratio(sums[ids != each].sum(axis=0))) for each in np.unique(ids)])
+    count = len(without)
+    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()) / (1 - got.value**2)
+    assert got.value == pytest.approx(float(ratio(sums.sum(axis=0))))
+    below = np.arctanh(got.value) - np.arctanh(got.low)
+    assert below == pytest.approx(t.ppf(0.975, count - 1) * error, rel=1e-6)
+    assert np.arctanh(got.high) - np.arctanh(got.value) >= below - 1e-9
+    assert got.method == "jackknife on Fisher's z"
+
+
+def test_many_equal_groups_count_as_often_as_they_are():
+    sums, _ = made(n=20)
+    many = np.tile(sums, (50, 1))
+    once, again = (jackknifed(each, ratio, grouping(None, len(each)), len(each), alike="") for each in (sums, many))
+    assert once.high - once.low > 6 * (again.high - again.low)
+
+
+def test_where_a_group_carries_the_statistic_alone_there_is_no_interval():
+    def defined_with_first(sums):
+        return np.where(sums[..., 2] > 0, sums[..., 0] / sums[..., 1], np.nan)
+
+    sums = np.column_stack((*made(n=20)[0].T, np.arange(20) == 0))
+    got = jackknifed(sums, defined_with_first, grouping(None, 20), 20, alike="")
+    assert (got.low, got.reason) == (None, "no interval: undefined without one of the responses")
+
+
+@pytest.mark.parametrize(("sums", "reason"), [([[1.0, 1.0]] * 9, "no interval: never differ")])
+def test_a_statistic_of_one_says_why_it_has_no_interval(sums, reason):
+    got = jackknifed(np.array(sums), ratio, grouping(None, 9), 9, alike="never differ")
+    assert (got.value, got.low, got.reason) == (1, None, reason)
+
+
+def test_one_group_has_no_interval():
+    sums, _ = made(n=9)
+    got = jackknifed(sums, ratio, grouping(np.zeros(9), 9), 9, alike="")
+    assert got.reason == "no interval: one evidence group only"

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, SYMMETRIC
+from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
+from judgeboard.stats.ratings import Ratings
+from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY, Scale
+from rating_tables import made_ratings
+
+NAMES = ("ann", "ben", "cy", "dan")
+
+
+def quality_ratings(**asked):
+    said, groups = made_ratings(**asked)
+    return Ratings(said, NAMES, QUALITY, grouping(groups, len(said)))
+
+
+def test_each_pair_is_measured_on_the_items_that_both_rated():
+    from sklearn.metrics import cohen_kappa_score
+
+    rated = quality_ratings()
+    found = pairs_of_raters(rated)
+    assert [(pair.first, pair.second) for pair in found][:4] == [
+        ("ann", "ben"),
+        ("ann", "cy"),
+        ("ann", "dan"),
+        ("ben", "cy"),
+    ]
+    for pair in found:
+        columns = [NAMES.index(name) for name in (pair.first, pair.second)]
+        both = rated.values[rated.given[:, columns].all(axis=1)][:, columns]
+        first, second = both.T.astype(int)
+        assert pair.n == len(both)
+        for name, weights in (("kappa", None), ("linear_kappa", "linear"), ("weighted_kappa", "quadratic")):
+            expected = cohen_kappa_score(first, second, weights=weights, labels=range(4))
+            assert pair.statistics[name].value == pytest.approx(expected, abs=1e-9)
+        assert pair.statistics["agreement"].value == pytest.approx((first == second).mean())
+        assert set(pair.statistics) <= set(SYMMETRIC)
+
+
+def test_raters_without_a_common_item_are_no_pair_and_few_items_too_few_to_say():
+    values = np.full((30, 3), np.nan)
+    values[:15, 0] = values[15:, 1] = values[:9, 2] = 1
+    (pair,) = pairs_of_raters(Ratings(values, NAMES[:3], QUALITY, grouping(None, 30)))
+    assert (pair.first, pair.second, pair.n) == ("ann", "cy", 9)
+    assert pair.statistics["kappa"].reason == "too few to say (under 10)"
+
+
+def test_overall_has_what_the_grade_has():
+    of_quality = overall_agreement(quality_ratings())
+    assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
+    assert of_quality.ac2.value > of_quality.ac1.value
+    assert of_quality.fleiss.left_out
+    said, _ = made_ratings(k=2)
+    of_labels = overall_agreement(Ratings(said, NAMES, LABEL, grouping(None, len(said))))
+    assert {of_labels.ac2.reason, of_labels.alpha_interval.reason} == {NOT_FOR_GRADE}
+    assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss.value, abs=0.1)
+    of_scores = overall_agreement(Ratings(said / 2, NAMES, GROUNDEDNESS, grouping(None, len(said))))
+    assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
+    assert {of_scores.agreement.reason, of_scores.fleiss.reason} == {NOT_FOR_GRADE}
+
+
+def test_overall_of_few_items_keeps_its_n_and_what_is_left_out():
+    values = np.array([[1.0, 1.0]] * 9 + [[1.0, np.nan]])
+    got = overall_agreement(Ratings(values, NAMES[:2], QUALITY, grouping(None, 10)))
+    assert (got.items, got.ac1.value, got.ac1.n, got.ac1.reason) == (9, None, 9, "too few to say (under 10)")
+    assert got.ac1.left_out == (("items with one rating", 1),)
+
+
+def test_the_order_of_items_and_raters_does_not_show():
+    rated = quality_ratings(clusters=60)
+    order = np.random.default_rng(1).permutation(300)
+    turned = Ratings(rated.values[order][:, ::-1], NAMES[::-1], QUALITY, rated.groups.at(order))
+    assert overall_agreement(turned) == overall_agreement(rated)
+
+
+def test_each_rater_with_themselves():
+    rng = np.random.default_rng(0)
+    raters = np.repeat(["ann", "ben"], 40)
+    first = rng.choice(["grounded", "hallucinated"], 80)
+    second = np.where(np.arange(80) % 8 == 7, rng.choice(["grounded", "hallucinated"], 80), first)
+    second[:40] = first[:40]
+    ann, ben = self_agreement(raters, first, second, LABEL)
+    assert (ann.first, ann.second, ann.n, ann.statistics["kappa"].value) == ("ann", "ann", 40, 1)
+    assert ben.statistics["agreement"].value == pytest.approx((first == second)[40:].mean())
+
+
+def test_each_rater_against_gold_is_told_like_a_judge():
+    from sklearn.metrics import recall_score
+
+    said, _ = made_ratings(k=2, n=120)
+    gold = np.random.default_rng(5).integers(0, 2, 120).astype(float)
+    gold[::4] = np.nan
+    found = against_gold(Ratings(said, NAMES, LABEL, grouping(None, 120)), gold)
+    assert [each.name for each in found] == list(NAMES)
+    for column, each in enumerate(found):
+        rows = ~np.isnan(said[:, column]) & ~np.isnan(gold)
+        assert (each.n, each.left_out) == (rows.sum(), (~np.isnan(said[:, column])).sum() - rows.sum())
+        expected = recall_score(gold[rows], said[rows, column], pos_label=0)
+        assert each.statistics.sensitivity.value == pytest.approx(expected)
+        assert each.statistics.confusion.categories == ("hallucinated", "grounded")
+
+
+def test_pairs_of_unordered_categories_have_no_weights():
+    said, _ = made_ratings(k=3)
+    (first, *_) = pairs_of_raters(Ratings(said, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
+    assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
