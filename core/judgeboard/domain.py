@@ -6,6 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from judgeboard.desk_terms import ItemState as ItemState  # noqa: PLC0414 - domain words too
+from judgeboard.desk_terms import QueueOrder as QueueOrder  # noqa: PLC0414 - domain words too
+from judgeboard.desk_terms import QueueState as QueueState  # noqa: PLC0414 - domain words too
+from judgeboard.desk_terms import Role as Role  # noqa: PLC0414 - domain words too
+from judgeboard.desk_terms import Stage as Stage  # noqa: PLC0414 - domain words too
+from judgeboard.desk_terms import WhyDiffers as WhyDiffers  # noqa: PLC0414 - domain words too
+
 
 class ResponseKind(StrEnum):
     """Where a response comes from; pages and statistics read ``log`` unless they say otherwise."""
@@ -293,8 +300,28 @@ class JudgeVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimMark:
+    """What a person says of one statement of an answer: of a judge's claim, or of a sentence.
+
+    ``start``/``end`` are offsets into the stored answer, None where a judge's quote does not stand there. A mark on a
+    claim names the judgment and the claim's ``number`` in it, from 1; one on a sentence names neither.
+    """
+
+    status: ClaimStatus
+    text: str = ""
+    start: int | None = None
+    end: int | None = None
+    judgment_id: int | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Grade:
-    """What a person gives an answer; every part may be missing. ``scores`` are on the dimensions of a rubric."""
+    """What a person gives an answer; every part may be missing.
+
+    ``scores`` are on the dimensions of a rubric, ``claim_marks`` on single statements; ``why_differs`` is why the
+    person thinks otherwise than the judge whose verdict they saw.
+    """
 
     label: Label | None = None
     groundedness: float | None = None
@@ -303,6 +330,8 @@ class Grade:
     note: str | None = None
     corrected_answer: str | None = None
     scores: tuple[DimensionScore, ...] = ()
+    claim_marks: tuple[ClaimMark, ...] = ()
+    why_differs: WhyDiffers | None = None
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)
@@ -344,9 +373,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic with its 95 % interval: ``value`` None is undefined, and ``reason`` says why.
+    """A statistic with its interval: ``value`` None is undefined, and ``reason`` says why.
 
-    ``n`` counts the responses (or rows) it rests on, ``method`` names the interval, ``unit`` what was resampled.
+    ``n`` counts the responses (or rows) it rests on, ``method`` names the interval, ``unit`` what was resampled,
+    ``level`` how often such intervals hold the truth. ``left_out`` says what was not counted, as (why, how many).
     """
 
     value: float | None
@@ -356,3 +386,5 @@ class Estimate:
     method: str | None = None
     unit: str | None = None
     reason: str | None = None
+    level: float = 0.95
+    left_out: tuple[tuple[str, int], ...] = ()

@@ -6,6 +6,7 @@ JudgeboardError                 base: one line that says what is wrong and what 
 ├── SchemaMismatch              the database is of another revision than this program
 ├── NotFound                    no response, flag, judge version, run or job with this id
 ├── DecisionRefused             a review cannot be stored now; says who or what was first
+├── NotAllowed                  a person's role does not allow what they asked for; says whose does
 ├── EndpointRefused             401, 403 or 404 from the model's endpoint, or a wait that no run sits out
 └── UnknownPrice                a cost limit was asked for and the model has no price
 """
@@ -35,6 +36,10 @@ class NotFound(JudgeboardError):
 
 class DecisionRefused(JudgeboardError):
     """A decision was not stored; the text says what happened meanwhile."""
+
+
+class NotAllowed(JudgeboardError):
+    """The role of the person who asked does not allow it; the text says which one does."""
 
 
 class EndpointRefused(JudgeboardError):

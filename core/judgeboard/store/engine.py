@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, ProgrammingError
@@ -14,12 +14,21 @@ from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, Schema
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.sql.index_hints import allow_hints
+from judgeboard.store.sql.shadows import allow_shadows
+from judgeboard.store.turns import turns_at
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _CANNOT_WRITE = {"unable to open database file", "attempt to write a readonly database"}  # as SQLite says it
 _NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host/name)"
+
+
+class Readable(Protocol):
+    """What can be read: a `Store`, or a store as one person may see it (`seen.Seen`)."""
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that only reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +62,18 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes: taken at once on SQLite (BEGIN IMMEDIATE), committed at the end or not at all.
 
+        On SQLite the threads of a process take turns, so one must not open a second one inside.
+
         Raises:
             BadInput: The file of the database can only be read.
         """
+        turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
-            with self.engine.connect().execution_options(judgeboard_write=True) as connection, connection.begin():
+            with (
+                turn,
+                self.engine.connect().execution_options(judgeboard_write=True) as connection,
+                connection.begin(),
+            ):
                 yield connection
         except OperationalError as error:
             if str(error.orig) in _CANNOT_WRITE:
@@ -133,14 +149,17 @@ def connect(url: URL, *, create: bool) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     allow_hints(engine)
+    allow_shadows(engine)
     return engine
 
 
 def _served_engine(url: URL) -> Engine:
     try:
-        return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+        engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
+    allow_shadows(engine)
+    return engine
 
 
 def current_revision(store: Store) -> str | None:

@@ -83,7 +83,8 @@ def _says_something_of(table: TableClause, ids: list[int]) -> ColumnElement[bool
     """The rows that speak of one of these responses, by whichever column of theirs leads to it."""
     columns = table.c
     if "pair_id" in columns:
-        return columns.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+        of_pair = columns.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+        return of_pair | columns.response_id.in_(ids) if "response_id" in columns else of_pair
     if "judgment_id" in columns and "response_id" not in columns:
         return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
     named = or_(*(columns[name].in_(ids) for name in _NAMES.get(table.name, ("response_id",))))

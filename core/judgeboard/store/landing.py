@@ -1,4 +1,4 @@
-"""The one way into the store for responses, feedback and judgments: current judgments and flags follow at once."""
+"""The one way into the store for responses, feedback and judgments: current judgments, flags and queues follow."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from judgeboard.store.judgments.current import keep_current
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.judgments.judgment_rows import LandedVerdict, insert_judgments
 from judgeboard.store.judgments.signals import Said, ShortResponse, read_responses, read_said
+from judgeboard.store.queues.joining import follow_queues
 from judgeboard.store.responses.response_rows import Known, find_responses, insert_feedback, insert_responses, key_of
 from judgeboard.store.responses.storable_response import check_storable
 from judgeboard.store.settings_table import rules_in_force
@@ -112,6 +113,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
     for batch in batches(sorted(set(response_ids))):
         said = read_said(connection, read_responses(connection, set(batch), lock=True))
         changes.add(keep_flags(connection, said, RULES, rules_in_force(connection), now or datetime.now(UTC)))
+        follow_queues(connection, batch, now or datetime.now(UTC))
     return changes
 
 
@@ -147,6 +149,7 @@ def _land_batch(
     if new_ids:
         said = [Said(response) for response in read_responses(connection, set(new_ids), lock=False)]
         keep_flags(connection, said, _DRAWN, rules_in_force(connection), now)
+        follow_queues(connection, new_ids, now)
 
     feedback: dict[int, list[Feedback]] = {}
     landed_here: set[tuple[str, str]] = set()
@@ -186,3 +189,4 @@ def _follow(connection: Connection, responses: Sequence[ShortResponse], now: dat
     said = read_said(connection, responses)
     keep_current(connection, said)
     keep_flags(connection, said, _HEARD, rules_in_force(connection), now)
+    follow_queues(connection, [response.id for response in responses], now)

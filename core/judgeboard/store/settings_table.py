@@ -13,7 +13,11 @@ from judgeboard.flags.rule import THRESHOLDS, Thresholds
 from judgeboard.judge_kinds import AUDIT, REPEATS
 from judgeboard.settings import load_settings, variable_of
 from judgeboard.storable_text import unstorable
+from judgeboard.store.events import record_event
+from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judgments.retired_versions import retired_versions
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, SettingRow
+from judgeboard.store.sql.shadows import whole
 
 SETTING = SettingRow.__table__
 JUDGMENT = JudgmentRow.__table__
@@ -91,9 +95,7 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
     if key not in KEYS:
         raise BadInput(f"no setting {key!r}; there is: {', '.join(KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
-        names = sorted(connection.execute(select(VERSION.c.name).distinct()).scalars())
-        if value not in names:
-            raise BadInput(f"no judge {value!r}; there is: {', '.join(names) or 'none, nothing was judged'}")
+        _check_judge(connection, value)
     elif value is not None:
         try:
             value = getattr(replace(Thresholds(), **{key: value}), key)
@@ -103,6 +105,18 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             _check_text(key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or datetime.now(UTC)})
+    record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
+
+
+def _check_judge(connection: Connection, name: str) -> None:
+    versions = list_versions(connection)
+    retired = retired_versions(connection)
+    in_use = sorted({version.name for version in versions if version.id not in retired})
+    if name not in in_use:
+        gone = (
+            f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
+        )
+        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, nothing was judged'}")
 
 
 def _check_text(key: str, value: str) -> None:
@@ -156,4 +170,5 @@ def _primary(connection: Connection, stored: Mapping[str, Any]) -> str | None:
     named = load_settings().primary_judge or stored.get(PRIMARY_JUDGE)
     if named is not None:
         return str(named)
-    return connection.execute(_FIRST_JUDGE).scalar_one_or_none()
+    # The same for everybody, whatever is hidden from whom.
+    return connection.execute(whole(_FIRST_JUDGE)).scalar_one_or_none()

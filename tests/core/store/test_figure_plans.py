@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import event, insert
 
-from judgeboard.agreement_page import agreement_page
+from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.figures.graded_answers import load_graded

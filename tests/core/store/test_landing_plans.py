@@ -66,4 +66,4 @@ def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_desk) -> N
             land_judgments(connection, version, None, items)
         event.remove(sqlite_desk.store.engine, "before_cursor_execute", count)
         counts.append(len(executed))
-    assert counts[0] == counts[1] <= 12
+    assert counts[0] == counts[1] <= 13  # one of them asks whether any queue is open

@@ -132,9 +132,17 @@ def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
 
 
 def constraints(sql: str) -> list[str]:
-    """The named constraints of a CREATE TABLE, whatever their order."""
+    """The named constraints of a CREATE TABLE, wherever they stand; foreign keys have a list of their own."""
     flat = " ".join(sql.replace('"', "").split())
-    return sorted(part.strip(" ,)") for part in re.split(r"(?=CONSTRAINT )", flat)[1:])
+    found = []
+    for name in re.finditer(r"CONSTRAINT (\w+) (CHECK|UNIQUE|PRIMARY KEY)", flat):
+        at, depth = flat.index("(", name.end()), 0
+        for end in range(at, len(flat)):
+            depth += (flat[end] == "(") - (flat[end] == ")")
+            if depth == 0:
+                found.append(f"{name[1]} {name[2]} {flat[at : end + 1]}")
+                break
+    return sorted(found)
 
 
 def postgres_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:

@@ -19,6 +19,7 @@ from judgeboard.store.export.export_pairs import (
     samples,
 )
 from judgeboard.store.export.export_table import NAMED, ExportTable, chunks, in_units
+from judgeboard.store.schema.queue_tables import CommentRow
 from judgeboard.store.schema.tables import (
     FlagRow,
     JudgeVersionRow,
@@ -38,6 +39,7 @@ VERSION = JudgeVersionRow.__table__
 FLAG = FlagRow.__table__
 REVIEW = ReviewRow.__table__
 REVIEWER = ReviewerRow.__table__
+COMMENT = CommentRow.__table__
 
 _INTEGER, _NUMBER, _TIME, _JSON = ColumnType.INTEGER, ColumnType.NUMBER, ColumnType.TIME, ColumnType.JSON
 
@@ -95,6 +97,19 @@ REVIEW_COLUMNS = (
     Column("note"),
     Column("corrected_answer"),
     Column("seconds", _NUMBER),
+    Column("replaces", _INTEGER),
+    Column("judgment_seen", _INTEGER),
+    Column("seen", _JSON),
+    Column("why_differs"),
+    Column("claim_marks", _JSON),
+    Column("at", _TIME),
+)
+COMMENT_COLUMNS = (
+    *NAMED,
+    Column("comment", _INTEGER),
+    Column("reviewer"),
+    Column("origin"),
+    Column("text"),
     Column("replaces", _INTEGER),
     Column("at", _TIME),
 )
@@ -167,7 +182,20 @@ def reviews(connection: Connection) -> Iterator[dict[str, Any]]:
     )
     for chunk in chunks(connection, query, REVIEW.c.id):
         for row in chunk:
-            yield {**row, "review": row["id"], "flag": row["flag_id"], "reviewer": row["name"]}
+            ids = {"review": row["id"], "flag": row["flag_id"], "judgment_seen": row["judgment_seen_id"]}
+            yield {**row, **ids, "reviewer": row["name"]}
+
+
+def comments(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Give every remark on an answer, replaced ones and withdrawals (without a text) included."""
+    query = (
+        select(COMMENT, RESPONSE.c.source, RESPONSE.c.external_id, REVIEWER.c.name, REVIEWER.c.origin)
+        .join(RESPONSE, RESPONSE.c.id == COMMENT.c.response_id)
+        .join(REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id)
+    )
+    for chunk in chunks(connection, query, COMMENT.c.id):
+        for row in chunk:
+            yield {**row, "comment": row["id"], "reviewer": row["name"]}
 
 
 EXPORTS: Mapping[str, ExportTable] = {
@@ -175,6 +203,7 @@ EXPORTS: Mapping[str, ExportTable] = {
     "judgments": ExportTable(JUDGMENT_COLUMNS, judgments),
     "flags": ExportTable(FLAG_COLUMNS, flags),
     "reviews": ExportTable(REVIEW_COLUMNS, reviews),
+    "comments": ExportTable(COMMENT_COLUMNS, comments),
     "pairs": ExportTable(PAIR_COLUMNS, pairs),
     "comparisons": ExportTable(COMPARISON_COLUMNS, comparisons),
     "preferences": ExportTable(PREFERENCE_COLUMNS, preferences),

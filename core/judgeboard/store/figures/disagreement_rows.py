@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -29,6 +30,7 @@ class PersonSaid:
     quality: int | None
     note: str | None
     at: datetime
+    why_differs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def people_said(connection: Connection, response_ids: Sequence[int]) -> dict[int
             REVIEW.c.quality,
             REVIEW.c.note,
             REVIEW.c.at,
+            REVIEW.c.why_differs,
         )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .where(REVIEW.c.response_id.in_(response_ids), standing(), has_grade())
@@ -85,6 +88,6 @@ def people_said(connection: Connection, response_ids: Sequence[int]) -> dict[int
     )
     said: dict[int, tuple[PersonSaid, ...]] = {}
     for row in connection.execute(query):
-        person = PersonSaid(*row)
+        person = PersonSaid(*tuple[Any, ...](row))
         said[person.response_id] = (*said.get(person.response_id, ()), person)
     return said

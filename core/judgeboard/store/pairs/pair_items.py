@@ -2,14 +2,15 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import Preference
 from judgeboard.store.schema.method_tables import PairRow
 from judgeboard.store.schema.tables import ResponseRow
 from judgeboard.store.sql.batches import batches
+from judgeboard.store.sql.shadows import whole
 
 PAIR = PairRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -46,8 +47,11 @@ class NamedPair(NamedTuple):
     source: str
 
 
-def load_pairs(connection: Connection, ids: Collection[int]) -> list[PairItem]:
-    """Return these pairs by id; one that is not stored is left out."""
+def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
+    """Return these pairs by id; one that is not stored is left out.
+
+    With ``hidden_too`` those are among them that the reader is to review blind: who asks shows the texts alone.
+    """
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(
@@ -83,9 +87,13 @@ def load_pairs(connection: Connection, ids: Collection[int]) -> list[PairItem]:
                 gold=None if row.gold is None else Preference(row.gold),
                 passages=None if row.passages_a is None or row.passages_a != row.passages_b else tuple(row.passages_a),
             )
-            for row in connection.execute(query.where(PAIR.c.id.in_(some)))
+            for row in connection.execute(_these(query.where(PAIR.c.id.in_(some)), hidden_too=hidden_too))
         ]
     return items
+
+
+def _these(query: Select[Any], *, hidden_too: bool) -> Select[Any]:
+    return whole(query) if hidden_too else query
 
 
 def pair_ids(

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.pair_records import Pair
 from judgeboard.storable_text import unstorable
 from judgeboard.store.pairs.pair_items import NamedPair, PairItem, load_pairs, pair_ids, pairs_named
-from judgeboard.store.pairs.pair_sides import land_sides
+from judgeboard.store.pairs.pair_sides import land_sides, origins_of, unlogged_names
 from judgeboard.store.schema.method_tables import PairRow
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
@@ -126,7 +126,8 @@ def _insert(
     """Insert the new pairs; return why some of them could not come in."""
     if not new:
         return {}
-    sides = land_sides(connection, [pairs[index] for index in new.values()], batch_id, now)
+    origins = origins_of(connection, [pairs[index] for index in new.values()])
+    sides = land_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
     refused: dict[Key, str] = {}
     rows = []
     for (key, index), found in zip(new.items(), sides, strict=True):
@@ -145,7 +146,7 @@ def _insert(
                 "response_a_id": found[0],
                 "response_b_id": found[1],
                 "gold": None if pair.gold is None else pair.gold.value,
-                "extra": pair.metadata,
+                "extra": pair.metadata | unlogged_names(pair, origins),
                 "content_hash": hashes[index].stored,
                 "import_batch_id": batch_id,
                 "imported_at": now,

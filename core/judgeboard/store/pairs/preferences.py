@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, exists, insert, select
 
-from judgeboard.domain import Preference, Shown
+from judgeboard.domain import Preference, Shown, Stage
 from judgeboard.pair_records import AspectPreference, GivenPreference
 from judgeboard.store.reviews.imported_reviews import imported_reviewers
 from judgeboard.store.schema.method_tables import PreferenceRow, PreferenceScoreRow
@@ -56,6 +56,7 @@ class StandingPreference(NamedTuple):
     note: str | None = None
     at: datetime | None = None
     blind: bool = True
+    stage: Stage | None = None
 
 
 def land_preferences(
@@ -108,6 +109,7 @@ def load_preferences(
             PREFERENCE.c.note,
             PREFERENCE.c.at,
             PREFERENCE.c.blind,
+            PREFERENCE.c.stage,
         )
         .join(SCORE, SCORE.c.preference_id == PREFERENCE.c.id)
         .join(REVIEWER, REVIEWER.c.id == PREFERENCE.c.reviewer_id)
@@ -248,4 +250,5 @@ def _standing(row: Any) -> StandingPreference:
         note=row.note,
         at=row.at,
         blind=row.blind,
+        stage=None if row.stage is None else Stage(row.stage),
     )

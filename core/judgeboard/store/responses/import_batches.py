@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from judgeboard.storable_text import storable
+from judgeboard.store.events import record_event
 from judgeboard.store.schema.tables import ImportBatchRow
 
 BATCH = ImportBatchRow.__table__
@@ -31,14 +32,18 @@ def start_batch(
 ) -> int:
     """Insert a batch and return its id."""
     # A file's or a person's name on this machine may hold bytes that no database takes.
-    row = {"file": storable(file)[0], "sha256": sha256, "importer": importer, "kind": kind, "at": now}
-    row["actor"] = storable(actor)[0]
-    return int(connection.execute(insert(BATCH).returning(BATCH.c.id), row).scalar_one())
+    by = storable(actor)[0]
+    row = {"file": storable(file)[0], "sha256": sha256, "importer": importer, "kind": kind, "actor": by, "at": now}
+    batch_id = int(connection.execute(insert(BATCH).returning(BATCH.c.id), row).scalar_one())
+    record_event(connection, "start_import", by, details={"batch": batch_id, "kind": kind}, now=now)
+    return batch_id
 
 
 def finish_batch(connection: Connection, batch_id: int, counts: dict[str, Any], now: datetime) -> None:
     """Set what became of the rows."""
-    connection.execute(update(BATCH).where(BATCH.c.id == batch_id).values(counts=counts, finished_at=now))
+    ended = update(BATCH).where(BATCH.c.id == batch_id).values(counts=counts, finished_at=now)
+    actor = connection.execute(ended.returning(BATCH.c.actor)).scalar_one()
+    record_event(connection, "finish_import", actor, details={"batch": batch_id, **counts}, now=now)
 
 
 def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime | None:

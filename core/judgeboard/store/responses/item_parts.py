@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from judgeboard.domain import Claim
+from judgeboard.domain import Claim, ClaimMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +84,5 @@ class ItemReview:
     stands: bool
     at: datetime
     scored: int = 0  # dimensions of a rubric
+    claim_marks: tuple[ClaimMark, ...] = ()
+    why_differs: str | None = None

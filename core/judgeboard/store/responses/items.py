@@ -1,18 +1,21 @@
 """One answer with all that was said of it: what the item page shows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.why import why
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.verdict_json import claims_from
+from judgeboard.store.queues.hidden import NOTHING_HIDDEN, Hidden, hidden_of_response
+from judgeboard.store.queues.hidden_rows import viewer_of
 from judgeboard.store.responses.item_parts import ItemFeedback, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.responses.user_words import feedback_words
+from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import (
     CurrentJudgmentRow,
@@ -26,6 +29,7 @@ from judgeboard.store.schema.tables import (
     UserFeedbackRow,
 )
 from judgeboard.store.settings_table import primary_judge
+from judgeboard.store.sql.shadows import shadowed, whole
 
 __all__ = ["Item", "ItemFeedback", "ItemFlag", "ItemJudgment", "ItemReview", "load_item", "response_of_flag"]
 
@@ -45,7 +49,8 @@ class Item:
     """An answer and what was said of it, newest first; texts are None once forgotten, at ``forgotten_at``.
 
     ``currents`` holds each judge's current verdict, the primary judge's first (if it has a usable one), the others by
-    name.
+    name. ``hidden`` says what the reader is to review blind: those parts are empty. Where the judge is hidden, so are
+    the model that wrote the answer and what else the log carried.
     """
 
     response_id: int
@@ -68,6 +73,7 @@ class Item:
     currents: tuple[ItemJudgment, ...]
     flags: tuple[ItemFlag, ...]
     reviews: tuple[ItemReview, ...]
+    hidden: Hidden = NOTHING_HIDDEN
 
     @property
     def flag(self) -> ItemFlag | None:
@@ -82,7 +88,8 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
     Raises:
         NotFound: No such flag.
     """
-    found = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
+    query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
+    found = connection.execute(whole(query)).scalar_one_or_none()
     if found is None:
         raise NotFound(f"No flag with this id: {flag_id}")
     return int(found)
@@ -91,14 +98,26 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
 def load_item(connection: Connection, response_id: int) -> Item:
     """Return an answer with all that was said of it, in eight statements whatever its history.
 
+    To somebody who is to review it blind (`seen.Seen`, `read_as`), what there is to read and nothing that is hidden.
+
     Raises:
-        NotFound: No such response.
+        NotFound: No such response, or one that was made from what the reader is to review blind.
     """
-    row = connection.execute(select(RESPONSE).where(RESPONSE.c.id == response_id)).one_or_none()
+    query = select(RESPONSE).where(RESPONSE.c.id == response_id)
+    row = connection.execute(query).one_or_none()
+    hidden = NOTHING_HIDDEN
+    if not shadowed(connection):
+        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+    elif row is None:
+        row = connection.execute(whole(query)).one_or_none()
+        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+        if row is not None and not hidden:  # it stands in no queue: the log's side of a pair, or made from what does
+            hidden = Hidden(judge=True, people=True)
+            row = row if row.kind == ResponseKind.LOG else None
     if row is None:
         raise NotFound(f"No answer with this id: {response_id}")
     primary = primary_judge(connection)
-    judgments = _judgments(connection, response_id)
+    judgments = () if hidden.judge else _judgments(connection, response_id)
     return Item(
         response_id=row.id,
         kind=row.kind,
@@ -109,30 +128,31 @@ def load_item(connection: Connection, response_id: int) -> Item:
         answer=row.answer,
         passages=None if row.passages is None else tuple(row.passages),
         reference=row.reference,
-        generator_model=row.generator_model,
-        extra=row.extra,
+        generator_model=None if hidden.judge else row.generator_model,
+        extra={} if hidden.judge else row.extra,
         asked_at=row.asked_at,
         imported_at=row.imported_at,
         forgotten_at=_forgotten_at(connection, response_id),
         primary_judge=primary,
         feedback=_feedback(connection, response_id),
         judgments=judgments,
-        currents=_currents(connection, response_id, judgments, primary),
-        flags=_flags(connection, response_id),
-        reviews=_reviews(connection, response_id),
+        currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
+        flags=() if hidden.judge else _flags(connection, response_id, hidden),
+        reviews=_reviews(connection, response_id, hidden),
+        hidden=hidden,
     )
 
 
 def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
     query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
-    return connection.execute(query.order_by(EVENT.c.id).limit(1)).scalar_one_or_none()
+    return connection.execute(whole(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
 
 
 def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, ...]:
     query = select(FEEDBACK).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id.desc())
     return tuple(
         ItemFeedback(row.kind, row.value, feedback_words(row.kind, row.value), row.user, row.at)
-        for row in connection.execute(query)
+        for row in connection.execute(whole(query))
     )
 
 
@@ -150,7 +170,8 @@ _JUDGMENTS: Select[Any] = (
 
 
 def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
-    return tuple(_judgment(row) for row in connection.execute(_JUDGMENTS.where(JUDGMENT.c.response_id == response_id)))
+    query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
+    return tuple(_judgment(row) for row in connection.execute(whole(query)))
 
 
 def _judgment(row: Row[Any]) -> ItemJudgment:
@@ -163,13 +184,15 @@ def _currents(
     connection: Connection, response_id: int, judgments: tuple[ItemJudgment, ...], primary: str | None
 ) -> tuple[ItemJudgment, ...]:
     query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
-    ids = set(connection.execute(query).scalars())
+    ids = set(connection.execute(whole(query)).scalars())
     found = [judgment for judgment in judgments if judgment.id in ids]
     return tuple(sorted(found, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
 
 
-def _flags(connection: Connection, response_id: int) -> tuple[ItemFlag, ...]:
+def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemFlag, ...]:
     query = select(FLAG).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id.desc())
+    if hidden.people:  # a decided flag tells what others decided
+        query = query.where(FLAG.c.state == FlagState.OPEN.value)
     return tuple(
         ItemFlag(
             id=row.id,
@@ -178,10 +201,10 @@ def _flags(connection: Connection, response_id: int) -> tuple[ItemFlag, ...]:
             why=why(row.rule, row.details, row.params),
             severity=row.severity,
             judgment_id=row.judgment_id,
-            decided_before_id=row.decided_before_id,
+            decided_before_id=None if hidden.people else row.decided_before_id,
             created_at=row.created_at,
         )
-        for row in connection.execute(query)
+        for row in connection.execute(whole(query))
     )
 
 
@@ -198,10 +221,21 @@ _REVIEWS: Select[Any] = (
 )
 
 
-def _reviews(connection: Connection, response_id: int) -> tuple[ItemReview, ...]:
+def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemReview, ...]:
+    if hidden.own:
+        return ()
+    query = _REVIEWS.where(REVIEW.c.response_id == response_id)
+    if hidden.people:
+        query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
     found = []
-    for row in connection.execute(_REVIEWS.where(REVIEW.c.response_id == response_id)):
+    for row in connection.execute(whole(query)):
         values = dict(zip(row._fields, row, strict=True))
         spans = None if row.spans is None else tuple(row.spans)
-        found.append(ItemReview(**values | {"spans": spans, "stands": bool(row.stands)}))
-    return tuple(found)
+        marks = marks_from(row.claim_marks)
+        found.append(ItemReview(**values | {"spans": spans, "claim_marks": marks, "stands": bool(row.stands)}))
+    return tuple(_without_judge(review) for review in found) if hidden.judge else tuple(found)
+
+
+def _without_judge(review: ItemReview) -> ItemReview:
+    """A review without the judge's statements and what it says of the judge."""
+    return replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None)

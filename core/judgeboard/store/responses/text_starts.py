@@ -9,11 +9,11 @@ from judgeboard.store.schema.tables import ResponseRow
 _LENGTH = 300
 
 
-def _start(text: ColumnElement[Any]) -> ColumnElement[str | None]:
-    """A longer text ends with "…": half a word would else pass for what was written."""
+def text_start(text: ColumnElement[Any]) -> ColumnElement[str | None]:
+    """Return the first 300 characters; a longer text ends with "…", or half a word would pass for what was written."""
     longer = func.length(func.substr(text, 1, _LENGTH + 1)) > _LENGTH
     return case((longer, func.rtrim(func.substr(text, 1, _LENGTH - 1)) + "…"), else_=text)
 
 
-QUESTION: ColumnElement[str | None] = _start(ResponseRow.__table__.c.query).label("question")
-ANSWER: ColumnElement[str | None] = _start(ResponseRow.__table__.c.answer).label("answer")
+QUESTION: ColumnElement[str | None] = text_start(ResponseRow.__table__.c.query).label("question")
+ANSWER: ColumnElement[str | None] = text_start(ResponseRow.__table__.c.answer).label("answer")

@@ -19,6 +19,8 @@ REVIEW = ReviewRow.__table__
 REVIEWER = ReviewerRow.__table__
 SCORE = ReviewScoreRow.__table__
 ORIGIN = "import"
+# No file carries these, and a key that named them would be another than the one of the same grade stored before.
+ONLY_AT_THE_DESK = {"claim_marks", "why_differs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetim
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, outside id, annotator and content: the same grade has the same key in every file."""
-    content = [grade.source, grade.imported.response_id, grade.imported.annotator, asdict(grade.imported.grade)]
+    given = {name: value for name, value in asdict(grade.imported.grade).items() if name not in ONLY_AT_THE_DESK}
+    content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, given]
     content += [asdict(score) for score in grade.imported.scores]
     at = None if grade.imported.at is None else iso_z(grade.imported.at)
     text = json.dumps([*content, at], sort_keys=True, separators=(",", ":"))

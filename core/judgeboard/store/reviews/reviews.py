@@ -7,9 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 
-from judgeboard.domain import Decision, FlagState, Grade
+from judgeboard.domain import Decision, FlagState, Grade, Stage
 from judgeboard.errors import NotFound
 from judgeboard.flags import RULES
+from judgeboard.store.reviews.claim_marks import marks_json
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import (
     FlagRow,
@@ -61,6 +62,8 @@ class StoredReview:
     decision: Decision | None
     replaces: int | None
     at: datetime
+    queue_item_id: int | None = None
+    stage: Stage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,9 @@ class NewReview:
     judgment_seen_id: int | None = None
     seconds: float | None = None
     replaces: int | None = None
+    queue_item_id: int | None = None
+    stage: Stage | None = None
+    seen: tuple[str, ...] | None = None
 
 
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
@@ -110,6 +116,12 @@ def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
     return LockedFlag(flag_id, response, rule, FlagState(state))
 
 
+def worst_flag(connection: Connection, flag_ids: Collection[int]) -> int | None:
+    """Return the flag of these that weighs most, None where there are none."""
+    query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids)).order_by(FLAG.c.severity.desc(), FLAG.c.id).limit(1)
+    return connection.execute(query).scalar_one_or_none() if flag_ids else None
+
+
 def review_by_key(connection: Connection, request_key: str) -> StoredReview | None:
     """Return the review that a request wrote, None where it wrote none."""
     return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
@@ -133,12 +145,15 @@ def standing_review(
     decisions: Collection[Decision | None],
     reviewer_id: int | None = None,
 ) -> StoredReview | None:
-    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``."""
+    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
+
+    Of one reviewer only what they said outside any queue is looked at: their word in a queue stays beside that.
+    """
     query = _REVIEWS.where(
         REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), standing()
     )
     if reviewer_id is not None:
-        query = query.where(REVIEW.c.reviewer_id == reviewer_id)
+        query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
     rows = connection.execute(query.order_by(REVIEW.c.id.desc()))
     found = (_stored(row) for row in rows)
     return next((review for review in found if review.decision in decisions), None)
@@ -162,9 +177,14 @@ def insert_review(connection: Connection, review: NewReview) -> int:
             "note": grade.note,
             "corrected_answer": grade.corrected_answer,
             "seconds": review.seconds,
+            "queue_item_id": review.queue_item_id,
+            "stage": review.stage,
+            "seen": None if review.seen is None else list(review.seen),
             "replaces": review.replaces,
             "request_key": review.request_key,
             "at": review.at,
+            "why_differs": grade.why_differs,
+            "claim_marks": marks_json(grade.claim_marks),
         },
     )
     review_id = int(inserted.scalar_one())
@@ -221,6 +241,8 @@ _REVIEWS: Select[Any] = select(
     REVIEW.c.decision,
     REVIEW.c.replaces,
     REVIEW.c.at,
+    REVIEW.c.queue_item_id,
+    REVIEW.c.stage,
 ).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
 
 
@@ -230,6 +252,8 @@ def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
 
 
 def _stored(row: Row[Any]) -> StoredReview:
-    id_, response_id, flag_id, reviewer_id, by, decision, replaces, at = tuple[Any, ...](row)
-    said = None if decision is None else Decision(decision)
-    return StoredReview(id_, response_id, flag_id, reviewer_id, by, said, replaces, at)
+    values: dict[str, Any] = dict(zip(row._fields, row, strict=True))
+    decision, stage = values["decision"], values["stage"]
+    values["decision"] = None if decision is None else Decision(decision)
+    values["stage"] = None if stage is None else Stage(stage)
+    return StoredReview(**values)

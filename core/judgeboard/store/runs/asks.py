@@ -86,6 +86,12 @@ def unasked(
     return [SelectedAsk(id_, ask) for id_, ask in connection.execute(query.order_by(order).limit(limit))]
 
 
+def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
+    """Return the first responses of a filter by id."""
+    query = select(RESPONSE.c.id).where(*response_conditions(connection, where))
+    return list(connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars())
+
+
 def count_unasked(connection: Connection, version_id: int, selection: Selection, run_id: int | None = None) -> int:
     """Return how many responses are left to ask; ``run_id`` None counts at a start."""
     query = select(func.count()).select_from(RESPONSE).where(*_conditions(connection, version_id, selection, run_id))

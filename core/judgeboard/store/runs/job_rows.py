@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, exists, insert, select, update
 
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
+from judgeboard.store.events import record_event
 from judgeboard.store.schema.tables import JobRow, RunRow
 
 JOB = JobRow.__table__
@@ -82,12 +83,16 @@ def is_continued(connection: Connection, job: StoredJob) -> bool:
 
 def set_run(connection: Connection, job_id: str, run_id: int) -> None:
     """Note the run of a job."""
-    connection.execute(update(JOB).where(JOB.c.id == job_id).values(run_id=run_id))
+    noted = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
+    actor = connection.execute(noted.returning(JOB.c.actor)).scalar_one()
+    record_event(connection, "job_began", actor, details={"job": job_id, "run": run_id})
 
 
 def set_failed(connection: Connection, job_id: str, why: str) -> None:
     """Note why a job could not begin."""
-    connection.execute(update(JOB).where(JOB.c.id == job_id).values(failed=why))
+    noted = update(JOB).where(JOB.c.id == job_id).values(failed=why)
+    actor = connection.execute(noted.returning(JOB.c.actor)).scalar_one()
+    record_event(connection, "job_failed", actor, details={"job": job_id})
 
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:

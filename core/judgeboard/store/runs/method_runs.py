@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import RunState
 from judgeboard.store.judgments.judge_versions import VERSION, StoredVersion
+from judgeboard.store.judgments.retired_versions import refuse_retired
 from judgeboard.store.runs.runs import RESUMABLE, RUN, StoredRun, insert_run, resume_run
 
 
@@ -39,13 +40,17 @@ def start_or_continue_method_run(
         actor: Who asks.
         endpoint_host: Where the texts go.
         now: When; the present by default.
+
+    Raises:
+        BadInput: The judge version is retired.
     """
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
+    refuse_retired(connection, version)
     same = (RUN.c.judge_version_id == version.id) & (RUN.c.kind == kind)
     unfinished = select(RUN.c.id, RUN.c.filter, RUN.c.state).where(same, RUN.c.state.in_(RESUMABLE))
     for run_id, stored, state in connection.execute(unfinished.order_by(RUN.c.id.desc())):
         if _comparable(stored) == _comparable(question):
-            return replace(resume_run(connection, run_id), shared=state == RunState.RUNNING.value)
+            return replace(resume_run(connection, run_id, actor), shared=state == RunState.RUNNING.value)
     return insert_run(
         connection,
         {

@@ -13,7 +13,9 @@ from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter, from_dict
+from judgeboard.store.events import record_event
 from judgeboard.store.judgments.judge_versions import StoredVersion, version_title
+from judgeboard.store.judgments.retired_versions import refuse_retired
 from judgeboard.store.responses.response_frontier import last_response_id
 from judgeboard.store.runs.asks import AskMode, SelectedAsk, Selection, ask_mode, count_unasked, unasked
 from judgeboard.store.schema.method_tables import STEP_TABLES
@@ -82,13 +84,17 @@ def start_or_continue_run(
     A run over failed or all responses goes on with the responses it was started over. A plain run whose log has
     grown meanwhile is left as it is: the new one asks what it did not reach, and the newcomers. A limit is kept by a
     frontier, which is the same for all that work on the run; so an interrupted one is filled up, not begun again.
+
+    Raises:
+        BadInput: The judge version is retired.
     """
     # Two processes that are given the same command share one run.
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
+    refuse_retired(connection, version)
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
     unfinished = unfinished_run(connection, version.id, selection, kind)
     if unfinished is not None:
-        return replace(resume_run(connection, unfinished.id), shared=unfinished.state is RunState.RUNNING)
+        return replace(resume_run(connection, unfinished.id, actor), shared=unfinished.state is RunState.RUNNING)
     if limit is None:
         selected = count_unasked(connection, version.id, selection)
     else:
@@ -123,11 +129,13 @@ def unfinished_run(connection: Connection, version_id: int, selection: Selection
     return None
 
 
-def resume_run(connection: Connection, run_id: int) -> StoredRun:
-    """Mark a run as running again and return it."""
+def resume_run(connection: Connection, run_id: int, actor: str | None = None) -> StoredRun:
+    """Mark a run as running again and return it; ``actor`` goes on with it, by default whoever began it."""
     again = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(again))
-    return get_run(connection, run_id)
+    run = get_run(connection, run_id)
+    record_event(connection, "resume_run", actor or run.actor, details={"run": run_id})
+    return run
 
 
 def start_import_run(
@@ -145,6 +153,8 @@ def finish_run(
     """Write how a run ended; ``why_stopped`` is one line for a person."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
+    actor = connection.execute(select(RUN.c.actor).where(RUN.c.id == run_id)).scalar_one()
+    record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
 
 
 def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
@@ -256,7 +266,10 @@ def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
 def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
     """Store a new run, running, and return it."""
     inserted = connection.execute(insert(RUN).returning(RUN.c.id), row | {"state": RunState.RUNNING.value})
-    return get_run(connection, inserted.scalar_one())
+    run = get_run(connection, inserted.scalar_one())
+    details = {"run": run.id, "kind": run.kind, "version": run.version_id, "selected": run.selected}
+    record_event(connection, "start_run", run.actor, details=details, now=run.started_at)
+    return run
 
 
 def _as_json(selection: Selection) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, select, update
 
+from judgeboard.store.events import record_event
 from judgeboard.store.schema.tables import WorkerRow
 from judgeboard.store.sql.insertion import insert_into
 
@@ -17,6 +18,12 @@ def announce(connection: Connection, executor_id: str, host: str, pid: int, now:
     known = {"host": host, "pid": pid, "started_at": now, "beat_at": now}
     statement = insert_into(connection, WORKER).on_conflict_do_update(index_elements=["executor_id"], set_=known)
     connection.execute(statement, row)
+    record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
+
+
+def worker_name(executor_id: str) -> str:
+    """Return how events call a worker: never by its machine."""
+    return f"worker:{executor_id[:8]}"
 
 
 def beat(connection: Connection, executor_id: str, now: datetime) -> None:
@@ -26,7 +33,9 @@ def beat(connection: Connection, executor_id: str, now: datetime) -> None:
 
 def leave(connection: Connection, executor_id: str) -> None:
     """Say that a worker has ended by itself."""
-    connection.execute(delete(WORKER).where(WORKER.c.executor_id == executor_id))
+    gone = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
+    for pid in connection.execute(gone).scalars().all():
+        record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
 def alive(connection: Connection, now: datetime) -> set[str]:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from judgeboard.domain import Preference, Shown, Status
+from judgeboard.domain import Preference, Shown, Stage, Status
 from judgeboard.store.schema.column_types import BigId, JsonValue, Utc
-from judgeboard.store.schema.table_base import Table, one_of
+from judgeboard.store.schema.table_base import Table, one_of, partial
 
 
 class StepColumns(SQLModel):
@@ -105,7 +105,10 @@ class PreferenceRow(Table, table=True):
     __table_args__: ClassVar[Any] = (
         UniqueConstraint("request_key"),
         one_of("shown", Shown),
+        one_of("stage", Stage),
         Index("ix_preference_pair", "pair_id", "reviewer_id"),
+        Index("ix_preference_reviewer", "reviewer_id", "id"),
+        Index("ix_preference_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
         UniqueConstraint("replaces"),
     )
 
@@ -122,6 +125,9 @@ class PreferenceRow(Table, table=True):
     request_key: str
     import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
     at: datetime = Field(sa_type=Utc)
+    queue_item_id: int | None = Field(default=None, foreign_key="queue_item.id", sa_type=BigId)
+    stage: str | None = None
+    seen: list[str] | None = Field(default=None, sa_type=JsonValue)
 
 
 class PreferenceScoreRow(Table, table=True):

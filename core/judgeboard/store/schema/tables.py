@@ -2,7 +2,7 @@
 
 Values enter as validated domain objects (a ``table=True`` class validates nothing); the CHECK constraints repeat the
 ranges. Append-only tables are guarded by triggers (``guards``), listed in ``APPEND_ONLY``. What the other judging
-methods keep is in ``method_tables``.
+methods keep is in ``method_tables``, what queues keep in ``queue_tables``.
 """
 
 from datetime import datetime
@@ -11,12 +11,28 @@ from typing import Any, ClassVar
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
 from sqlmodel import Field
 
-from judgeboard.domain import Decision, FeedbackKind, FlagState, ResponseKind, RunState, Status
+from judgeboard.domain import (
+    Decision,
+    FeedbackKind,
+    FlagState,
+    ResponseKind,
+    Role,
+    RunState,
+    Stage,
+    Status,
+    WhyDiffers,
+)
 from judgeboard.store.schema.column_types import BigId, JsonValue, Utc
 from judgeboard.store.schema.method_tables import (
     METHOD_APPEND_ONLY,
     METHOD_FORGETTABLE,
     METHOD_RESPONSES,
+)
+from judgeboard.store.schema.queue_tables import (
+    QUEUE_APPEND_ONLY,
+    QUEUE_CHANGEABLE,
+    QUEUE_FORGETTABLE,
+    QUEUE_RESPONSES,
 )
 from judgeboard.store.schema.table_base import Table, groundedness_range, one_of, partial, quality_range
 
@@ -386,36 +402,6 @@ class FlagRow(Table, table=True):
     created_at: datetime = Field(sa_type=Utc)
 
 
-class QueueRow(Table, table=True):
-    """A named queue; the default one holds every open flag without a row for each."""
-
-    __tablename__ = "queue"
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    name: str = Field(unique=True)
-    state: str = "open"
-    created_at: datetime = Field(sa_type=Utc)
-
-
-class QueueItemRow(Table, table=True):
-    """A response (and flag) in a queue, with how many reviews it needs."""
-
-    __tablename__ = "queue_item"
-    __table_args__: ClassVar[Any] = (
-        Index(
-            "uq_queue_item_flag", "queue_id", "response_id", "flag_id", unique=True, **partial("flag_id IS NOT NULL")
-        ),
-        Index("uq_queue_item_response", "queue_id", "response_id", unique=True, **partial("flag_id IS NULL")),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    queue_id: int = Field(foreign_key="queue.id", sa_type=BigId)
-    response_id: int = Field(foreign_key="response.id", sa_type=BigId)
-    flag_id: int | None = Field(default=None, foreign_key="flag.id", sa_type=BigId)
-    reviews_needed: int = 1
-    state: str = "open"
-
-
 class ReviewerRow(Table, table=True):
     """A person, by where the name comes from (desk, cli, import, oidc) and the name."""
 
@@ -425,25 +411,8 @@ class ReviewerRow(Table, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
     origin: str
     name: str
-    role: str = "reviewer"
+    role: str = Role.REVIEWER.value
     created_at: datetime = Field(sa_type=Utc)
-
-
-class LeaseRow(Table, table=True):
-    """A queue item held by a reviewer until a moment."""
-
-    __tablename__ = "lease"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("queue_item_id", "slot"),
-        UniqueConstraint("queue_item_id", "reviewer_id"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    queue_item_id: int = Field(foreign_key="queue_item.id", sa_type=BigId)
-    slot: int = 0
-    reviewer_id: int = Field(foreign_key="reviewer.id", sa_type=BigId)
-    token: str
-    until: datetime = Field(sa_type=Utc)
 
 
 class ReviewRow(Table, table=True):
@@ -453,13 +422,15 @@ class ReviewRow(Table, table=True):
     __table_args__: ClassVar[Any] = (
         UniqueConstraint("request_key"),
         one_of("decision", Decision),
-        CheckConstraint("stage IN ('blind', 'revealed', 'adjudication')", name="stage"),
+        one_of("stage", Stage),
+        one_of("why_differs", WhyDiffers),
         CheckConstraint("label IN ('grounded', 'hallucinated')", name="label"),
         groundedness_range(),
         quality_range(),
         Index("ix_review_response", "response_id", "reviewer_id"),
         Index("ix_review_flag", "flag_id"),
         Index("ix_review_reviewer", "reviewer_id", "id"),
+        Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
         Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
         Index("ix_review_at", "at"),
         # What a reviewer put aside, read with every page of the queue.
@@ -485,6 +456,10 @@ class ReviewRow(Table, table=True):
     request_key: str
     import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
     at: datetime = Field(sa_type=Utc)
+    seen: list[str] | None = Field(default=None, sa_type=JsonValue)  # what of others was shown: judge, people, ...
+    why_differs: str | None = None
+    # What the person says of single claims: [{"status", "text", "start", "end", "judgment_id", "number"}].
+    claim_marks: list[dict[str, Any]] | None = Field(default=None, sa_type=JsonValue)
 
 
 class ReviewScoreRow(Table, table=True):
@@ -535,7 +510,11 @@ class EventRow(Table, table=True):
     """Who did what, written in the change's own transaction."""
 
     __tablename__ = "event"
-    __table_args__: ClassVar[Any] = (Index("ix_event_response", "response_id", "kind"),)
+    __table_args__: ClassVar[Any] = (
+        Index("ix_event_response", "response_id", "kind"),
+        Index("ix_event_kind", "kind", "id"),
+        Index("ix_event_actor", "actor", "id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
     kind: str
@@ -550,8 +529,9 @@ FORGETTABLE: dict[str, tuple[str, ...]] = {
     "response": ("query", "passages", "answer", "messages", "reference", "extra"),
     "judgment": ("reasoning", "claims", "raw", "attempts", "error"),
     "judgment_score": ("reasoning",),
-    "review": ("spans", "note", "corrected_answer"),
+    "review": ("spans", "note", "corrected_answer", "claim_marks"),
     **METHOD_FORGETTABLE,
+    **QUEUE_FORGETTABLE,
 }
 
 # The responses that a row says something of, in SQL over the row as it was: forgetting one of them blanks it.
@@ -561,6 +541,7 @@ RESPONSES: dict[str, str] = {
     "judgment_score": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
     "review": "OLD.response_id",
     **METHOD_RESPONSES,
+    **QUEUE_RESPONSES,
 }
 
 # Tables whose rows are written once; the triggers of ``guards`` hold it.
@@ -575,6 +556,7 @@ APPEND_ONLY: tuple[str, ...] = (
     "review_score",
     "event",
     *METHOD_APPEND_ONLY,
+    *QUEUE_APPEND_ONLY,
 )
 
 # Tables where only the named columns change; rows are never deleted.
@@ -583,4 +565,5 @@ CHANGEABLE: dict[str, tuple[str, ...]] = {
     "run": ("state", "finished_at", "why_stopped", "selected"),
     "flag": ("state",),
     "job": ("run_id", "cancelled_at", "failed"),
+    **QUEUE_CHANGEABLE,
 }

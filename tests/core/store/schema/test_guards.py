@@ -57,6 +57,11 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
+    "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "made_by": "m"}
+    | {"reveal": False, "created_at": NOW},
+    "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
+    "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
+    "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
 }
 
 
@@ -75,6 +80,7 @@ def filled(desk):
         record_event(connection, "test", "me")
         connection.execute(insert(ReviewerRow.__table__), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
         review = {"response_id": response, "reviewer_id": 1, "note": "n", "request_key": "k", "at": NOW}
+        review |= {"claim_marks": [{"status": "supported"}]}
         connection.execute(insert(ReviewRow.__table__), review)
         for table, row in SAMPLE.items():
             connection.execute(insert(Table.metadata.tables[table]), row)

@@ -1,0 +1,121 @@
+"""Reads who did what, newest first."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from judgeboard.store.schema.tables import EventRow, ResponseRow
+from judgeboard.store.sql.keyset import KeyedList, Order, Stretch
+
+EVENT = EventRow.__table__
+RESPONSE = ResponseRow.__table__
+NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
+MOST_CHOICES = 200  # of a filter
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One event; ``response`` is the outside id of the answer it is about, ``details`` hold ids and numbers."""
+
+    id: int
+    kind: str
+    actor: str
+    at: datetime
+    response_id: int | None
+    response: str | None
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events; None is any. ``response`` is an outside id, of every source that has it; ``since`` is aware."""
+
+    kind: str | None = None
+    actor: str | None = None
+    response: str | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """A page of the list and where in it the page stands."""
+
+    events: tuple[StoredEvent, ...]
+    stretch: Stretch
+
+
+def event_page(
+    connection: Connection,
+    given: EventFilter,
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> EventPage:
+    """Return a page of events, newest first: behind a key, before one, or the first.
+
+    Raises:
+        BadInput: A key is none of this list.
+    """
+    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
+    stretch = listed.page(after, before, limit)
+    return EventPage(_events(connection, EVENT.c.id.in_([place.id for place in stretch.places])), stretch)
+
+
+def latest_events(
+    connection: Connection, given: EventFilter, *, limit: int, before_id: int | None = None
+) -> tuple[StoredEvent, ...]:
+    """Return up to ``limit`` events, newest first, older than ``before_id`` where it is given."""
+    older = [] if before_id is None else [EVENT.c.id < before_id]
+    return _events(connection, *_conditions(given), *older, limit=limit)
+
+
+def event_kinds(connection: Connection) -> tuple[str, ...]:
+    """Return the kinds that occur, sorted; one seek in an index each."""
+    return _values(connection, EVENT.c.kind)
+
+
+def event_actors(connection: Connection) -> tuple[str, ...]:
+    """Return who did anything, sorted, at most 200; one seek in an index each."""
+    return _values(connection, EVENT.c.actor)
+
+
+def _conditions(given: EventFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if given.kind is not None:
+        conditions.append(EVENT.c.kind == given.kind)
+    if given.actor is not None:
+        conditions.append(EVENT.c.actor == given.actor)
+    if given.response is not None:
+        named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == given.response)
+        conditions.append(EVENT.c.response_id.in_(named))
+    if given.since is not None:
+        conditions.append(EVENT.c.at >= given.since)
+    return conditions
+
+
+def _events(
+    connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+) -> tuple[StoredEvent, ...]:
+    columns = {column.name: column for column in EVENT.c} | {"response": RESPONSE.c.external_id}
+    query = (
+        select(*(columns[field.name].label(field.name) for field in fields(StoredEvent)))
+        .select_from(EVENT.outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id))
+        .where(*conditions)
+        .order_by(EVENT.c.id.desc())
+    )
+    return tuple(StoredEvent(*row) for row in connection.execute(query.limit(limit)))
+
+
+def _values(connection: Connection, column: ColumnElement[str]) -> tuple[str, ...]:
+    """The next greater value, again and again: DISTINCT would walk the whole index."""
+    found: list[str] = []
+    while len(found) < MOST_CHOICES:
+        further = [column > found[-1]] if found else []
+        value = connection.execute(select(func.min(column)).where(*further)).scalar()
+        if value is None:
+            break
+        found.append(value)
+    return tuple(sorted(found))

@@ -1,0 +1,266 @@
+"""Places for reviews: laid, taken by one statement, renewed, given back, used."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from judgeboard.store.schema.queue_tables import LeaseRow, QueueRow, SkipRow
+
+QUEUE = QueueRow.__table__
+LEASE = LeaseRow.__table__
+SKIP = SkipRow.__table__
+
+# As the index of waiting places says it: SQLite uses a partial index only for its own words.
+PLACE = LEASE.alias("place")
+_WAITING: ColumnElement[bool] = literal_column("NOT place.done")
+
+OFFLINE = "offline-"  # begins the token of a place that somebody has in a file
+
+JUDGE, PEOPLE = "judge", "people"  # what a review can have seen
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A place as stored; ``reviewer_id`` holds it until ``until``, or used it (``done``)."""
+
+    id: int
+    queue_id: int
+    queue_item_id: int
+    slot: int
+    reviewer_id: int | None
+    token: str | None
+    taken_at: datetime | None
+    until: datetime | None
+    done: bool
+    review_id: int | None
+    preference_id: int | None
+    revealed_at: datetime | None
+
+
+_COLUMNS = tuple(LEASE.c[name] for name in Lease.__dataclass_fields__)
+
+
+def lay_places(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
+    """Lay the places of new items: id, queue_id, reviews_needed, position and again_for are read of each."""
+    rows = [_place(item, slot) for item in items for slot in range(item["reviews_needed"])]
+    if rows:
+        connection.execute(insert(LEASE), rows)
+
+
+def fit_places(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
+    """Bring the places at an item that are not used to ``wanted``; one that somebody holds is the last to go.
+
+    ``item`` has id, queue_id, position and again_for.
+    """
+    places = places_at(connection, item["id"])
+    waiting = [place for place in places if not place.done]
+    held = [place for place in waiting if place.until is not None and place.until > now]
+    free = [place for place in waiting if place not in held]
+    spare = len(waiting) - wanted
+    if spare > 0:
+        gone = [place.id for place in [*reversed(free), *reversed(held)][:spare]]
+        connection.execute(delete(LEASE).where(LEASE.c.id.in_(gone)))
+    first = max((place.slot for place in places), default=-1) + 1
+    rows = [_place(item, slot) for slot in range(first, first - spare)]
+    if rows:
+        connection.execute(insert(LEASE), rows)
+
+
+def take_place(
+    connection: Connection,
+    queue_id: int,
+    reviewer_id: int,
+    token: str,
+    *,
+    now: datetime,
+    until: datetime,
+) -> Lease | None:
+    """Take the first free place of a queue for a reviewer, in one statement; None where none is left for them.
+
+    Not handed out: items that they reviewed, hold or skipped, and what is served again to others. On PostgreSQL a row
+    that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
+    """
+    other = LEASE.alias("other")
+    mine = exists().where(
+        other.c.queue_item_id == PLACE.c.queue_item_id,
+        other.c.reviewer_id == reviewer_id,
+        other.c.id != PLACE.c.id,
+    )
+    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
+    first = (
+        select(PLACE.c.id)
+        .where(
+            PLACE.c.queue_id == queue_id,
+            _WAITING,
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~mine,
+            ~skipped,
+        )
+        .order_by(PLACE.c.position, PLACE.c.queue_item_id, PLACE.c.slot)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return _taken(connection, LEASE.c.id == first.scalar_subquery(), reviewer_id, token, now, until)
+
+
+def take_place_at(
+    connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+) -> Lease | None:
+    """Take a free place at one item, which a reviewer asks for by name.
+
+    None where all are held or used, they reviewed it already, or it is served again to somebody else.
+    """
+    used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    first = (
+        select(PLACE.c.id)
+        .where(
+            PLACE.c.queue_item_id == item_id,
+            PLACE.c.done.is_(False),
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~used,
+        )
+        .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return _taken(connection, LEASE.c.id == first.scalar_subquery(), reviewer_id, token, now, until)
+
+
+def held_places(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
+    """Return the places that a reviewer holds at this moment, the first taken first."""
+    query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
+    if queue_id is not None:
+        query = query.where(LEASE.c.queue_id == queue_id)
+    return [_lease(row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
+
+
+def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
+    """Return the place that a token was given for, None where it is somebody else's by now or gone."""
+    query = select(*_COLUMNS).where(LEASE.c.token == token)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return None if row is None else _lease(row)
+
+
+def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
+    """Return the place at an item that a reviewer holds, held last or used."""
+    query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _lease(row)
+
+
+def places_at(connection: Connection, item_id: int) -> list[Lease]:
+    """Return every place at an item, by slot."""
+    query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot)
+    return [_lease(row) for row in connection.execute(query)]
+
+
+def renew_place(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
+    """Hold a place longer, with the same token; False where it is not the reviewer's any more."""
+    mine = and_(LEASE.c.token == token, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
+    return connection.execute(update(LEASE).where(mine).values(until=until)).rowcount > 0
+
+
+def free_place(connection: Connection, lease_id: int) -> None:
+    """Give a place back, whatever had been done from it."""
+    empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "preference_id", "revealed_at"))
+    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**empty, done=False))
+
+
+def hand_back(connection: Connection, review_id: int, until: datetime) -> None:
+    """Let whoever used a place hold it again, since what was said from it is taken back."""
+    _reopen(connection, LEASE.c.review_id == review_id, until)
+
+
+def hand_back_pair(connection: Connection, lease_id: int, until: datetime) -> None:
+    """Let whoever used a place at a pair hold it again, since their preference is taken back."""
+    _reopen(connection, LEASE.c.id == lease_id, until)
+
+
+def _reopen(connection: Connection, which: ColumnElement[bool], until: datetime) -> None:
+    # What came back in a file and is taken back is served at a page from here on.
+    token = func.replace(LEASE.c.token, OFFLINE, "undone-")
+    free = {"done": False, "review_id": None, "preference_id": None, "until": until, "token": token}
+    connection.execute(update(LEASE).where(which).values(**free))
+
+
+def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
+    """Return what was revealed to the author of a blind review after it, None where nothing was."""
+    query = (
+        select(QUEUE.c.blind_judge, QUEUE.c.blind_people)
+        .join(LEASE, LEASE.c.queue_id == QUEUE.c.id)
+        .where(LEASE.c.review_id == review_id, LEASE.c.revealed_at.is_not(None))
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return tuple(what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden)
+
+
+def use_place(
+    connection: Connection, lease_id: int, *, review_id: int | None = None, preference_id: int | None = None
+) -> None:
+    """Note what was said from a place; nobody takes it again."""
+    said = {"done": True, "review_id": review_id, "preference_id": preference_id}
+    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**said))
+
+
+def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
+    """Note that whoever used a place has been shown what was hidden; the first time counts."""
+    first = and_(LEASE.c.id == lease_id, LEASE.c.revealed_at.is_(None))
+    connection.execute(update(LEASE).where(first).values(revealed_at=now))
+
+
+def move_places(connection: Connection, item_id: int, position: float) -> None:
+    """Bring the places of an item to where it stands now."""
+    connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
+
+
+def _place(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
+    return {
+        "queue_id": item["queue_id"],
+        "queue_item_id": item["id"],
+        "slot": slot,
+        "position": item["position"],
+        "again_for": item["again_for"],
+        "done": False,
+    }
+
+
+def _taken(
+    connection: Connection,
+    which: ColumnElement[bool],
+    reviewer_id: int,
+    token: str,
+    now: datetime,
+    until: datetime,
+) -> Lease | None:
+    taking = (
+        update(LEASE)
+        .where(which)
+        .values(reviewer_id=reviewer_id, token=token, taken_at=now, until=until)
+        .returning(*_COLUMNS)
+    )
+    row = connection.execute(taking).one_or_none()
+    return None if row is None else _lease(row)
+
+
+def _lease(row: Row[Any]) -> Lease:
+    return Lease(**dict(zip(row._fields, row, strict=True)))

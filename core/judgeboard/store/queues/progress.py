@@ -1,0 +1,127 @@
+"""Counts of a queue: its items by state, and what each person has done in it, in one aggregate each."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, exists, func, select
+
+from judgeboard.domain import Decision, ItemState
+from judgeboard.store.queues.item_rows import ITEM
+from judgeboard.store.queues.leases import LEASE, SKIP
+from judgeboard.store.schema.method_tables import PreferenceRow
+from judgeboard.store.schema.tables import ReviewerRow, ReviewRow
+
+REVIEW = ReviewRow.__table__
+PREFERENCE = PreferenceRow.__table__
+REVIEWER = ReviewerRow.__table__
+
+
+class ItemCount(NamedTuple):
+    """How many items of one kind a queue has; ``several`` need more than one review."""
+
+    state: ItemState
+    several: bool
+    items: int
+    reviews_needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCount:
+    """What one person has done in a queue; ``last`` (UTC) is when they spoke last."""
+
+    done: int
+    unsure: int
+    last: datetime | None
+
+
+def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
+    """Return how many items a queue has by state; what is served again to one person is not counted."""
+    several = ITEM.c.reviews_needed > 1
+    query = (
+        select(ITEM.c.state, several, func.count(), func.sum(ITEM.c.reviews_needed))
+        .where(ITEM.c.queue_id == queue_id, ITEM.c.again_for.is_(None))
+        .group_by(ITEM.c.state, several)
+    )
+    return [
+        ItemCount(ItemState(state), bool(more), count, int(needed))
+        for state, more, count, needed in connection.execute(query)
+    ]
+
+
+def count_held(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
+    """Return how many items each person (by id) holds at this moment."""
+    query = (
+        select(LEASE.c.reviewer_id, func.count())
+        .where(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now)
+        .group_by(LEASE.c.reviewer_id)
+    )
+    return dict(tuple(row) for row in connection.execute(query))
+
+
+def count_held_items(connection: Connection, queue_id: int, now: datetime) -> int:
+    """Return how many items somebody holds at this moment, what is served again not counted."""
+    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.again_for.is_(None))
+    return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(held)).scalar_one())
+
+
+def count_reviews(connection: Connection, queue_id: int) -> int:
+    """Return how many reviews were given in a queue from places that are not served again."""
+    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.again_for.is_(None))
+    return int(connection.execute(select(func.count()).where(done)).scalar_one())
+
+
+def count_work(connection: Connection, queue_id: int) -> dict[int, WorkCount]:
+    """Return what each person (by id) has said in a queue and not taken back."""
+    said = _said(queue_id)
+    unsure = func.sum(case((said.c.decision == Decision.UNSURE.value, 1), else_=0))
+    query = select(said.c.reviewer_id, func.count(), unsure, func.max(said.c.at)).group_by(said.c.reviewer_id)
+    return {
+        reviewer_id: WorkCount(done, int(unsure_), last)
+        for reviewer_id, done, unsure_, last in connection.execute(query)
+    }
+
+
+def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
+    """Return how long each person (by id) looked at an item, the median in seconds of what was measured."""
+    said = _said(queue_id)
+    place = func.row_number().over(partition_by=said.c.reviewer_id, order_by=said.c.seconds)
+    count = func.count().over(partition_by=said.c.reviewer_id)
+    ranked = (
+        select(said.c.reviewer_id, said.c.seconds, place.label("place"), count.label("count"))
+        .where(said.c.seconds.is_not(None))
+        .subquery()
+    )
+    # The middle one, or the two beside the middle.
+    middle = and_(2 * ranked.c.place >= ranked.c.count, 2 * ranked.c.place <= ranked.c.count + 2)
+    query = select(ranked.c.reviewer_id, func.avg(ranked.c.seconds)).where(middle).group_by(ranked.c.reviewer_id)
+    return {reviewer_id: float(value) for reviewer_id, value in connection.execute(query)}
+
+
+def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
+    """Return how many items of a queue each person (by id) put aside."""
+    here = exists().where(ITEM.c.id == SKIP.c.queue_item_id, ITEM.c.queue_id == queue_id)
+    query = (
+        select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here).group_by(SKIP.c.reviewer_id)
+    )
+    return dict(tuple(row) for row in connection.execute(query))
+
+
+def _of_people(queue_id: int) -> ColumnElement[bool]:
+    """The places of a queue that somebody took: by person, so that those which wait are not read."""
+    return and_(LEASE.c.reviewer_id.in_(select(REVIEWER.c.id)), LEASE.c.queue_id == queue_id)
+
+
+def _said(queue_id: int) -> Subquery:
+    said = (
+        select(
+            LEASE.c.reviewer_id,
+            REVIEW.c.decision,
+            func.coalesce(REVIEW.c.seconds, PREFERENCE.c.seconds).label("seconds"),
+            func.coalesce(REVIEW.c.at, PREFERENCE.c.at).label("at"),
+        )
+        .join(REVIEW, REVIEW.c.id == LEASE.c.review_id, isouter=True)
+        .join(PREFERENCE, PREFERENCE.c.id == LEASE.c.preference_id, isouter=True)
+        .where(_of_people(queue_id), LEASE.c.done.is_(True))
+    )
+    return said.subquery("said")

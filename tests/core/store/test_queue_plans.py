@@ -1,0 +1,48 @@
+"""However large its queues are, progress and splits are read from indexes, in as many statements."""
+
+import pytest
+
+from judgeboard.domain import QueueOrder
+from judgeboard.queues import load_split, own_splits, queue_progress, skip, split_items
+from judgeboard.store.engine import Store
+from query_plans import plans_of
+from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
+
+LARGE = ("queue_item", "queue_item_flag", "lease", "review", "preference", "response", "pair", "flag")
+
+
+@pytest.fixture
+def desk(sqlite_store: Store) -> QueueDesk:
+    """A queue in which people did a bit of everything."""
+    desk = queue_desk(sqlite_store)
+    desk.flagged(0.1, 0.2, 0.3, 0.4)
+    desk.queue(needed=2, mix=0.2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
+    desk.review(desk.mara, CONFIRM)
+    desk.review(desk.jon, DISMISS)
+    skip(desk.store, desk.held(desk.mara).token, desk.mara, now=desk.now)
+    return desk
+
+
+def scans(plans: list[str]) -> list[str]:
+    """Steps that read a whole large table, or an index of it."""
+    steps = [step.strip() for plan in plans for step in plan.splitlines()]
+    return [step for step in steps if any(step == f"SCAN {name}" or step.startswith(f"SCAN {name} ") for name in LARGE)]
+
+
+def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(desk: QueueDesk) -> None:
+    with desk.store.reading() as connection, plans_of(desk.store) as plans:
+        assert queue_progress(connection, "q", now=desk.now).split == 1
+    assert scans(plans) == []
+    assert len(plans) <= 12
+    of_leases = [step for plan in plans for step in plan.splitlines() if "lease" in step]
+    assert of_leases
+    assert all("ix_lease_reviewer (reviewer_id=? AND queue_id=?" in step for step in of_leases)
+
+
+def test_splits_are_found_by_their_state(desk: QueueDesk) -> None:
+    with desk.store.reading() as connection, plans_of(desk.store) as plans:
+        (line,) = split_items(connection).lines
+        own_splits(connection, desk.mara.id)
+        load_split(connection, line.item.item_id, desk.lead)
+    assert scans(plans) == []
+    assert any("ix_queue_item_state (queue_id=? AND state=?)" in plan for plan in plans)
