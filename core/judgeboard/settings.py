@@ -26,11 +26,11 @@ def _openai(name: str) -> Any:
 class Settings(BaseSettings):
     """The environment's part of the settings: None is not set, and a command option wins over all of them.
 
-    ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_MODEL`` the judge's model,
-    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes,
-    ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` as everywhere. The primary judge and the thresholds of the flag rules
-    (``flags.rule.Thresholds``) win over the stored ones; ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by
-    commas.
+    ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
+    first admin where people sign in, ``JUDGEBOARD_MODEL`` the judge's model, ``JUDGEBOARD_PRICES`` a price file,
+    ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes, ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` as
+    everywhere. The primary judge and the thresholds of the flag rules (``flags.rule.Thresholds``) win over the stored
+    ones; ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by commas.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = _openai("OPENAI_API_KEY")
     openai_base_url: str | None = _openai("OPENAI_BASE_URL")
     model: str | None = None
+    admin: str | None = None
     prices: Path | None = None
     families: Path | None = None
     primary_judge: str | None = None
@@ -50,6 +51,11 @@ class Settings(BaseSettings):
     random_share: float | None = None
     random_seed: str | None = None
     always_review: Annotated[tuple[str, ...] | None, NoDecode] = None
+
+    @field_validator("admin")
+    @classmethod
+    def _as_stored(cls, value: str | None) -> str | None:
+        return value.strip().lower() if value else None
 
     @field_validator("always_review", mode="before")
     @classmethod

@@ -1,0 +1,153 @@
+"""Who may come in: added, promoted and removed by admins, each with an event; authorship stays."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from judgeboard.domain import Decision, Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.people.roster import add_person, change_role, list_people, remove_person
+from judgeboard.people.sign_in import admit
+from judgeboard.review import Reviewer, decide, ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.reviews.reviewers import list_graders, store_reviewer
+from review_desk import Desk, flagged_desk
+
+ANN, BOB = "ann@example.org", "bob@example.org"
+
+
+def told(store: Store) -> list[tuple[str, str, object]]:
+    with store.reading() as connection:
+        events = latest_events(connection, EventFilter(), limit=100)
+    return [(event.kind, event.actor, event.details.get("to") or event.details.get("action")) for event in events[::-1]]
+
+
+@pytest.fixture
+def desk(sqlite_store: Store) -> Desk:
+    return flagged_desk(sqlite_store)
+
+
+@pytest.fixture
+def flag(desk: Desk) -> int:
+    return desk.judge(0.3)
+
+
+@pytest.fixture
+def ann(sqlite_store: Store) -> Reviewer:
+    return add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+
+
+def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store: Store) -> None:
+    ann = add_person(store, " Ann@Example.org ", Role.ADMIN, "cli:root")
+    assert (ann.name, ann.origin, ann.role) == (ANN, "oidc", Role.ADMIN)
+    add_person(store, BOB, Role.REVIEWER, ann)
+    assert admit(store, BOB).role is Role.REVIEWER
+    change_role(store, BOB, Role.LEAD, ann)
+    change_role(store, BOB, Role.LEAD, ann)  # as it is: nothing changes
+    assert admit(store, BOB).role is Role.LEAD
+    remove_person(store, BOB, ann)
+    with pytest.raises(NotAllowed, match="An admin can add you"):
+        admit(store, BOB)
+    again = add_person(store, BOB, Role.REVIEWER, ann)
+    assert admit(store, BOB) == again
+    assert told(store) == [
+        ("add_person", "cli:root", "admin"),
+        ("add_person", ANN, "reviewer"),
+        ("change_role", ANN, "lead"),
+        ("remove_person", ANN, "none"),
+        ("add_person", ANN, "reviewer"),
+    ]
+
+
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.LEAD])
+def test_only_admins_manage_people(sqlite_store: Store, ann: Reviewer, role: Role) -> None:
+    bob = add_person(sqlite_store, BOB, role, ann)
+    for attempt in (
+        lambda: add_person(sqlite_store, "eve@example.org", Role.ADMIN, bob),
+        lambda: change_role(sqlite_store, BOB, Role.ADMIN, bob),
+        lambda: remove_person(sqlite_store, ANN, bob),
+    ):
+        with pytest.raises(NotAllowed, match="for admins"):
+            attempt()
+    assert admit(sqlite_store, BOB).role is role
+    assert told(sqlite_store)[-3:] == [("refused", BOB, "manage_people")] * 3
+
+
+def test_the_last_admin_stays(sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for attempt in (
+        lambda: remove_person(sqlite_store, ANN, ann),
+        lambda: change_role(sqlite_store, ANN, Role.LEAD, ann),
+    ):
+        with pytest.raises(BadInput, match="only admin"):
+            attempt()
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", BOB)  # who may come in any time
+    assert remove_person(sqlite_store, ANN, ann).role is Role.NONE
+
+
+def test_whom_the_environment_names_is_admin_as_long_as_it_does(
+    sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", "Ann@example.org")
+    add_person(sqlite_store, BOB, Role.ADMIN, ann)
+    for attempt in (
+        lambda: remove_person(sqlite_store, ANN, "cli:root"),
+        lambda: change_role(sqlite_store, ANN, Role.REVIEWER, "cli:root"),
+    ):
+        with pytest.raises(BadInput, match="JUDGEBOARD_ADMIN"):
+            attempt()
+
+
+@pytest.mark.parametrize("address", ["", "ann", "a b@c", "ann@", "@x", "a@b@c", "ann@x\x00y", f"{'a' * 250}@x.org"])
+def test_what_is_no_address_is_refused(sqlite_store: Store, address: str) -> None:
+    with pytest.raises(BadInput, match="e-mail"):
+        add_person(sqlite_store, address, Role.REVIEWER, "cli:root")
+
+
+def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store: Store, ann: Reviewer) -> None:
+    with pytest.raises(BadInput, match="here already, as admin"):
+        add_person(sqlite_store, ANN, Role.REVIEWER, ann)
+    with pytest.raises(BadInput, match="a role is one of"):
+        change_role(sqlite_store, ANN, Role.NONE, ann)
+    for change in (remove_person, lambda *given: change_role(*given[:2], Role.LEAD, given[2])):
+        with pytest.raises(NotFound, match=BOB):
+            change(sqlite_store, BOB, ann)
+
+
+def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: Store) -> None:
+    ensure_reviewer(sqlite_store, "desk", ANN)
+    with pytest.raises(NotAllowed):
+        admit(sqlite_store, ANN)
+    with pytest.raises(NotFound):
+        change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
+
+
+def test_who_is_removed_stays_the_author_and_may_do_nothing_more(desk: Desk, flag: int) -> None:
+    bob = add_person(desk.store, BOB, Role.REVIEWER, "cli:root")
+    press = {"flag_id": flag, "reviewer": bob, "decision": Decision.UNSURE}
+    decide(desk.store, **press, request_key="first", now=datetime(2026, 3, 1, tzinfo=UTC))
+    remove_person(desk.store, BOB, "cli:root")
+    with pytest.raises(NotAllowed, match="Reviewing is for"):  # his session goes on, and remembers a role
+        decide(desk.store, **press, request_key="second")
+    with desk.store.reading() as connection:
+        line = next(each for each in list_people(connection) if each.person.id == bob.id)
+    assert (line.role, line.last_review) == (Role.NONE, datetime(2026, 3, 1, tzinfo=UTC))
+    assert told(desk.store)[-1] == ("refused", BOB, "review")
+
+
+def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> None:
+    add_person(store, BOB, Role.REVIEWER, "cli:root")
+    add_person(store, ANN, Role.ADMIN, "cli:root")
+    with store.writing() as connection:
+        store_reviewer(connection, "import", BOB)
+    admit(store, ANN, arrives=True)
+    with store.reading() as connection:
+        lines = list_people(connection)
+        assert list_graders(connection) == []
+    assert [(line.person.origin, line.person.name, line.role) for line in lines] == [
+        ("oidc", ANN, Role.ADMIN),
+        ("oidc", BOB, Role.REVIEWER),
+        ("import", BOB, Role.NONE),
+    ]
+    seen = {(line.person.origin, line.person.name): line.last_seen is not None for line in lines}
+    assert seen == {("oidc", ANN): True, ("oidc", BOB): False, ("import", BOB): False}

@@ -1,0 +1,258 @@
+"""Every change that a person, a terminal or a worker makes leaves an event that names them, in its own transaction."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import judgeboard
+from judgeboard import Decision, Grade, Preference, Shown
+from judgeboard.domain import Response, Role
+from judgeboard.jobs import cancel_job, request_rejudge
+from judgeboard.jobs.rejudging import rejudge
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.people.roster import add_person, change_role, remove_person
+from judgeboard.people.sign_in import admit
+from judgeboard.refining import refine_pending
+from judgeboard.retiring import restore_version, retire_version
+from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.setting_changes import change_settings
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.landing import land_responses
+from judgeboard.store.runs.worker_rows import announce, leave
+from judgeboard.store.schema.tables import EventRow, FlagRow, ReviewRow
+from judging_log import land_answers
+from pair_log import by_pair, pairwise
+from pair_log import land as land_pair
+from refining_log import generator, judge, land_bad, ratings
+from suite_runs import playing, suite
+from written_tables import written_tables
+
+EVENT, FLAG, REVIEW = EventRow.__table__, FlagRow.__table__, ReviewRow.__table__
+
+# Rows that come in by the thousand name their run or their import, whose beginning and end are events: of their own
+# they have none.
+OF_A_RUN = {
+    *("response", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
+    *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
+    *("judge_version", "run", "queue_item"),
+}
+WHO = "ann@example.org"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A database in which something of everything was done, its lead, and a folder for files."""
+
+    store: Store
+    lead: Reviewer
+    folder: Path
+
+    def first(self, table: Any) -> int:
+        """The first row of a table."""
+        with self.store.reading() as connection:
+            return int(connection.execute(select(table.c.id).order_by(table.c.id).limit(1)).scalar_one())
+
+    def file(self, text: str) -> Path:
+        path = self.folder / "rows.jsonl"
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture(scope="module")
+def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filled") / "desk.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    land_bad(store)
+    with RecordingEndpoint(ratings(2, 4)) as endpoint:
+        refine_pending(store, judge("rating", endpoint), generator(endpoint))  # run 1
+    land_answers(store, 4)
+    with store.writing() as connection:
+        texts = ("log", "How long is it?"), ("other", "How long is it?")
+        land_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
+    land_pair(store, 1)
+    for name in ("first", "second"):
+        judgeboard.judge_pending(store, judgeboard.make_judge("lexical", name=name))
+    change_settings(store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root")
+    judgeboard.raise_flags(store)
+    lead = add_person(store, WHO, Role.ADMIN, "cli:root")
+    add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
+    judgeboard.decide(store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled")
+    judgeboard.let_stand(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
+    store.close()
+    return path
+
+
+@pytest.fixture
+def desk(filled: Path, tmp_path: Path) -> Desk:
+    shutil.copyfile(filled, tmp_path / "desk.db")
+    store = open_store(tmp_path / "desk.db")
+    return Desk(store, admit(store, WHO), tmp_path)
+
+
+def flag_that_waits(desk: Desk) -> int:
+    with desk.store.reading() as connection:
+        return int(connection.execute(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)).scalar_one())
+
+
+def decide(desk: Desk) -> None:
+    judgeboard.decide(
+        desk.store,
+        flag_id=flag_that_waits(desk),
+        reviewer=desk.lead,
+        decision=Decision.DISMISS,
+        grade=Grade(note="why"),
+        request_key="k",
+    )
+
+
+def decide_too_late(desk: Desk) -> None:
+    late: dict[str, Any] = {"reviewer": desk.lead, "decision": Decision.DISMISS, "grade": Grade(note="why")}
+    with pytest.raises(judgeboard.JudgeboardError):
+        judgeboard.decide(desk.store, flag_id=1, **late, request_key="late")
+
+
+def prefer(desk: Desk) -> None:
+    said: dict[str, Any] = {"preference": Preference.A, "shown": Shown.AB, "request_key": "k"}
+    judgeboard.prefer(desk.store, pair_id=1, reviewer=desk.lead, **said)
+
+
+def answers(desk: Desk) -> None:
+    file = desk.file('{"query": "Who?", "answer": "Nobody."}\n')
+    judgeboard.import_file(desk.store, file, actor=desk.lead)
+
+
+def grades(desk: Desk) -> None:
+    file = desk.file('{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n')
+    judgeboard.import_file(desk.store, file, kind="grades", actor=desk.lead)
+
+
+def pairs(desk: Desk) -> None:
+    judgeboard.pairs_between(desk.store, "log", "other", actor=WHO)
+
+
+def job(desk: Desk) -> str:
+    where = judgeboard.RowFilter(response_ids=(2, 3))
+    return request_rejudge(desk.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=desk.lead)
+
+
+def done_job(desk: Desk) -> None:
+    rejudge(desk.store, job(desk), threading.Event())
+
+
+def failed_job(desk: Desk) -> None:
+    retire_version(desk.store, "second", desk.lead)
+    asked = request_rejudge(desk.store, judge={"kind": "lexical", "name": "second"}, actor=desk.lead)
+    assert rejudge(desk.store, asked, threading.Event())["state"] == "failed"
+
+
+def worker(desk: Desk) -> None:
+    with desk.store.writing() as connection:
+        announce(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
+    with desk.store.writing() as connection:
+        leave(connection, "0123456789")
+
+
+def forget(desk: Desk) -> None:
+    with desk.store.writing() as connection:
+        forget_response(connection, "same", source="other", actor=WHO)
+
+
+def compare(desk: Desk) -> None:
+    with RecordingEndpoint(by_pair({})) as endpoint:
+        judgeboard.compare_pairs(desk.store, pairwise(endpoint), (1,), actor=WHO)
+
+
+def run_suite(desk: Desk) -> None:
+    with RecordingEndpoint(playing()) as endpoint:
+        how: dict[str, Any] = {"model": "judge", "base_url": endpoint.base_url, "actor": WHO}
+        judgeboard.run_suite(desk.store, suite(1), "model:candidate", **how)
+
+
+CHANGES: dict[str, Callable[[Desk], object]] = {
+    "decide": decide,
+    "keep_draft": decide_too_late,
+    "grade": lambda desk: judgeboard.grade(
+        desk.store, response_id=2, reviewer=desk.lead, grade=Grade(quality=3), request_key="k"
+    ),
+    "undo": lambda desk: judgeboard.undo(desk.store, review_id=desk.first(REVIEW), reviewer=desk.lead, request_key="k"),
+    "prefer": prefer,
+    "let_stand": lambda desk: judgeboard.let_stand(
+        desk.store, run_id=1, subject="1", number=2, reviewer=desk.lead, request_key="k"
+    ),
+    "take_back_standing": lambda desk: judgeboard.take_back_standing(
+        desk.store, run_id=1, subject="1", reviewer=desk.lead, request_key="k"
+    ),
+    "first_seen": lambda desk: ensure_reviewer(desk.store, "cli", WHO),
+    "sign_in": lambda desk: admit(desk.store, WHO, arrives=True),
+    "add_person": lambda desk: add_person(desk.store, "eve@example.org", Role.REVIEWER, desk.lead),
+    "change_role": lambda desk: change_role(desk.store, "bob@example.org", Role.LEAD, desk.lead),
+    "remove_person": lambda desk: remove_person(desk.store, "bob@example.org", desk.lead),
+    "set_setting": lambda desk: change_settings(desk.store, {"low_quality": 1}, desk.lead),
+    "apply_rules": lambda desk: (
+        change_settings(desk.store, {"low_groundedness": 1.0, "random_share": 0.0}, desk.lead),
+        judgeboard.raise_flags(desk.store, actor=desk.lead),
+    ),
+    "retire_version": lambda desk: retire_version(desk.store, "second", desk.lead),
+    "restore_version": lambda desk: (
+        retire_version(desk.store, "second", desk.lead),
+        restore_version(desk.store, "second", desk.lead),
+    ),
+    "start_import": answers,
+    "finish_import": grades,
+    "make_pairs": pairs,
+    "make_controls": lambda desk: judgeboard.make_controls(desk.store, kinds=["passages_removed"], n=2, actor=WHO),
+    "start_run": lambda desk: judgeboard.judge_pending(
+        desk.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
+    ),
+    "finish_run": compare,
+    "combine": lambda desk: judgeboard.judge_by_jury(desk.store, ["first", "second"], actor=WHO),
+    "audit_recorded": lambda desk: judgeboard.audit_recorded(desk.store, "first", "second", by="label", actor=WHO),
+    "job_requested": job,
+    "job_cancelled": lambda desk: cancel_job(desk.store, job(desk), desk.lead),
+    "job_began": done_job,
+    "job_failed": failed_job,
+    "forget": forget,
+}
+SUITE = "a suite"
+
+
+@pytest.mark.parametrize("kind", [*CHANGES, SUITE])
+def test_a_change_leaves_an_event_that_names_who_made_it(desk: Desk, kind: str) -> None:
+    with desk.store.reading() as connection:
+        before = set(connection.execute(select(EVENT.c.id)).scalars())
+    with written_tables(desk.store) as transactions:
+        CHANGES.get(kind, run_suite)(desk)
+    with desk.store.reading() as connection:
+        rows = connection.execute(select(EVENT).order_by(EVENT.c.id)).all()
+    events = [row for row in rows if row.id not in before]
+    desk.store.close()
+    assert kind == SUITE or kind in {row.kind for row in events}
+    assert {row.actor for row in events} == {WHO}
+    silent = [tables - OF_A_RUN for tables in transactions if "event" not in tables]
+    assert not [tables for tables in silent if tables], "a transaction without an event"
+
+
+def test_a_worker_says_when_it_comes_and_goes(desk: Desk) -> None:
+    worker(desk)
+    with desk.store.reading() as connection:
+        rows = connection.execute(select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)).all()
+    desk.store.close()
+    assert rows == [("stop_worker", "worker:01234567"), ("start_worker", "worker:01234567")]
+
+
+def test_no_event_holds_a_text_of_the_log(desk: Desk) -> None:
+    with desk.store.reading() as connection:
+        kept = connection.execute(select(EVENT.c.details)).scalars().all()
+        texts = {row[0] for row in connection.exec_driver_sql("SELECT answer FROM response")}
+    desk.store.close()
+    assert texts
+    assert not [details for details in kept if any(text and text in str(details) for text in texts)]
