@@ -50,8 +50,8 @@ class GradedLog:
             number = next(iter(self.numbers))
             on = f"evidence {number if group is None else f'of group {group}'}"
             asked = None if day is None else NOON + timedelta(days=day)
-            given = {"asked_at": asked, "kind": kind, "passages": (on,)} | fields
-            landed.append(Response("log", f"a{number}", f"query on {on}", f"answer {number}", **given))
+            given = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
+            landed.append(Response("log", f"a{number}", f"query on {on}", **given))
         with self.store.writing() as connection:
             return land_responses(connection, landed).new
 

@@ -18,6 +18,7 @@ from judgeboard.store.settings_table import set_setting
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 ANSWER = "The rope is 60 m long."
+MAKING = {"set_setting", "first_seen"}
 
 
 @dataclass
@@ -69,7 +70,8 @@ class Desk:
         return [row for row in rows if row["id"] not in replaced and row["decision"] != "withdrawn"]
 
     def events(self) -> list[tuple[str, str]]:
-        return [(row["kind"], row["actor"]) for row in self.rows(EventRow)]
+        """What was done on the desk, without what made it."""
+        return [(row["kind"], row["actor"]) for row in self.rows(EventRow) if row["kind"] not in MAKING]
 
 
 def rows_of(store: Store, table: type[Table]) -> list[dict[str, Any]]:

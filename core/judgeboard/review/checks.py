@@ -6,12 +6,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import DimensionScore, Grade
-from judgeboard.errors import BadInput
+from judgeboard.domain import Decision, DimensionScore, Grade
+from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.review.claim_marks import checked_marks
 from judgeboard.storable_text import unstorable
 from judgeboard.store.reviews.reviewers import Reviewer
-from judgeboard.store.reviews.reviews import LockedResponse, StoredReview, judgment_is_of
+from judgeboard.store.reviews.reviews import LockedResponse, StoredReview, judgment_is_of, replacement_of
 
 LONGEST_KEY = 200
 
@@ -49,12 +50,21 @@ def checked_judgment(connection: Connection, judgment_id: int | None, response: 
     return judgment_id
 
 
-def checked_grade(grade: Grade, answer: str | None) -> Grade:
+def checked_grade(
+    connection: Connection, grade: Grade, response: LockedResponse, judgment_seen_id: int | None = None
+) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
 
+    The texts of marks are taken from the answer and from the judgments that they name, not from the screen.
+
     Raises:
-        BadInput: A span does not lie inside the answer, a score is no level of a rubric, or a text cannot be stored.
+        BadInput: A span or a mark does not lie inside the answer, a mark names no claim of this answer's judgments, a
+            reason to differ comes without the judgment that was seen, a score is no level of a rubric, or a text
+            cannot be stored.
     """
+    answer = response.answer
+    if grade.why_differs is not None and judgment_seen_id is None:
+        raise BadInput("why a person and the judge differ is said of a verdict that the person saw")
     _check_scores(grade.scores)
     spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
     note = (grade.note or "").strip() or None
@@ -63,7 +73,8 @@ def checked_grade(grade: Grade, answer: str | None) -> Grade:
         reason = None if text is None else unstorable(text)
         if reason is not None:
             raise BadInput(f"the {name} cannot be stored: {reason}")
-    return replace(grade, spans=spans or None, note=note, corrected_answer=corrected)
+    marks = checked_marks(connection, grade.claim_marks, response)
+    return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
 
 
 def is_empty(grade: Grade) -> bool:
@@ -79,6 +90,21 @@ def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
     """
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every press needs its own")
+
+
+def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
+    """Refuse to change a review that is not one's own or does not stand; ``what`` is to be done, "take it back".
+
+    Raises:
+        DecisionRefused: It is somebody else's, or undone, or its author said something newer.
+    """
+    if review.reviewer_id != reviewer.id:
+        raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
+    later = replacement_of(connection, review.id)
+    if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
+        raise DecisionRefused("This is undone already.")
+    if later is not None:
+        raise DecisionRefused("You said something newer on this answer: undo that first.")
 
 
 def _check_scores(scores: tuple[DimensionScore, ...]) -> None:

@@ -7,6 +7,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.people import Action, allowed
+from judgeboard.review.blind import check_not_blind
 from judgeboard.review.checks import (
     check_same,
     checked_grade,
@@ -15,9 +17,12 @@ from judgeboard.review.checks import (
     checked_seconds,
     is_empty,
 )
+from judgeboard.review.in_view import in_view
 from judgeboard.review.sentences import decided_by, kept, superseded
+from judgeboard.review.settling import settle_flag
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.queues.joining import follow_queues
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import (
     STATE_AFTER,
@@ -27,7 +32,6 @@ from judgeboard.store.reviews.reviews import (
     insert_review,
     lock_flag,
     review_by_key,
-    set_flag_state,
     standing_review,
 )
 
@@ -58,32 +62,38 @@ def decide(
 ) -> Decided:
     """Store what a reviewer says of an open flag, with the grade given beside it.
 
-    Confirm and dismiss close the flag. Unsure leaves it open for others; a later decision of the same reviewer
+    Confirm and dismiss close the flag, unless a queue still needs reviews of the answer: then the decision is stored
+    and the flag stays open. Unsure leaves it open for others; a later decision of the same reviewer
     replaces it. A newer judgment than ``judgment_seen_id`` does not refuse the decision while the flag is open: the
     flag's reason is what was decided, and what was seen is stored with it.
 
     Raises:
         DecisionRefused: The flag is no longer open; says who or what was first. A grade or a note that came with the
-            refused decision is kept as a review without one.
+            refused decision is kept as a review without one. Or the reviewer is to review the answer blind in a
+            queue: it is decided there.
+        NotAllowed: No admin lets this person review.
         NotFound: No such flag.
         BadInput: The grade, the judgment or the request key cannot be used.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a flag is confirmed, dismissed or unsure; undo takes a review back")
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.flag_id == flag_id and stored.decision is decision)
-            return Decided(stored.id, flag_id, STATE_AFTER.get(decision, FlagState.OPEN), repeated=True)
+            return Decided(stored.id, flag_id, flag.state, repeated=True)
+        check_not_blind(connection, reviewer, flag.response)
+        seen = checked_judgment(connection, judgment_seen_id, flag.response)
         review = NewReview(
             response_id=flag.response.id,
             flag_id=flag.id,
             reviewer_id=reviewer.id,
             decision=decision,
-            grade=checked_grade(grade, flag.response.answer),
-            judgment_seen_id=checked_judgment(connection, judgment_seen_id, flag.response),
+            grade=checked_grade(connection, grade, flag.response, seen),
+            judgment_seen_id=seen,
+            seen=in_view(connection, flag.response.id, reviewer.id, seen),
             seconds=spent,
             request_key=key,
             at=at,
@@ -95,11 +105,10 @@ def decide(
 
 
 def _store(connection: Connection, review: NewReview, flag: LockedFlag, reviewer: Reviewer) -> Decided:
-    before = _own(connection, review, Decision.UNSURE)
+    before = _own(connection, review, Decision.UNSURE, *STATE_AFTER)
     review_id = insert_review(connection, replace(review, replaces=None if before is None else before.id))
-    state = FlagState.OPEN if review.decision is None else STATE_AFTER.get(review.decision, FlagState.OPEN)
-    if state is not FlagState.OPEN:
-        set_flag_state(connection, flag.id, state)
+    state = settle_flag(connection, flag)
+    follow_queues(connection, [review.response_id], review.at)
     details = {"review": review_id, "flag": flag.id, "decision": review.decision}
     record_event(connection, "decide", reviewer.name, response_id=review.response_id, details=details, now=review.at)
     return Decided(review_id, flag.id, state, repeated=False)
@@ -127,12 +136,12 @@ def _keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer) 
     return kept(refused.grade)
 
 
-def _own(connection: Connection, review: NewReview, decision: Decision | None) -> StoredReview | None:
+def _own(connection: Connection, review: NewReview, *decisions: Decision | None) -> StoredReview | None:
     """What the same reviewer said of the flag before and still stands."""
     return standing_review(
         connection,
         review.response_id,
         flag_id=review.flag_id,
-        decisions=(decision,),
+        decisions=decisions,
         reviewer_id=review.reviewer_id,
     )

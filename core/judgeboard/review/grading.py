@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 from judgeboard.domain import Grade
 from judgeboard.errors import BadInput
+from judgeboard.people import Action, allowed
+from judgeboard.review.blind import check_not_blind
 from judgeboard.review.checks import (
     check_same,
     checked_grade,
@@ -12,6 +14,7 @@ from judgeboard.review.checks import (
     checked_seconds,
     is_empty,
 )
+from judgeboard.review.in_view import in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviews.reviewers import Reviewer
@@ -34,19 +37,23 @@ def grade(
     It replaces the grade that the same reviewer gave this answer in this way before.
 
     Raises:
+        DecisionRefused: The reviewer is to review the answer blind in a queue: it is graded there.
+        NotAllowed: No admin lets this person review.
         NotFound: No such response.
         BadInput: The grade says nothing, or it, the judgment or the request key cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         response = lock_response(connection, response_id)
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_id) == (response_id, None))
             return stored.id
-        given = checked_grade(grade, response.answer)
+        check_not_blind(connection, reviewer, response)
+        seen = checked_judgment(connection, judgment_seen_id, response)
+        given = checked_grade(connection, grade, response, seen)
         if is_empty(given):
-            raise BadInput("nothing to save: give a label, a score, a note or a corrected answer")
+            raise BadInput("nothing to save: give a label, a score, a note, a mark or a corrected answer")
         before = standing_review(connection, response_id, flag_id=None, decisions=(None,), reviewer_id=reviewer.id)
         review_id = insert_review(
             connection,
@@ -54,7 +61,8 @@ def grade(
                 response_id=response_id,
                 reviewer_id=reviewer.id,
                 grade=given,
-                judgment_seen_id=checked_judgment(connection, judgment_seen_id, response),
+                judgment_seen_id=seen,
+                seen=in_view(connection, response_id, reviewer.id, seen),
                 seconds=spent,
                 replaces=None if before is None else before.id,
                 request_key=key,

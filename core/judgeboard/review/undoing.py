@@ -1,16 +1,21 @@
 """Takes back a review of one's own."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, FlagState
-from judgeboard.errors import DecisionRefused, NotFound
-from judgeboard.review.checks import check_same, checked_key
+from judgeboard.domain import Decision, FlagState, Stage
+from judgeboard.errors import NotFound
+from judgeboard.people import Action, allowed
+from judgeboard.review.checks import check_own, check_same, checked_key
 from judgeboard.review.sentences import CANNOT_REOPEN, undone
+from judgeboard.review.settling import settle_flag, settle_item
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.queues.item_reviews import revealed_review
+from judgeboard.store.queues.joining import follow_queues
+from judgeboard.store.queues.leases import hand_back, seen_since
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import (
     STATE_AFTER,
@@ -20,13 +25,11 @@ from judgeboard.store.reviews.reviews import (
     insert_review,
     lock_flag,
     lock_response,
-    newer_flag_is_open,
-    replacement_of,
     review_by_id,
     review_by_key,
-    set_flag_state,
-    standing_review,
 )
+
+UNDO_HOLDS = timedelta(minutes=10)  # how long an item taken back is its author's before others may take it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,17 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
 
     Where a newer flag of the same rule is open on the answer, the old one is superseded by it instead, as an open
     one would have been. What the reviewer said before this review (unsure, an earlier grade) stays history: nothing
-    of theirs stands after an undo, and the flag is back in their queue.
+    of theirs stands after an undo, and the flag is back in their queue. In a named queue the item is theirs again, and
+    what they said there after the judge was revealed goes too; that they have seen it is kept.
 
     Raises:
         DecisionRefused: It is somebody else's, or it does not stand any more.
+        NotAllowed: No admin lets this person review.
         NotFound: No such review.
         BadInput: The request key cannot be used.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         review = review_by_id(connection, review_id)
         if review is None:
             raise NotFound(f"no review {review_id}")
@@ -62,43 +67,50 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             return _undone(review, response.external_id, None if flag is None else flag.state)
-        _check_undoable(connection, review, reviewer)
-        withdrawal = NewReview(
-            response_id=review.response_id,
-            flag_id=review.flag_id,
-            reviewer_id=reviewer.id,
-            decision=Decision.WITHDRAWN,
-            replaces=review_id,
-            request_key=key,
-            at=at,
-        )
-        details = {"review": insert_review(connection, withdrawal), "undone": review_id, "flag": review.flag_id}
+        check_own(connection, review, reviewer, "take it back")
+        _withdraw_revealed(connection, review, key, at)
+        seen = seen_since(connection, review.id)
+        details = {"review": _withdraw(connection, review, key, at, seen), "undone": review_id, "flag": review.flag_id}
         record_event(connection, "undo", reviewer.name, response_id=response.id, details=details, now=at)
-        return _undone(review, response.external_id, None if flag is None else _settle(connection, flag))
+        return _undone(review, response.external_id, _settle(connection, review, flag, at))
 
 
-def _check_undoable(connection: Connection, review: StoredReview, reviewer: Reviewer) -> None:
-    if review.reviewer_id != reviewer.id:
-        raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can take it back.")
-    later = replacement_of(connection, review.id)
-    if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
-        raise DecisionRefused("This is undone already.")
-    if later is not None:
-        raise DecisionRefused("You said something newer on this answer: undo that first.")
-
-
-def _settle(connection: Connection, flag: LockedFlag) -> FlagState:
-    """Bring a flag to the state that its standing reviews make of it."""
-    if flag.state not in STATE_AFTER.values():
-        return flag.state  # nothing was decided here, or a newer verdict has replaced it
-    last = standing_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
-    if last is not None and last.decision is not None:
-        state = STATE_AFTER[last.decision]
-    else:
-        state = FlagState.SUPERSEDED if newer_flag_is_open(connection, flag) else FlagState.OPEN
-    if state is not flag.state:
-        set_flag_state(connection, flag.id, state)
+def _settle(connection: Connection, review: StoredReview, flag: LockedFlag | None, now: datetime) -> FlagState | None:
+    """Bring what the review was about to the state that the others make of it; return the flag's."""
+    if review.queue_item_id is not None:
+        hand_back(connection, review.id, until=now + UNDO_HOLDS)
+        settle_item(connection, review.queue_item_id, now)
+    if flag is None:
+        return None
+    state = settle_flag(connection, lock_flag(connection, flag.id))
+    follow_queues(connection, [review.response_id], now)
     return state
+
+
+def _withdraw(
+    connection: Connection, review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None
+) -> int:
+    withdrawal = NewReview(
+        response_id=review.response_id,
+        flag_id=review.flag_id,
+        queue_item_id=review.queue_item_id,
+        reviewer_id=review.reviewer_id,
+        decision=Decision.WITHDRAWN,
+        replaces=review.id,
+        seen=seen,
+        request_key=key,
+        at=at,
+    )
+    return insert_review(connection, withdrawal)
+
+
+def _withdraw_revealed(connection: Connection, review: StoredReview, key: str, at: datetime) -> None:
+    """With a blind review goes what its author said after the reveal."""
+    if review.queue_item_id is None or review.stage is not Stage.BLIND:
+        return
+    after = revealed_review(connection, review.queue_item_id, review.reviewer_id)
+    if after is not None:
+        _withdraw(connection, after, f"{key}:revealed", at)
 
 
 def _undone(review: StoredReview, external_id: str, state: FlagState | None) -> Undone:

@@ -29,6 +29,14 @@ PRESSES = st.lists(
 
 
 @example(presses=[("decide", "mara", Decision.CONFIRM, 0), ("judge", None, None, 2), ("judge", None, None, 1)])
+@example(  # the decided one is taken back: it waits again, and stands for the other still
+    presses=[
+        ("decide", "mara", Decision.CONFIRM, 0),
+        ("judge", None, None, 2),
+        ("judge", None, None, 1),
+        ("undo", "mara", None, 0),
+    ]
+)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(presses=PRESSES)
 def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_path: Path, presses) -> None:
@@ -84,7 +92,7 @@ def check(desk: Desk) -> None:
                 other
                 for other in desk.flags()
                 if other["rule"] == flag["rule"]
-                and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed"})
+                and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
             ]
             assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
     own = [(row["reviewer_id"], row["flag_id"]) for row in standing if row["flag_id"] is None]

@@ -1,0 +1,163 @@
+"""What a person says of single statements is saved with the grade, checked against the stored texts, and exported."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from judgeboard.domain import (
+    Claim,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    Grade,
+    JudgeVersion,
+    Response,
+    Status,
+    Verdict,
+    WhyDiffers,
+)
+from judgeboard.errors import BadInput
+from judgeboard.exporting import export_tables
+from judgeboard.importing import import_file
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.responses.items import load_item
+from judgeboard.store.schema.tables import JudgmentRow
+from review_desk import ANSWER, Desk
+
+CLAIMS = (
+    Claim("The rope is long.", ClaimStatus.SUPPORTED, answer_quote=ANSWER[:8], answer_start=0, answer_end=8),
+    Claim("It is red.", ClaimStatus.UNSUPPORTED, answer_quote="red"),
+)
+
+
+@pytest.fixture
+def judgment(desk: Desk) -> int:
+    """A judgment with a claim that stands in the answer, and one whose quote does not."""
+    with desk.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        verdict = Verdict(Status.OK, groundedness=0.9, claims=CLAIMS)
+        land_judgments(connection, version, None, [LandedVerdict(desk.response_id, 0, 0, verdict)])
+    [row] = desk.rows(JudgmentRow)
+    return int(row["id"])
+
+
+def marks(desk: Desk) -> tuple[ClaimMark, ...]:
+    with desk.store.reading() as connection:
+        return load_item(connection, desk.response_id).reviews[0].claim_marks
+
+
+def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(desk: Desk, judgment: int) -> None:
+    given = (
+        ClaimMark(ClaimStatus.CONTRADICTED, "from the screen", judgment_id=judgment, number=2),
+        ClaimMark(ClaimStatus.SUPPORTED, start=4, end=8, judgment_id=judgment, number=1),
+    )
+    desk.grade(desk.mara, quality=2, claim_marks=given)
+    assert marks(desk) == (
+        ClaimMark(ClaimStatus.SUPPORTED, "The rope is long.", 4, 8, judgment, 1),
+        ClaimMark(ClaimStatus.CONTRADICTED, "It is red.", None, None, judgment, 2),
+    )
+
+
+def test_a_mark_on_a_sentence_holds_what_stands_there(desk: Desk) -> None:
+    flag = desk.judge(0.1)
+    mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
+    desk.decide(flag, desk.mara, Decision.CONFIRM, grade=Grade(claim_marks=(mark,)))
+    assert marks(desk) == (ClaimMark(ClaimStatus.UNSUPPORTED, "rope", 4, 8),)
+
+
+def test_a_mark_alone_is_worth_saving(desk: Desk) -> None:
+    desk.grade(desk.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=3),))
+    assert len(marks(desk)) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"),
+    [
+        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=99), "inside the answer's 22 characters"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=5, end=5), "inside the answer's"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=-1, end=5), "inside the answer's"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=True, end=5), "inside the answer's"),
+        (ClaimMark(ClaimStatus.SUPPORTED), "inside the answer's"),
+        (ClaimMark("fine", start=0, end=5), "supported, unsupported, contradicted, not 'fine'"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1), "needs the judgment"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1), "judgment 99 is not one of ragtruth-12260"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1, number=3), "has no claim 3"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1), "has no claim None"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1), "inside the answer's"),
+    ],
+)
+def test_a_mark_that_speaks_of_nothing_is_refused(desk: Desk, judgment: int, mark: ClaimMark, says: str) -> None:
+    assert judgment == 1
+    with pytest.raises(BadInput, match=says):
+        desk.grade(desk.mara, claim_marks=(mark,))
+    assert desk.reviews() == []
+
+
+def test_a_mark_on_another_answers_judgment_is_refused(desk: Desk, judgment: int) -> None:
+    with desk.store.writing() as connection:
+        (other,) = land_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
+    desk.response_id = other
+    with pytest.raises(BadInput, match="is not one of other"):
+        desk.grade(desk.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))
+
+
+def test_a_statement_is_marked_once(desk: Desk, judgment: int) -> None:
+    twice = [ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus]
+    with pytest.raises(BadInput, match="twice"):
+        desk.grade(desk.mara, claim_marks=tuple(twice))
+    with pytest.raises(BadInput, match="at most 2,000"):
+        desk.grade(desk.mara, claim_marks=tuple(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)))
+
+
+def test_why_one_differs_is_said_of_a_verdict_that_was_seen(desk: Desk, judgment: int) -> None:
+    with pytest.raises(BadInput, match="a verdict that the person saw"):
+        desk.grade(desk.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
+    desk.grade(desk.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
+    [review] = desk.reviews()
+    assert (review["why_differs"], review["judgment_seen_id"]) == ("fluent_text", judgment)
+
+
+def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
+    desk: Desk, judgment: int, tmp_path: Path
+) -> None:
+    mark = ClaimMark(ClaimStatus.CONTRADICTED, judgment_id=judgment, number=1)
+    desk.grade(desk.mara, quality=1, claim_marks=(mark,), why_differs=WhyDiffers.OTHER, judgment_seen_id=judgment)
+    grades = tmp_path / "grades.jsonl"
+    export_tables(desk.store, {"reviews": grades})
+    [row] = [json.loads(line) for line in grades.read_text().splitlines()]
+    assert row["claim_marks"] == [
+        {
+            "status": "contradicted",
+            "text": "The rope is long.",
+            "start": 0,
+            "end": 8,
+            "judgment_id": judgment,
+            "number": 1,
+        }
+    ]
+    assert (row["why_differs"], row["judgment_seen"]) == ("other", judgment)
+    first = import_file(desk.store, grades, kind="grades", mapping={"reviewer": "annotator"})
+    again = import_file(desk.store, grades, kind="grades", mapping={"reviewer": "annotator"})
+    assert (first.new, again.new, again.rejected) == (1, 0, 0)
+
+
+def test_forgetting_an_answer_takes_the_marks_along(desk: Desk, judgment: int) -> None:
+    desk.grade(desk.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),))
+    with desk.store.writing() as connection:
+        forget_response(connection, "ragtruth-12260", actor="Mara")
+    assert marks(desk) == ()
+
+
+def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(desk: Desk, tmp_path: Path) -> None:
+    """The key that earlier versions stored: another would let every file of grades in a second time."""
+    file = tmp_path / "grades.jsonl"
+    file.write_text(json.dumps({"response_id": "ragtruth-12260", "annotator": "ann", "quality": 2}))
+    import_file(desk.store, file, kind="grades")
+    nothing = dict.fromkeys(("label", "groundedness", "spans", "note", "corrected_answer"))
+    content = ["log", "ragtruth-12260", "ann", {**nothing, "quality": 2, "scores": []}, None]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    assert desk.reviews()[0]["request_key"] == f"import:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,0 +1,89 @@
+"""A review of one's own is changed by another row; the flag follows from what is said now."""
+
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.review import Edited, Reviewer, edit
+from judgeboard.store.responses.items import load_item
+from review_desk import NOW, Desk
+
+
+def change(desk: Desk, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any) -> Edited:
+    options = {"request_key": f"edit {next(desk.keys)}"} | {
+        name: given.pop(name) for name in ("request_key", "judgment_seen_id", "seconds") if name in given
+    }
+    return edit(
+        desk.store, review_id=review_id, reviewer=by, decision=decision, grade=Grade(**given), now=NOW, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "state"),
+    [
+        (Decision.CONFIRM, Decision.DISMISS, "dismissed"),
+        (Decision.DISMISS, Decision.CONFIRM, "confirmed"),
+        (Decision.CONFIRM, Decision.CONFIRM, "confirmed"),
+        (Decision.CONFIRM, Decision.UNSURE, "open"),
+        (Decision.UNSURE, Decision.DISMISS, "dismissed"),
+    ],
+)
+def test_a_changed_mind_is_another_row_and_the_flag_follows(
+    desk: Desk, flag: int, first: Decision, then: Decision, state: str
+) -> None:
+    before = desk.decide(flag, desk.mara, first, grade=Grade(quality=1, note="no")).review_id
+    edited = change(desk, before, desk.mara, then, quality=3)
+    assert (edited.state, desk.state(flag)) == (state, state)
+    old, new = desk.reviews()
+    assert (old["quality"], old["note"]) == (1, "no"), "what was said first stays"
+    assert (new["replaces"], new["decision"], new["quality"], new["note"]) == (before, then, 3, None)
+    assert desk.events()[-1] == ("edit", "Mara")
+
+
+def test_a_grade_is_changed_without_a_flag(desk: Desk) -> None:
+    before = desk.grade(desk.mara, quality=1)
+    edited = change(desk, before, desk.mara, groundedness=0.5)
+    assert (edited.flag_id, edited.state) == (None, None)
+    assert [(row["quality"], row["groundedness"]) for row in desk.standing()] == [(None, 0.5)]
+
+
+def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(desk: Desk, flag: int) -> None:
+    before = desk.decide(flag, desk.mara, Decision.CONFIRM).review_id
+    newer = desk.judge(0.2, version=2)
+    change(desk, before, desk.mara, Decision.UNSURE)
+    assert (desk.state(flag), desk.state(newer)) == ("superseded", "open")
+
+
+def test_only_ones_own_that_stands_is_changed(desk: Desk, flag: int) -> None:
+    before = desk.decide(flag, desk.mara, Decision.CONFIRM).review_id
+    with pytest.raises(DecisionRefused, match="only Mara can change it"):
+        change(desk, before, desk.jon, Decision.DISMISS)
+    second = change(desk, before, desk.mara, Decision.DISMISS).review_id
+    with pytest.raises(DecisionRefused, match="something newer"):
+        change(desk, before, desk.mara, Decision.CONFIRM)
+    desk.undo(second, desk.mara)
+    with pytest.raises(DecisionRefused, match="undone already"):
+        change(desk, second, desk.mara, Decision.CONFIRM)
+    with pytest.raises(NotFound, match="no review 99"):
+        change(desk, 99, desk.mara, Decision.CONFIRM)
+    assert desk.state(flag) == "open"
+
+
+def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(desk: Desk, flag: int) -> None:
+    decision, grade = desk.decide(flag, desk.mara, Decision.CONFIRM).review_id, desk.grade(desk.mara, quality=1)
+    for review_id, word in ((decision, None), (decision, Decision.WITHDRAWN), (grade, Decision.CONFIRM)):
+        with pytest.raises(BadInput):
+            change(desk, review_id, desk.mara, word, quality=2)
+    with pytest.raises(BadInput, match="nothing to save"):
+        change(desk, grade, desk.mara)
+
+
+def test_the_same_press_twice_is_one_change(desk: Desk, flag: int) -> None:
+    before = desk.decide(flag, desk.mara, Decision.CONFIRM).review_id
+    one, again = (change(desk, before, desk.mara, Decision.DISMISS, request_key="pressed") for _ in range(2))
+    assert (one.review_id, again.review_id, again.repeated) == (again.review_id, one.review_id, True)
+    assert len(desk.reviews()) == 2
+    with desk.store.reading() as connection:
+        assert [review.stands for review in load_item(connection, desk.response_id).reviews] == [True, False]

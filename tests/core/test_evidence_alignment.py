@@ -1,0 +1,170 @@
+"""Each sentence of an answer stands beside the place in the passages that says most of it."""
+
+import random
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard import evidence_alignment
+from judgeboard.domain import Claim, ClaimStatus
+from judgeboard.evidence_alignment import LONGEST_PIECE, AlignedSentence, align
+from judgeboard.judges.sentences import sentence_spans, sentences
+from judgeboard.judges.words import content_words
+
+PASSAGES = (
+    "Granite is an intrusive rock. It cools slowly below the surface, and its crystals grow large.",
+    "Basalt is an extrusive rock.\r\nIt cools fast.\n\n    Columns form as Basalt shrinks.",
+)
+ANSWER = "1. Granite cools slowly [1]. Marble was sold in Venice.\n- Columns of basalt form as it shrinks."
+
+
+def said(sentence: AlignedSentence, passages: tuple[str, ...] = PASSAGES) -> str | None:
+    return (
+        None
+        if sentence.passage is None
+        else passages[sentence.passage - 1][sentence.passage_start : sentence.passage_end]
+    )
+
+
+def test_a_sentence_stands_beside_the_place_that_says_most_of_it() -> None:
+    found = align(ANSWER, PASSAGES)
+    assert [ANSWER[one.start : one.end] for one in found] == [
+        "Granite cools slowly [1].",
+        "Marble was sold in Venice.",
+        "Columns of basalt form as it shrinks.",
+    ]
+    assert [said(one) for one in found] == [
+        "It cools slowly below the surface, and its crystals grow large.",
+        None,
+        "Columns form as Basalt shrinks.",
+    ]
+    assert [(one.passage, one.by) for one in found] == [(1, "words"), (None, None), (2, "words")]
+
+
+def test_a_rare_word_outweighs_several_common_ones() -> None:
+    passages = ("The river flows through the old town. " * 9, "A heron stood there.")
+    [one] = align("In the old town a heron was seen.", passages)
+    assert said(one, passages) == "A heron stood there."
+
+
+def test_of_equal_places_the_first_is_chosen() -> None:
+    assert [one.passage for one in align("Slings melt early.", ("Slings melt.", "Slings melt."))] == [1]
+
+
+def test_the_quote_of_a_judge_comes_before_what_the_words_find() -> None:
+    quote = "Basalt is an extrusive rock.\r\nIt cools fast."
+    claim = Claim(
+        "cools slowly",
+        ClaimStatus.CONTRADICTED,
+        passage=2,
+        answer_start=11,
+        answer_end=23,
+        passage_start=0,
+        passage_end=len(quote),
+    )
+    first, *others = align(ANSWER, PASSAGES, [claim])
+    assert (said(first), first.by, first.share) == (quote, "quote", None)
+    assert others == list(align(ANSWER, PASSAGES))[1:]
+
+
+def test_a_quote_that_does_not_stand_in_its_passage_is_no_evidence() -> None:
+    for passage, start, end in ((3, 0, 5), (1, 0, 9999), (2, None, None), (None, 0, 5)):
+        claim = Claim(
+            "x",
+            ClaimStatus.SUPPORTED,
+            passage=passage,
+            answer_start=0,
+            answer_end=20,
+            passage_start=start,
+            passage_end=end,
+        )
+        assert align(ANSWER, PASSAGES, [claim]) == align(ANSWER, PASSAGES)
+
+
+def test_without_passages_or_words_there_is_no_evidence() -> None:
+    assert [one.passage for one in align("It is so.", PASSAGES)] == [None]
+    for passages in (None, (), ("",)):
+        assert {one.passage for one in align(ANSWER, passages)} == {None}
+    assert align("", PASSAGES) == ()
+
+
+def test_a_table_without_sentences_is_cut_into_places_of_one_look() -> None:
+    passage = ", ".join(f'"key{number}": "value number {number}"' for number in range(200))
+    [one] = align("The value number of key150 was given.", (passage,))
+    assert '"key150"' in (said(one, (passage,)) or "")
+    assert (one.passage_end or 0) - (one.passage_start or 0) <= LONGEST_PIECE
+
+
+TEXT = st.text(alphabet=st.sampled_from("ab cD1.,!?\n\r[]()-2… 。 é\u0301中文"), max_size=120)
+
+
+@given(TEXT, st.lists(TEXT, max_size=4))
+def test_offsets_lie_in_the_texts_whatever_they_are(answer: str, passages: list[str]) -> None:
+    end = 0
+    for one in align(answer, passages):
+        assert end <= one.start < one.end <= len(answer)
+        assert answer[one.start : one.end].strip() == answer[one.start : one.end]
+        end = one.end
+        if one.passage is not None:
+            place = passages[one.passage - 1]
+            assert 0 <= (one.passage_start or 0) < (one.passage_end or 0) <= len(place)
+            assert 0 < (one.share or 0) <= 1
+
+
+@given(TEXT)
+def test_sentences_with_offsets_hold_the_words_that_the_judge_by_words_reads(text: str) -> None:
+    assert keys(text[start:end] for start, end in sentence_spans(text)) == keys(sentences(text))
+
+
+def keys(parts: Iterable[str]) -> list[str]:
+    """The words of sentences, without numbers: those may be citations."""
+    found = [word.key.lstrip("=") for part in parts for word in content_words(part)]
+    return [key for key in found if not key.isdigit()]
+
+
+def work(answer: str, passages: list[str]) -> int:
+    """How many lines the alignment runs, whatever the machine."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal steps
+        steps += event == "line"
+        return count if frame.f_code.co_filename == evidence_alignment.__file__ else None
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        align(answer, passages)
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+def prose(characters: int, seed: int) -> str:
+    draw = random.Random(seed)
+    words = [f"word{number}" for number in range(3000)]
+    return "".join(f"{' '.join(draw.choices(words, k=12))}. ".capitalize() for _ in range(characters // 100))
+
+
+def test_the_work_grows_with_the_passages_and_with_the_answer_not_with_their_product() -> None:
+    small = work(prose(2_000, 1), [prose(2_000, seed) for seed in range(10)])
+    long_passages = work(prose(2_000, 2), [prose(8_000, seed) for seed in range(10)])
+    long_answer = work(prose(8_000, 3), [prose(2_000, seed) for seed in range(20, 30)])
+    assert long_passages < 5 * small
+    assert long_answer < 5 * small
+
+
+def test_one_word_everywhere_is_no_square_of_work() -> None:
+    small, large = (work("Same word. " * n, ["Same word here. " * n]) for n in (1_000, 4_000))
+    assert large < 4.5 * small
+
+
+def test_texts_without_an_end_or_a_break_are_no_square_of_work() -> None:
+    words = [" ".join(f"v{number}" for number in range(n)) for n in (2_000, 8_000)]
+    small, large = (work(text, [text]) for text in words)
+    assert large < 5 * small
+    assert work("x", ["y" * 100_000]) < 100_000 // 20

@@ -1,0 +1,260 @@
+"""An answer with a marker of its own in everything that anybody said of it, in every table that says something."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Integer, String, insert, select
+
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    DimensionScore,
+    JudgeVersion,
+    Label,
+    Response,
+    ResponseKind,
+    Status,
+    Verdict,
+)
+from judgeboard.review import Reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.schema.table_base import Table
+
+SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAnswer:
+    """Where it stands: the answer, its flags, the pair that it is a side of, what was made from it, a run on it.
+
+    ``plain_id`` is an answer of which as much is said, without a marker.
+    """
+
+    response_id: int
+    flag_id: int
+    pair_id: int
+    attempt_id: int
+    run_id: int
+    versions: dict[str, int]
+    plain_id: int
+
+
+def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
+    """Land two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them."""
+    with store.writing() as connection:
+        plain, marked = land_responses(
+            connection,
+            [
+                Response(
+                    "log",
+                    name,
+                    f"question of {name}?",
+                    f"answer of {name}",
+                    (f"passage of {name}",),
+                    "QA",
+                    generator_model=generator,
+                    metadata=extra,
+                    asked_at=NOW,
+                )
+                for name, generator, extra in (
+                    ("plain", "plain-model", {}),
+                    ("marked", "mark-generator", {"written_by": "mark-extra"}),
+                )
+            ],
+        ).new
+        versions = {}
+        for kind, name in (
+            ("rag", "rag"),
+            ("nli", "nli"),
+            ("rubric", "house"),
+            ("supreme", "high"),
+            ("pairwise", "two"),
+        ):
+            versions[name] = ensure_version(connection, JudgeVersion(name, kind)).id
+        for response_id, prefix in ((plain, "plain"), (marked, "mark")):
+            run = _fill(
+                connection, "run", "plain", kind="refine", judge_version_id=versions["nli"], state="done", selected=1
+            )
+            _verdicts(connection, response_id, prefix, run)
+            found = _said(connection, response_id, versions, by, run, prefix)
+    return MarkedAnswer(marked, **found, versions=versions, plain_id=plain)
+
+
+def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -> None:
+    claim = Claim(f"{prefix}-claim", ClaimStatus.CONTRADICTED, f"{prefix}-quote", 1, f"{prefix}-passage-quote")
+    account = {"raw": f"{prefix}-raw", "model_reported": f"{prefix}-reported", "cost_micro": 5}
+    first = Verdict(
+        Status.OK,
+        groundedness=SCORE if prefix == "mark" else 0.31,
+        quality=2,
+        label=Label.HALLUCINATED,
+        reasoning=f"{prefix}-reasoning",
+        claims=(claim,),
+        **account,
+    )
+    second = Verdict(Status.OK, groundedness=SECOND if prefix == "mark" else 0.52, reasoning=f"{prefix}-second")
+    dimension = DimensionScore(f"{prefix}-dimension", 3, "1-5", f"{prefix}-rubric-reasoning")
+    scored = Verdict(Status.OK, scores=(dimension,), raw=f"{prefix}-rubric-raw")
+    failed = Verdict(Status.ERROR, error=f"{prefix}-error")
+    for name, kind, verdict in (
+        ("rag", "rag", first),
+        ("nli", "nli", second),
+        ("house", "rubric", scored),
+        ("nli", "nli", failed),
+    ):
+        version = ensure_version(connection, JudgeVersion(name, kind))
+        again = verdict is failed
+        landed = LandedVerdict(response_id, int(again), 0, verdict)
+        land_judgments(connection, version, run if again else None, [landed], NOW)
+
+
+def _said(
+    connection: Connection, response_id: int, versions: dict[str, int], by: Reviewer, run: int, prefix: str
+) -> dict[str, int]:
+    judgment = _one(connection, "judgment", response_id=response_id, judge_version_id=versions["rag"])
+    flag = _fill(
+        connection,
+        "flag",
+        prefix,
+        response_id=response_id,
+        query_type="QA",
+        source="log",
+        judge_name="rag",
+        groundedness=SCORE if prefix == "mark" else 0.31,
+        severity=SEVERITY if prefix == "mark" else 0.61,
+        judgment_id=judgment,
+        details={"why": f"{prefix}-flag-details"},
+        params={"at": f"{prefix}-flag-params"},
+        state="open",
+    )
+    review = _fill(
+        connection,
+        "review",
+        prefix,
+        response_id=response_id,
+        flag_id=None,
+        judgment_seen_id=judgment,
+        reviewer_id=by.id,
+        stage=None,
+        decision=None,
+        label="grounded",
+        groundedness=0.2,
+        quality=3,
+        spans=[{"start": 0, "end": 3, "text": f"{prefix}-span"}],
+        claim_marks=[{"text": f"{prefix}-claim-mark", "status": "supported"}],
+        why_differs=None,
+        seen=["judge"],
+    )
+    _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
+    _fill(connection, "comment", prefix, response_id=response_id, pair_id=None, reviewer_id=by.id)
+    _fill(
+        connection, "event", prefix, response_id=response_id, details={"note": f"{prefix}-event-details"}, kind="decide"
+    )
+    _fill(connection, "judgment_review", prefix, judgment_id=judgment, judge_version_id=versions["high"], correct=False)
+    attempt = _attempt(connection, response_id, versions["rag"], run, judgment, prefix)
+    pair = _pair(connection, response_id, versions["two"], by, prefix)
+    return {"flag_id": flag, "pair_id": pair, "attempt_id": attempt, "run_id": run}
+
+
+def _attempt(connection: Connection, response_id: int, version_id: int, run_id: int, judgment: int, prefix: str) -> int:
+    """An answer made from it, judged too."""
+    made = Response(
+        "attempts",
+        f"{prefix}-attempt-id",
+        "question?",
+        f"{prefix}-attempt",
+        ("p",),
+        "QA",
+        kind=ResponseKind.REGENERATED,
+        derived_from=response_id,
+        generator_model=f"{prefix}-attempt-generator",
+    )
+    (attempt,) = land_responses(connection, [made]).new
+    rag = ensure_version(connection, JudgeVersion("rag", "rag"))
+    assert rag.id == version_id
+    verdict = Verdict(Status.OK, groundedness=0.9, reasoning=f"{prefix}-attempt-reasoning")
+    land_judgments(connection, rag, None, [LandedVerdict(attempt, 0, 0, verdict)], NOW)
+    judged = _one(connection, "judgment", response_id=attempt, judge_version_id=version_id)
+    _fill(connection, "generation", prefix, run_id=run_id, subject="s", number=1, response_id=attempt)
+    for number, of, by in ((0, response_id, judgment), (1, attempt, judged)):
+        _fill(
+            connection,
+            "refinement",
+            prefix,
+            run_id=run_id,
+            method="refine",
+            subject="s",
+            number=number,
+            root_response_id=response_id,
+            response_id=of,
+            judgment_id=by,
+            judgment_before_id=judgment,
+            rating=2,
+        )
+    return attempt
+
+
+def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewer, prefix: str) -> int:
+    """A pair of which it is a side, compared by a judge and by a person."""
+    other = Response("other", f"other of {prefix}", "question?", "the other", ("p",), "QA", kind=ResponseKind.PAIR_SIDE)
+    (side,) = land_responses(connection, [other]).new
+    pair = _fill(
+        connection,
+        "pair",
+        prefix,
+        query_type="QA",
+        response_a_id=response_id,
+        response_b_id=side,
+        gold="a",
+        options=None,
+    )
+    for shown in ("ab", "ba"):
+        comparison = _fill(
+            connection,
+            "comparison",
+            prefix,
+            pair_id=pair,
+            judge_version_id=version_id,
+            shown=shown,
+            condition="plain",
+        )
+        _fill(connection, "comparison_score", prefix, comparison_id=comparison, aspect="overall", preference="a")
+    _fill(connection, "sample", prefix, pair_id=pair, judge_version_id=version_id, number=0)
+    preference = _fill(
+        connection, "preference", prefix, pair_id=pair, reviewer_id=by.id, shown="ab", stage=None, seen=None
+    )
+    _fill(
+        connection, "preference_score", prefix, preference_id=preference, aspect="overall", preference="b", scale=None
+    )
+    said = {"preference": preference, "pair": pair, "said": f"{prefix}-pair-event"}
+    _fill(connection, "event", prefix, kind="prefer", details=said)
+    return pair
+
+
+def _fill(connection: Connection, name: str, prefix: str, **given: Any) -> int:
+    """Insert a row: what is not given holds a marker where it is a text, and something where it has to."""
+    table = Table.metadata.tables[name]
+    row: dict[str, Any] = dict(given)
+    for column in table.c:
+        if column.name in row or column.primary_key or column.default is not None or column.foreign_keys:
+            continue
+        if column.name == "status":
+            row[column.name] = Status.OK.value
+        elif isinstance(getattr(column.type, "impl", column.type), String):
+            row[column.name] = f"{prefix}-{name}-{column.name}"
+        elif column.name.endswith(("_at", "at")) and not column.nullable:
+            row[column.name] = NOW
+        elif isinstance(column.type, Integer) and not column.nullable:
+            row[column.name] = 1
+    row |= {"request_key": f"{prefix}-{name}-{given}"} if "request_key" in table.c else {}
+    return int(connection.execute(insert(table).returning(table.c.id), row).scalar_one())
+
+
+def _one(connection: Connection, name: str, **by: Any) -> int:
+    table = Table.metadata.tables[name]
+    query = select(table.c.id).where(*(table.c[key] == value for key, value in by.items())).limit(1)
+    return int(connection.execute(query.order_by(table.c.id)).scalar_one())
