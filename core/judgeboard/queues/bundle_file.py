@@ -1,0 +1,214 @@
+"""The file of an offline bundle: a line that says what it is, then a line an item with its texts and empty fields.
+
+JSON lines, so that any editor opens it and a mistake costs one line. Nothing in it was said by a judge or by people.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from judgeboard.domain import (
+    Decision,
+    Grade,
+    Rejected,
+)
+from judgeboard.errors import BadInput
+from judgeboard.exporters.writing import write_whole
+from judgeboard.importers.byte_source import ByteSource
+from judgeboard.importers.jsonl import read
+from judgeboard.importers.rows import Row, Unreadable
+from judgeboard.queues.bundle_fields import FilledIn, UnusableLine
+from judgeboard.queues.item_texts import ItemText, PairText
+from judgeboard.queues.rules import ASKED
+from judgeboard.queues.taking import Held, split_token
+from judgeboard.store.queues.leases import OFFLINE
+
+FORMAT = 1
+SIDES = ("left", "tie", "right")
+DECISIONS = (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)
+_HEAD = ("judgeboard_bundle", "bundle", "queue", "subject", "reviewer")
+_NAMES = ("item", "token")
+_TEXTS = {
+    "answers": ("id", "query_type", "question", "passages", "answer"),
+    "pairs": ("query_type", "question", "options", "passages", "left", "right"),
+}
+_FIELDS = {
+    "answers": ("decision", "label", "groundedness", "quality", "scores", "note", "corrected_answer", "seconds"),
+    "pairs": ("preference", "note", "seconds"),
+}
+_HOW = {
+    "answers": {
+        "decision": "confirm (the answer is bad), dismiss or unsure",
+        "label": "grounded or hallucinated",
+        "groundedness": "0 to 1",
+        "quality": "1 to 4",
+        "scores": "1 to 5 each",
+    },
+    "pairs": {"preference": "left, tie or right: which answer is better"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BundleHead:
+    """What the first line of a bundle says: which one it is, of which queue, for whom."""
+
+    bundle: str
+    queue: str
+    subject: str
+    origin: str
+    reviewer: str
+
+
+@dataclass(frozen=True, slots=True)
+class BundleLine:
+    """A line as it came back: the texts as they stand in the file, and what was filled in."""
+
+    line: int
+    item_id: int
+    token: str
+    texts: Mapping[str, Any]
+    decision: Decision | None
+    side: str | None
+    grade: Grade
+    seconds: float | None
+
+    @property
+    def filled(self) -> bool:
+        """Whether anything is said."""
+        return self.decision is not None or self.side is not None or self.grade != Grade()
+
+
+def write_bundle(
+    file: Path, head: BundleHead, until: str, guidelines: str | None, items: Iterable[tuple[Held, ItemText]]
+) -> None:
+    """Write a bundle; the file appears whole or not at all.
+
+    Raises:
+        BadInput: It cannot be written.
+    """
+    first = {
+        "judgeboard_bundle": FORMAT,
+        "bundle": head.bundle,
+        "queue": head.queue,
+        "subject": head.subject,
+        "reviewer": {"origin": head.origin, "name": head.reviewer},
+        "held_until": until,
+        "guidelines": guidelines,
+        "fill_in": _HOW[head.subject],
+    }
+    lines = [first, *(_line(held, text) for held, text in items)]
+    text = "".join(f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n" for line in lines)
+    write_whole(file, lambda stream: stream.write(text.encode()))
+
+
+def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
+    """Return a bundle as it came back, checked to its last line.
+
+    Raises:
+        BadInput: It cannot be read, is no bundle, or a line cannot be used: the message names file, line and field.
+    """
+    with ByteSource(file) as source:
+        try:
+            rows = list(read(source))
+        except Unreadable as error:
+            raise BadInput(f"{source.name}: {error}") from error
+        name = source.name
+    first, *others = rows or [Rejected(1, None, "no line", None)]
+    try:
+        head = _head(_values(first))
+        lines = [_read_line(one.line, _values(one), head) for one in others]
+        _check_once(lines)
+    except UnusableLine as wrong:
+        raise BadInput(f"{name}, {wrong}") from None
+    return head, lines
+
+
+def text_values(text: ItemText) -> dict[str, Any]:
+    """Return the texts of an item as they stand in a bundle."""
+    passages = None if text.passages is None else list(text.passages)
+    shared = {"query_type": text.query_type, "question": text.question, "passages": passages}
+    if isinstance(text, PairText):
+        return shared | {"options": list(text.options), "left": text.left, "right": text.right}
+    return shared | {"id": text.external_id, "answer": text.answer}
+
+
+def _line(held: Held, text: ItemText) -> dict[str, Any]:
+    subject = "pairs" if isinstance(text, PairText) else "answers"
+    texts = text_values(text)
+    line = {"item": held.item_id, "token": held.token} | {name: texts[name] for name in _TEXTS[subject]}
+    if subject == "pairs":
+        return line | dict.fromkeys(_FIELDS[subject])
+    asked = [grade for grade in ASKED if grade in held.queue.grades]
+    dimensions = {grade: None for grade in held.queue.grades if grade not in ASKED}
+    scores = {"scores": dimensions} if dimensions else {}
+    return line | dict.fromkeys(("decision", *asked)) | scores | dict.fromkeys(("note", "corrected_answer", "seconds"))
+
+
+def _values(row: Row | Rejected) -> tuple[int, dict[str, Any]]:
+    if isinstance(row, Rejected):
+        raise UnusableLine(row.line, row.field, row.reason)
+    return row.line, row.values
+
+
+def _head(given: tuple[int, dict[str, Any]]) -> BundleHead:
+    line, values = given
+    if values.get("judgeboard_bundle") != FORMAT:
+        raise UnusableLine(line, "judgeboard_bundle", "this is no bundle of `judgeboard queue export`")
+    for name in _HEAD[1:4]:
+        if not isinstance(values.get(name), str):
+            raise UnusableLine(line, name, "is missing or no text")
+    who = values.get("reviewer")
+    if not isinstance(who, dict) or not all(isinstance(who.get(key), str) for key in ("origin", "name")):
+        raise UnusableLine(line, "reviewer", "is missing or names nobody")
+    if values["subject"] not in _TEXTS:
+        raise UnusableLine(line, "subject", "is answers or pairs")
+    return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"])
+
+
+def _read_line(line: int, given: tuple[int, dict[str, Any]], head: BundleHead) -> BundleLine:
+    values, texts, fields = given[1], _TEXTS[head.subject], _FIELDS[head.subject]
+    for name in values:
+        if name not in {*_NAMES, *texts, *fields}:
+            raise UnusableLine(line, name, f"is no field of a bundle's line; there are {', '.join(fields)}")
+    missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
+    if missing is not None:
+        raise UnusableLine(line, missing, "is missing: leave what the file came with as it is")
+    item_id, token = _item(line, values, head)
+    said = FilledIn(line, values)
+    side, decision = said.choice("preference", SIDES), said.choice("decision", DECISIONS)
+    grade, seconds = said.grade(), said.seconds()
+    if head.subject == "pairs" and side is None and grade != Grade():
+        raise UnusableLine(line, "preference", "is missing: say left, tie or right")
+    return BundleLine(
+        line=line,
+        item_id=item_id,
+        token=token,
+        texts={name: values[name] for name in texts},
+        decision=None if decision is None else Decision(decision),
+        side=side,
+        grade=grade,
+        seconds=seconds,
+    )
+
+
+def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, str]:
+    item_id, token = values["item"], values["token"]
+    if isinstance(item_id, bool) or not isinstance(item_id, int) or not 0 < item_id < 2**63:
+        raise UnusableLine(line, "item", "is not the number that the file came with")
+    try:
+        named, secret = split_token(token if isinstance(token, str) else "")
+    except BadInput:
+        raise UnusableLine(line, "token", "is not what the file came with") from None
+    if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
+        raise UnusableLine(line, "token", "is of another item or bundle")
+    return item_id, token
+
+
+def _check_once(lines: Iterable[BundleLine]) -> None:
+    first: dict[int, int] = {}
+    for one in lines:
+        if one.item_id in first:
+            raise UnusableLine(one.line, "item", f"stands on line {first[one.item_id]} already: keep one")
+        first[one.item_id] = one.line

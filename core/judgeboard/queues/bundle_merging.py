@@ -1,0 +1,177 @@
+"""Brings back what somebody said in an offline bundle, by item; twice is as good as once."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Grade
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.pairs.preferring import stored_side
+from judgeboard.people import Action, Actor, actor_name, allowed
+from judgeboard.queues.bundle_file import BundleHead, BundleLine, read_bundle, text_values
+from judgeboard.queues.deciding import decide_item
+from judgeboard.queues.item_texts import ItemText, PairText, item_texts
+from judgeboard.queues.pair_deciding import decide_pair
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.pairs.desk_preferences import preference_by_key
+from judgeboard.store.queues.item_reviews import ItemWord, words_on
+from judgeboard.store.queues.item_rows import QueueItem, item_by_id
+from judgeboard.store.queues.leases import lease_of
+from judgeboard.store.queues.queue_rows import queue_named
+from judgeboard.store.reviews.reviewers import Reviewer, find_reviewer
+from judgeboard.store.reviews.reviews import review_by_key
+
+CHANGED = "the texts in the file are not those that are stored: they were changed in the file, or forgotten here"
+OTHERWISE = "this was merged before with other words: change what is stored, not the file"
+ELSEWHERE = "its reviewer decided this item at a page meanwhile"
+NO_ITEM = "there is no such item"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A line that was not merged, and why; ``kept``: its words are stored all the same, as ones that decide nothing."""
+
+    line: int
+    item_id: int
+    reason: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergedBundle:
+    """What came of a bundle's lines: stored now, stored before, not filled in, in conflict."""
+
+    bundle: str
+    queue: str
+    reviewer: str
+    merged: int
+    already: int
+    unfilled: int
+    conflicts: tuple[Conflict, ...]
+
+
+def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | None = None) -> MergedBundle:
+    """Store what was filled in in a bundle as its reviewer's words.
+
+    The whole file is checked before anything is stored. Each line is stored or refused by itself; what was stored
+    before stays as it is, so that the same file may be merged again, also with more lines filled in.
+
+    A conflict is an item that somebody else has by now, or that was settled or left meanwhile, texts that are not the
+    stored ones, or other words on a line that was merged before. In the first cases grade and note are kept as a
+    review without a decision (of a pair: the note).
+
+    Args:
+        store: The open database.
+        file: The bundle; ``-`` is standard input.
+        by: Who merges: the reviewer, or a lead.
+        now: When it was said; the present by default.
+
+    Raises:
+        NotAllowed: It is somebody else's and ``by`` is no lead, or the reviewer may not review.
+        NotFound: No such queue or reviewer here: it is another database's bundle.
+        BadInput: It is no bundle, or a line cannot be used; the message names file, line and field.
+    """
+    at = now or datetime.now(UTC)
+    head, lines = read_bundle(file)
+    with store.reading() as connection:
+        queue_named(connection, head.queue)
+        reviewer = find_reviewer(connection, head.origin, head.reviewer)
+    if reviewer is None:
+        raise NotFound(f"nobody here is {head.reviewer} ({head.origin}): it is another database's bundle")
+    own = isinstance(by, Reviewer) and by.id == reviewer.id
+    with allowed(store, by, Action.REVIEW if own else Action.ASSIGN):
+        pass
+    merged, already, conflicts = 0, 0, list[Conflict]()
+    filled = [one for one in lines if one.filled]
+    for one in filled:
+        came = _merge(store, head, one, reviewer, at)
+        if isinstance(came, Conflict):
+            conflicts.append(came)
+        elif came:
+            already += 1
+        else:
+            merged += 1
+    with store.writing() as connection:
+        counts = {"merged": merged, "already": already, "conflicts": len(conflicts)}
+        details = {"bundle": head.bundle, "queue": head.queue, "reviewer": reviewer.id} | counts
+        record_event(connection, "merge_bundle", actor_name(by), details=details, now=at)
+    unfilled = len(lines) - len(filled)
+    return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, tuple(conflicts))
+
+
+def _merge(store: Store, head: BundleHead, one: BundleLine, reviewer: Reviewer, now: datetime) -> Conflict | bool:
+    """Store one line; return whether it was stored before, or what stands in its way."""
+    key = f"bundle:{head.bundle}:{one.item_id}"
+    try:
+        with store.reading() as connection:
+            item = item_by_id(connection, one.item_id)
+            (text,) = item_texts(connection, [item], reviewer.id)
+            stored = _stored_id(connection, item, key)
+            words = words_on(connection, item.id, pair=item.pair_id is not None) if stored is not None else []
+    except NotFound:
+        return Conflict(one.line, one.item_id, NO_ITEM, kept=False)
+    if stored is not None:
+        standing = next((word for word in words if word.id == stored), None)
+        if standing is not None and not _says_the_same(one, standing, text):
+            return Conflict(one.line, one.item_id, OTHERWISE, kept=False)
+        return True
+    if text_values(text) != dict(one.texts):
+        return Conflict(one.line, one.item_id, CHANGED, kept=False)
+    try:
+        return _decide(store, one, text, reviewer, key, now)
+    except DecisionRefused as refused:
+        kept = one.grade != Grade() if one.side is None else one.grade.note is not None
+        with store.reading() as connection:
+            own = lease_of(connection, one.item_id, reviewer.id)
+        reason = ELSEWHERE if own is not None and own.done else str(refused)
+        return Conflict(one.line, one.item_id, reason, kept=kept)
+
+
+def _decide(store: Store, one: BundleLine, text: ItemText, reviewer: Reviewer, key: str, now: datetime) -> bool:
+    if isinstance(text, PairText):
+        if one.side is None:
+            raise BadInput(f"item {one.item_id} is a pair")
+        return decide_pair(
+            store,
+            one.token,
+            reviewer=reviewer,
+            preference=stored_side(one.side, text.shown),
+            note=one.grade.note,
+            seconds=one.seconds,
+            request_key=key,
+            now=now,
+        ).repeated
+    return decide_item(
+        store,
+        one.token,
+        reviewer=reviewer,
+        decision=one.decision,
+        grade=one.grade,
+        seconds=one.seconds,
+        request_key=key,
+        now=now,
+    ).repeated
+
+
+def _stored_id(connection: Connection, item: QueueItem, key: str) -> int | None:
+    stored = review_by_key(connection, key) if item.pair_id is None else preference_by_key(connection, key)
+    return None if stored is None else stored.id
+
+
+def _says_the_same(one: BundleLine, word: ItemWord, text: ItemText) -> bool:
+    if isinstance(text, PairText):
+        said = None if one.side is None else stored_side(one.side, text.shown)
+        return (said, one.grade.note) == (word.decision, word.note)
+    given = one.grade
+    scores = {score.dimension: score.value for score in given.scores}
+    return (one.decision, given.label, given.groundedness, given.quality, given.note, scores) == (
+        word.decision,
+        word.label,
+        word.groundedness,
+        word.quality,
+        word.note,
+        word.scores,
+    )

@@ -1,0 +1,420 @@
+"""To a reviewer who is to review an answer blind it is not there, whatever is asked; afterwards all of it is."""
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select, text
+
+import judgeboard
+from judgeboard.agreement.page import agreement_page
+from judgeboard.auditing.audits_page import done_audits, listed_answers, shown_audit
+from judgeboard.disagreement import disagreement_page
+from judgeboard.domain import Grade, QueueOrder
+from judgeboard.errors import DecisionRefused, NotFound
+from judgeboard.exporting import export_tables
+from judgeboard.filters import RowFilter
+from judgeboard.flag_worth import flags_worth
+from judgeboard.judge_health.page import health_page, judges_in_use
+from judgeboard.pairs.page import ComparedPairs
+from judgeboard.pairs.screen import pair_screen
+from judgeboard.queues import release, skip
+from judgeboard.refining import attempt_sequences
+from judgeboard.rejudge_comparison import run_comparison, version_comparison
+from judgeboard.report import measure, stats
+from judgeboard.review import Reviewer, grade
+from judgeboard.store.audits.judgment_reviews import audited_judgments
+from judgeboard.store.desk.overview import overview
+from judgeboard.store.desk.quadrant import quadrant
+from judgeboard.store.desk.queue_counts import open_counts, queue_facets
+from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.store.event_list import EventFilter, event_page
+from judgeboard.store.export.export_rows import EXPORTS
+from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judgments.rubric_scores import load_rubric_scores
+from judgeboard.store.pairs.compared_pairs import pair_heads, said_of_pair
+from judgeboard.store.pairs.preferences import load_preferences
+from judgeboard.store.queues.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, count_hidden, hide_rows
+from judgeboard.store.responses.items import load_item, response_of_flag
+from judgeboard.store.responses.response_facets import response_facets
+from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.reviews.comments import comments_on
+from judgeboard.store.reviews.own_reviews import own_reviews_page
+from judgeboard.store.runs.asks import Selection, ask_mode, count_unasked
+from judgeboard.store.runs.run_problems import run_problems
+from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
+from judgeboard.store.schema.table_base import Table
+from judgeboard.store.schema.tables import FlagRow
+from judgeboard.store.seen import Seen
+from judgeboard.trends import trend
+from marked_answer import NOW, SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
+from queue_desk import QueueDesk
+
+MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
+CORE = Path(judgeboard.__file__).parent
+
+
+@dataclass
+class Marked:
+    """A desk with a marked answer, which a queue gives to Mara blind. Ada spoke of it, Jon looks on."""
+
+    desk: QueueDesk
+    answer: MarkedAnswer
+
+    def give(self, **rules: Any) -> None:
+        given = {"blind_judge": True, "blind_people": True, "assigned": (self.desk.mara,)} | rules
+        self.desk.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **given)
+
+    def read(self, who: Reviewer, ask: Callable[[Connection], Any]) -> Any:
+        with Seen(self.desk.store, who.id).reading() as connection:
+            return ask(connection)
+
+    def marks(self, who: Reviewer, ask: Callable[[Connection], Any]) -> set[str]:
+        """The markers in what somebody is told, wherever they stand in it."""
+        return found_in(self.read(who, ask))
+
+    def is_hidden_from(self, who: Reviewer) -> bool:
+        hidden = not self.marks(who, everything)
+        assert hidden == (not self.marks(who, lambda connection: load_item(connection, self.answer.response_id)))
+        return hidden
+
+
+@pytest.fixture
+def marked(desk: QueueDesk) -> Marked:
+    return Marked(desk, mark_answer(desk.store, desk.ada))
+
+
+def found_in(told: Any) -> set[str]:
+    return set(MARKER.findall("\n".join(words(told))))
+
+
+def words(told: Any) -> Iterator[str]:
+    """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
+    if isinstance(told, dict):
+        for name, value in told.items():
+            yield from (*words(name), *words(value))
+    elif is_dataclass(told) and not isinstance(told, type):
+        for field in fields(told):
+            yield from words(getattr(told, field.name))
+    elif isinstance(told, list | tuple | set | frozenset):
+        for value in told:
+            yield from words(value)
+    elif hasattr(told, "__dict__") and type(told).__module__.startswith("judgeboard"):
+        yield from words(vars(told))
+    else:
+        yield repr(told)
+
+
+def everything(connection: Connection) -> list[Any]:
+    return [tuple(row) for table in Table.metadata.tables.values() for row in connection.execute(select(table))]
+
+
+def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
+    hiding = {**ANSWERS, **PAIRS, **PARTS}
+    assert hiding.keys() | OPEN == Table.metadata.tables.keys()
+    assert not hiding.keys() & OPEN
+
+
+def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
+    everywhere = marked.marks(marked.desk.mara, everything)
+    assert len(everywhere) > 60
+    marked.give()
+    assert marked.marks(marked.desk.mara, everything) == set()
+    assert marked.marks(marked.desk.jon, everything) == everywhere
+
+
+def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None:
+    desk = marked.desk
+    everywhere = marked.marks(desk.mara, everything)
+    marked.give()
+    names = [f"one of many {number}" for number in range(1_200)]
+    ids = desk.land(*names)
+    flag, item, link = (one.__table__ for one in (FlagRow, QueueItemRow, QueueItemFlagRow))
+    with desk.store.writing() as connection:
+        connection.execute(insert(flag), [_flag(response_id) for response_id in ids])
+        connection.execute(
+            insert(item),
+            [{"queue_id": 1, "response_id": id_, "position": id_, "joined_at": NOW, "state": "open"} for id_ in ids],
+        )
+        items = (
+            select(item.c.id, flag.c.id)
+            .join(flag, flag.c.response_id == item.c.response_id)
+            .where(item.c.response_id.in_(ids[:1]))
+        )
+        connection.execute(insert(link).from_select(["queue_item_id", "flag_id"], items))
+    assert marked.read(desk.mara, count_hidden) == 1_201
+    assert marked.marks(desk.mara, everything) == set()
+    assert marked.marks(desk.jon, everything) == everywhere
+    assert [line.external_id for line in marked.read(desk.mara, lambda c: response_page(c, RowFilter())).lines] == [
+        "plain"
+    ]
+
+
+def _flag(response_id: int) -> dict[str, Any]:
+    about = {"response_id": response_id, "query_type": "QA", "source": "log", "rule": "low_quality", "severity": 0.5}
+    return about | {"raise_key": "key", "params": {}, "details": {}, "state": "open", "created_at": NOW}
+
+
+def audited(connection: Connection) -> list[Any]:
+    reports = [(audit, shown_audit(connection, audit)) for audit in done_audits(connection)]
+    lists = [(audit.audited, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
+    return [reports, *(listed_answers(connection, version, answers, limit=9) for version, answers in lists)]
+
+
+def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+    """What the pages and commands read, by name; each tells somebody who is not blind of a marker."""
+    one, rag, nli = answer.response_id, answer.versions["rag"], answer.versions["nli"]
+    ids = RowFilter(ids=("marked",))
+    return {
+        "the item": lambda c: load_item(c, one),
+        "the item of its flag": lambda c: load_item(c, response_of_flag(c, answer.flag_id)),
+        "its rubric": lambda c: load_rubric_scores(c, one),
+        "its remarks": lambda c: comments_on(c, one, who.id),
+        "its attempts": lambda c: attempt_sequences(c, one),
+        "the list": lambda c: response_page(c, RowFilter()),
+        "the list by score": lambda c: response_page(c, RowFilter(), "lowest"),
+        "the list of a version": lambda c: response_page(c, RowFilter(judge_version=nli), "lowest"),
+        "the list of one": lambda c: response_page(c, ids),
+        "the list of its words": lambda c: response_page(c, RowFilter(text="answer of marked")),
+        "the list of its id": lambda c: response_page(c, RowFilter(response_ids=(one,))),
+        "the list of its model": lambda c: response_page(c, RowFilter(models=("mark-generator",))),
+        "the list of failures": lambda c: response_page(c, RowFilter(statuses=("error",), judge="nli")),
+        "what can be filtered by": response_facets,
+        "the queue": lambda c: queue_page(c, RowFilter()),
+        "the queue of one": lambda c: queue_page(c, ids),
+        "the queue's counts": open_counts,
+        "the queue's facets": queue_facets,
+        "disagreement": lambda c: disagreement_page(c, version_id=rag),
+        "what was said of a pair": lambda c: said_of_pair(c, answer.versions["two"], answer.pair_id),
+        "preferences": lambda c: load_preferences(c, [answer.pair_id]),
+        "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
+        "problems of a run": lambda c: run_problems(c, answer.run_id),
+        "versions compared": lambda c: version_comparison(c, rag, nli),
+        "the audit": audited,
+        "events": lambda c: event_page(c, EventFilter()),
+        "own reviews of another": lambda c: own_reviews_page(c, 3),
+    }
+
+
+def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
+    """What else is read, where no marker stands in plain sight: figures, counts, places."""
+    first = RowFilter(ids=("marked",))
+    return {
+        "neighbours": lambda c: neighbours(c, RowFilter(), "worst", answer.flag_id),
+        "the overview": lambda c: overview(c, who.id, NOW.date()),
+        "the quadrant": quadrant,
+        "trends": lambda c: [
+            trend(c, measure=name) for name in ("groundedness", "quality", "low_share", "flagged_share")
+        ],
+        "agreement": lambda c: [agreement_page(c, grade=grade) for grade in ("label", "groundedness", "quality")],
+        "health": lambda c: health_page(c, judges_in_use(c), None),
+        "all figures": stats,
+        "the worth of flags": flags_worth,
+        "pairs": lambda c: [ComparedPairs(c, version, who.id).lines() for version in (None, *list_versions(c)[-1:])],
+        "a run compared": lambda c: run_comparison(c, answer.run_id),
+        "what an audit would draw from": lambda c: audited_judgments(c, answer.versions["rag"], first),
+    }
+
+
+def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Marked) -> None:
+    desk, answer = marked.desk, marked.answer
+    marked.give()
+    told = {name: marked.marks(desk.jon, ask) for name, ask in readers(answer, desk.jon).items()}
+    assert [name for name, marks in told.items() if not marks] == []
+    every = readers(answer, desk.mara) | others(answer, desk.mara)
+    leaks = {name: marks for name, ask in every.items() if (marks := marked.marks(desk.mara, ask))}
+    assert leaks == {}
+
+
+def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Marked) -> None:
+    desk = marked.desk
+    before = marked.read(desk.mara, quadrant)
+    marked.give()
+    assert sum(before.values()) == 2
+    assert sum(marked.read(desk.mara, quadrant).values()) == 1
+    assert (
+        measure(Seen(desk.store, desk.mara.id))["responses"] == measure(Seen(desk.store, desk.jon.id))["responses"] - 1
+    )
+    assert marked.read(desk.mara, count_hidden) == 1
+    assert marked.read(desk.jon, count_hidden) == 0
+
+
+SIDES = {"judge_side": ("low", "high", "none"), "user": ("down", "up", "none"), "unscored": ("groundedness", "quality")}
+ORACLES = [
+    *(RowFilter(min_score=low, max_score=low + 0.1) for low in (0.3, 0.4, 0.6)),
+    *(RowFilter(judge="nli", min_score=low, max_score=low + 0.1) for low in (0.5, 0.6)),
+    *(RowFilter(min_quality=quality, max_quality=quality) for quality in (1, 2, 3, 4)),
+    *(RowFilter(**{field: value}) for field, values in SIDES.items() for value in values),
+    *(RowFilter(rules=(rule,)) for rule in ("low_groundedness", "low_quality", "mark-flag-rule")),
+    *(RowFilter(states=(state,)) for state in ("open", "confirmed", "dismissed")),
+    *(RowFilter(statuses=(status,)) for status in ("ok", "error")),
+    *(RowFilter(graded=graded) for graded in (True, False)),
+    *(RowFilter(models=(model,)) for model in ("mark-generator", "plain-model")),
+]
+
+
+def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
+    """One answer alone is asked about: found or not is all the same."""
+    marked.give()
+    found: set[int] = set()
+    for where in ORACLES:
+        for given in (replace(where, ids=("marked",)), replace(where, response_ids=(marked.answer.response_id,))):
+            found |= marked.read(marked.desk.mara, lambda c, given=given: _totals(c, given))
+    assert found == {0}
+
+
+def _totals(connection: Connection, given: RowFilter) -> set[int]:
+    asks = count_unasked(connection, 1, Selection(given, ask_mode("all"), None, 9_999))
+    return {response_page(connection, given).total, queue_page(connection, given).total, asks}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
+    desk = marked.desk
+    marked.give()
+    exported: dict[int | None, dict[str, bytes]] = {}
+    for viewer in (None, desk.jon.id, desk.mara.id):
+        files = {name: io.BytesIO() for name in EXPORTS}
+        export_tables(desk.store, files, format=form, viewer=viewer)
+        exported[viewer] = {name: file.getvalue() for name, file in files.items()}
+    told = {name for name, file in exported[desk.jon.id].items() if b"mark-" in file}
+    assert told == set(EXPORTS)
+    assert {name for name, file in exported[desk.mara.id].items() if b"mark-" in file} == set()
+    if form == "jsonl":
+        assert exported[None] == exported[desk.jon.id]
+        left = {json.loads(line)["external_id"] for line in exported[desk.mara.id]["responses"].splitlines()}
+        assert "plain" in left
+
+
+def test_an_answer_is_hidden_while_it_is_held_given_or_put_aside_and_shown_once_it_was_graded(marked: Marked) -> None:
+    desk = marked.desk
+    marked.give(assigned=(), needed=2)
+    assert not marked.is_hidden_from(desk.mara)
+    held = desk.held(desk.mara)
+    assert marked.is_hidden_from(desk.mara)
+    release(desk.store, held.token, desk.mara)
+    assert not marked.is_hidden_from(desk.mara)
+    desk.review(desk.mara)
+    assert not marked.is_hidden_from(desk.mara)
+    assert not marked.is_hidden_from(desk.jon)
+    desk.held(desk.jon)
+    assert marked.is_hidden_from(desk.jon)
+
+
+def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:
+    desk = marked.desk
+    marked.give()
+    skip(desk.store, desk.held(desk.mara).token, desk.mara, reason="later", now=desk.now)
+    assert marked.is_hidden_from(desk.mara)
+
+
+def test_an_undone_blind_review_hides_the_answer_again(marked: Marked) -> None:
+    desk = marked.desk
+    marked.give(needed=2)
+    said = desk.review(desk.mara)
+    assert not marked.is_hidden_from(desk.mara)
+    desk.undo(said.review_id, desk.mara)
+    item = marked.read(desk.mara, lambda c: load_item(c, marked.answer.response_id))
+    assert marked.is_hidden_from(desk.mara) == bool(item.hidden)
+
+
+def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(marked: Marked) -> None:
+    desk, one = marked.desk, marked.answer.response_id
+    marked.give(assigned=(desk.mara,))
+    item = marked.read(desk.mara, lambda c: load_item(c, one))
+    assert (item.query, item.answer, item.passages) == (
+        "question of marked?",
+        "answer of marked",
+        ("passage of marked",),
+    )
+    assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
+    assert (item.generator_model, item.extra, item.flag) == (None, {}, None)
+    assert (item.hidden.judge, item.hidden.people, item.hidden.queues) == (True, True, ("q",))
+    for made_or_missing in (marked.answer.attempt_id, 999):
+        with pytest.raises(NotFound):
+            marked.read(desk.mara, lambda c, id_=made_or_missing: load_item(c, id_))
+    assert marked.marks(desk.jon, lambda c: load_item(c, marked.answer.attempt_id))
+
+
+def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked: Marked) -> None:
+    desk, one = marked.desk, marked.answer.response_id
+    marked.give(blind_judge=False)
+    item = marked.read(desk.mara, lambda c: load_item(c, one))
+    assert SCORE in [judgment.groundedness for judgment in item.judgments]
+    assert item.reviews == ()
+    assert not {mark for mark in found_in(item) if "review" in mark or "span" in mark}
+
+
+def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(
+    marked: Marked,
+) -> None:
+    desk, one = marked.desk, marked.answer.response_id
+    marked.give(blind_people=False)
+    (review,) = marked.read(desk.mara, lambda c: load_item(c, one)).reviews
+    assert review.note == "mark-review-note"
+    assert (review.claim_marks, review.judgment_seen_id, review.why_differs) == ((), None, None)
+
+
+def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked: Marked) -> None:
+    desk = marked.desk
+    desk.queue(subject="pairs", blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=(desk.mara,))
+    assert marked.marks(desk.jon, everything)
+    assert marked.marks(desk.mara, everything) == set()
+    with pytest.raises(NotFound):
+        marked.read(
+            desk.mara,
+            lambda c: pair_screen(
+                c, marked.answer.pair_id, aspect="overall", reviewer_id=desk.mara.id, version_id=5, verdict_seen=True
+            ),
+        )
+
+
+def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
+    desk = marked.desk
+    marked.give()
+    with pytest.raises(DecisionRefused, match="without seeing"):
+        desk.decide(marked.answer.flag_id, desk.mara)
+    with pytest.raises(DecisionRefused, match="without seeing"):
+        grade(
+            desk.store,
+            response_id=marked.answer.response_id,
+            reviewer=desk.mara,
+            grade=Grade(quality=3),
+            request_key="elsewhere",
+        )
+    desk.decide(marked.answer.flag_id, desk.jon)
+
+
+def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Marked) -> None:
+    desk = marked.desk
+    marked.give()
+    with desk.store.writing() as connection:
+        hide_rows(connection, desk.mara.id)
+        with pytest.raises(ValueError, match="queries alone"):
+            connection.execute(text("UPDATE flag SET state = 'open'"))
+    found = marked.read(
+        desk.mara,
+        lambda c: c.execute(text("WITH picked AS (SELECT * FROM judgment) SELECT reasoning FROM picked")).scalars(),
+    )
+    assert not found_in(list(found))
+
+
+def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
+    """Who asks for what is hidden is looked at: a new place belongs into this list only with a reason."""
+    known = {
+        "store/settings_table.py",  # the primary judge: the same for everybody
+        "store/responses/items.py",  # leaves out by `Hidden`
+        "store/queues/item_texts.py",  # texts alone
+        "store/pairs/pair_items.py",  # pairs for `queues/item_texts.py`: texts alone
+    }
+    asking = {
+        path.relative_to(CORE).as_posix()
+        for path in CORE.rglob("*.py")
+        if re.search(r"sql\.shadows import .*\bwhole\b", path.read_text(encoding="utf-8"))
+    }
+    assert asking == known

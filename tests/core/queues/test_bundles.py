@@ -1,0 +1,343 @@
+"""A slice of a queue goes out as a file and comes back: whole, once, and without what is hidden."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgeboard.domain import QueueOrder, Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.queues import MergedBundle, close_queue, export_bundle, merge_bundle
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.reviews.reviewers import store_reviewer
+from judgeboard.store.schema.method_tables import PreferenceScoreRow
+from pair_log import land
+from queue_desk import CONFIRM, DISMISS, QueueDesk
+
+
+def exported(desk: QueueDesk, file: Path, items: int = 50, **more: Any) -> list[dict[str, Any]]:
+    """Give Mara a bundle; return its items."""
+    export_bundle(desk.store, "q", desk.mara, file, items=items, by=desk.lead, now=desk.now, **more)
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()][1:]
+
+
+def fill(file: Path, *filled: dict[str, Any]) -> None:
+    """Write into the items of a bundle, in their order."""
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    merged = [json.loads(line) | said for line, said in zip(lines, filled, strict=False)]
+    rest = lines[len(merged) :]
+    texts = [head, *(json.dumps(line, ensure_ascii=False) for line in merged), *rest]
+    file.write_text("\n".join(texts), encoding="utf-8")
+
+
+def merged(desk: QueueDesk, file: Path) -> MergedBundle:
+    return merge_bundle(desk.store, file, by=desk.lead, now=desk.now)
+
+
+def counts(came: MergedBundle) -> tuple[int, int, int, int]:
+    return came.merged, came.already, came.unfilled, len(came.conflicts)
+
+
+def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(desk, tmp_path) -> None:
+    (response_id,) = desk.land("secret-free", metadata={"score": "METADATA"}, generator_model="MODEL")
+    desk.judge(response_id, 0.123)
+    desk.decide(desk.flags()[0]["id"], desk.jon, DISMISS)
+    desk.judge(response_id, 0.124, version=2)
+    desk.queue(guidelines="Read on.", grades=("label", "quality", "relevance"))
+    (line,) = exported(desk, tmp_path / "b.jsonl")
+    assert line | {"token": "", "item": 0} == {
+        "item": 0,
+        "token": "",
+        "id": "secret-free",
+        "query_type": "QA",
+        "question": "q?",
+        "passages": ["p"],
+        "answer": "answer secret-free",
+        "decision": None,
+        "label": None,
+        "quality": None,
+        "scores": {"relevance": None},
+        "note": None,
+        "corrected_answer": None,
+        "seconds": None,
+    }
+    whole = (tmp_path / "b.jsonl").read_text()
+    assert "Read on." in whole
+    assert not any(
+        word in whole for word in ("0.12", "rag", "low_groundedness", "METADATA", "MODEL", "Jon", "dismissed")
+    )
+
+
+def test_what_is_filled_in_comes_back_once_and_the_rest_later(desk, tmp_path) -> None:
+    ids = desk.flagged(0.1, 0.2, 0.3)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    assert desk.take(desk.jon) is None
+    fill(file, {"decision": "confirm", "quality": 1, "note": " a note ", "seconds": 30.5}, {"decision": "dismiss"})
+    assert counts(merged(desk, file)) == (2, 0, 1, 0)
+    assert [(row["response_id"], row["decision"], row["note"], row["seconds"]) for row in desk.reviews()] == [
+        (ids[0], "confirm", "a note", 30.5),
+        (ids[1], "dismiss", None, None),
+    ]
+    assert desk.item_states() == ["settled", "settled", "open"]
+    assert desk.flag_states() == ["confirmed", "dismissed", "open"]
+    fill(file, {}, {}, {"decision": "unsure"})
+    assert counts(merged(desk, file)) == (1, 2, 0, 0)
+    assert counts(merged(desk, file)) == (0, 3, 0, 0)
+    assert len(desk.reviews()) == 3
+
+
+def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_kept(desk, tmp_path) -> None:
+    desk.flagged(0.1, 0.2)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file, hold=timedelta(days=2))
+    desk.later(days=1)
+    assert desk.take(desk.jon) is None
+    desk.later(days=1, minutes=1)
+    desk.review(desk.jon, DISMISS)
+    fill(file, {"decision": "confirm", "note": "made up"}, {"decision": "confirm"})
+    for times in (0, 1):
+        came = merged(desk, file)
+        assert counts(came) == (1 - times, times, 0, 1)
+        (conflict,) = came.conflicts
+        assert (conflict.line, conflict.kept) == (2, True)
+        assert "somebody else has it now" in conflict.reason
+    said = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in desk.reviews()]
+    assert (desk.mara.id, None, "made up", None) in said
+    assert len(said) == 3
+
+
+def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file, hold=timedelta(hours=1))
+    desk.later(hours=2)
+    desk.review(desk.mara, DISMISS)
+    fill(file, {"decision": "confirm"})
+    (conflict,) = merged(desk, file).conflicts
+    assert (conflict.reason, conflict.kept) == ("its reviewer decided this item at a page meanwhile", False)
+    assert desk.flag_states() == ["dismissed"]
+
+
+def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(desk, tmp_path) -> None:
+    ids = desk.flagged(0.1, 0.2)
+    desk.queue()
+    (line,) = exported(desk, tmp_path / "b.jsonl", items=1)
+    held = desk.held(desk.mara)
+    assert (held.response_id, line["id"]) == (ids[1], "a0")
+    assert exported_nothing(desk, tmp_path / "c.jsonl")
+
+
+def test_what_was_merged_and_is_taken_back_is_served_at_the_page(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"})
+    merged(desk, file)
+    desk.undo(desk.reviews()[0]["id"], desk.mara)
+    desk.review(desk.mara, DISMISS)
+    assert desk.flag_states() == ["dismissed"]
+    assert counts(merged(desk, file)) == (0, 1, 0, 0)
+
+
+def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp_path) -> None:
+    land(desk.store, 6)
+    desk.queue(subject="pairs", order=QueueOrder.OLDEST)
+    file = tmp_path / "b.jsonl"
+    lines = exported(desk, file)
+    assert {line["left"].partition("-")[0] for line in lines} == {"left", "right"}
+    assert not any(name in line for line in lines for name in ("id", "pair", "shown", "gold", "model"))
+    fill(file, *({"preference": "left", "note": "n"} for _ in lines[:5]), {"note": "no side"})
+    with pytest.raises(BadInput, match="line 7, preference: is missing"):
+        merged(desk, file)
+    fill(file, {}, {}, {}, {}, {}, {"note": None})
+    assert counts(merged(desk, file)) == (5, 0, 1, 0)
+    better = [row["preference"] for row in desk.rows(PreferenceScoreRow)]
+    assert better == ["a" if line["left"].startswith("left") else "b" for line in lines[:5]]
+    fill(file, {}, {}, {}, {}, {"preference": "tie"})
+    came = merged(desk, file)
+    assert counts(came) == (0, 4, 1, 1)
+    assert "merged before with other words" in came.conflicts[0].reason
+
+
+def exported_nothing(desk: QueueDesk, file: Path) -> bool:
+    with pytest.raises(BadInput, match="q has nothing left for Mara"):
+        exported(desk, file)
+    return not file.exists()
+
+
+def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_stored(desk, tmp_path) -> None:
+    desk.flagged(0.1, 0.2, 0.3)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    lines = exported(desk, file)
+    with desk.store.writing() as connection:
+        forget_response(connection, lines[1]["id"], actor="test")
+    said = {"decision": "confirm", "note": "n"}
+    fill(file, said | {"answer": "another answer"}, said, said)
+    came = merged(desk, file)
+    assert counts(came) == (1, 0, 0, 2)
+    assert all("not those that are stored" in one.reason and not one.kept for one in came.conflicts)
+    assert len(desk.reviews()) == 1
+
+
+def test_other_words_on_a_line_that_was_merged_are_a_conflict(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"})
+    merged(desk, file)
+    fill(file, {"decision": "dismiss"})
+    (conflict,) = merged(desk, file).conflicts
+    assert "merged before with other words" in conflict.reason
+    assert [row["decision"] for row in desk.reviews()] == ["confirm"]
+
+
+def test_in_a_closed_queue_words_are_kept_and_decide_nothing(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    close_queue(desk.store, "q", by=desk.lead, now=desk.now)
+    fill(file, {"decision": "confirm", "quality": 2})
+    (conflict,) = merged(desk, file).conflicts
+    assert (conflict.kept, "was closed meanwhile" in conflict.reason) == (True, True)
+    assert desk.flag_states() == ["open"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"quality": 7}, "line 3, quality: quality 7 is above 4"),
+        ({"quality": 2.5}, "line 3, quality: quality must be an integer"),
+        ({"groundedness": "high"}, "line 3, groundedness: .* not 'high'"),
+        ({"label": "bad"}, "line 3, label: is one of grounded, hallucinated, not 'bad'"),
+        ({"decision": "maybe"}, "line 3, decision: is one of confirm, dismiss, unsure, not 'maybe'"),
+        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: is a whole number from 1 to 5, not 9"),
+        ({"note": 5}, "line 3, note: is a text, not a number"),
+        ({"note": "\x00"}, "line 3, note: cannot be stored: NUL"),
+        ({"seconds": -1}, "line 3, seconds"),
+        ({"qualty": 2}, "line 3, qualty: is no field"),
+        ({"token": "1.x"}, "line 3, token"),
+        ({"item": "1"}, "line 3, item"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named_and_nothing_of_the_file_is_stored(
+    changes: dict[str, Any], said: str, desk, tmp_path
+) -> None:
+    desk.flagged(0.1, 0.2)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"}, {"decision": "confirm"} | changes)
+    with pytest.raises(BadInput, match=f"b.jsonl, {said}"):
+        merged(desk, file)
+    assert desk.reviews() == []
+
+
+def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    file.write_text('{"query": "q"}\n')
+    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this is no bundle"):
+        merged(desk, file)
+    file.unlink()
+    exported(desk, file)
+    whole = file.read_text()
+    file.write_text(whole.rstrip()[:-5])
+    with pytest.raises(BadInput, match="line 2: not JSON"):
+        merged(desk, file)
+    file.write_text(whole + whole.splitlines()[1])
+    with pytest.raises(BadInput, match="line 3, item: stands on line 2 already"):
+        merged(desk, file)
+    file.write_text(whole.replace('"Mara"', '"Nobody"'))
+    with pytest.raises(NotFound, match="another database's bundle"):
+        merged(desk, file)
+    with pytest.raises(BadInput, match="is there already"):
+        exported(desk, file)
+
+
+def test_where_the_file_cannot_be_written_nothing_is_held(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    with pytest.raises(BadInput, match="cannot be written"):
+        exported(desk, tmp_path / "no such folder" / "b.jsonl")
+    assert desk.take(desk.jon) is not None
+
+
+def test_a_reviewer_exports_their_own_slice_and_not_another_ones(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    with desk.store.writing() as connection:
+        ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
+        lea = store_reviewer(connection, "oidc", "lea@example.org", role=Role.LEAD)
+    with pytest.raises(NotAllowed):
+        export_bundle(desk.store, "q", desk.mara, tmp_path / "x", items=1, by=ann)
+    file = tmp_path / "b.jsonl"
+    export_bundle(desk.store, "q", ann, file, items=1, by=ann, now=desk.now)
+    fill(file, {"decision": "confirm"})
+    assert counts(merge_bundle(desk.store, file, by=ann, now=desk.now)) == (1, 0, 0, 0)
+    assert counts(merge_bundle(desk.store, file, by=lea, now=desk.now)) == (0, 1, 0, 0)
+    desk.flagged(0.1)
+    exported(desk, tmp_path / "mara.jsonl")
+    with pytest.raises(NotAllowed):
+        merge_bundle(desk.store, tmp_path / "mara.jsonl", by=ann, now=desk.now)
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=30)
+GRADES = st.fixed_dictionaries(
+    {},
+    optional={
+        "decision": st.sampled_from(["confirm", "dismiss", "unsure", None]),
+        "label": st.sampled_from(["grounded", "hallucinated", None]),
+        "groundedness": st.none() | st.floats(0, 1),
+        "quality": st.none() | st.integers(1, 4),
+        "scores": st.dictionaries(st.sampled_from(["relevance", "Stil"]), st.none() | st.integers(1, 5)),
+        "note": st.none() | TEXTS,
+        "seconds": st.none() | st.floats(0, 1e6),
+    },
+)
+
+
+@given(filled=st.lists(GRADES, min_size=1, max_size=4))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_grades_survive_the_way_out_and_back(filled, desk, tmp_path) -> None:
+    name = f"q{next(desk.keys)}"
+    desk.flagged(*(0.1 for _ in filled))
+    desk.queue(name)
+    file = tmp_path / f"{name}.jsonl"
+    export_bundle(desk.store, name, desk.mara, file, items=4, by=desk.lead, now=desk.now)
+    fill(file, *filled)
+    before = len(desk.reviews())
+    came = merged(desk, file)
+    stored = desk.reviews()[before:]
+    wanted = [said for said in map(_said, filled) if any(part not in (None, {}) for part in said[:-1])]
+    assert [
+        (row["decision"], row["label"], row["groundedness"], row["quality"], row["note"], row["seconds"])
+        for row in stored
+    ] == [said[:4] + said[5:] for said in wanted]
+    assert counts(came)[:2] == (len(wanted), 0)
+    again = merged(desk, file)
+    assert counts(again) == (0, len(wanted), came.unfilled, 0)
+    assert len(desk.reviews()) == before + len(wanted)
+    close_queue(desk.store, name, by=desk.lead, now=desk.now)
+    for flag in desk.flags():
+        if flag["state"] == "open":
+            desk.decide(flag["id"], desk.lead, CONFIRM)
+
+
+def _said(filled: dict[str, Any]) -> tuple[Any, ...]:
+    note = (filled.get("note") or "").strip() or None
+    scores = {name: value for name, value in (filled.get("scores") or {}).items() if value is not None}
+    said = tuple(filled.get(name) for name in ("decision", "label", "groundedness", "quality"))
+    return (*said, scores, note, filled.get("seconds"))

@@ -1,0 +1,140 @@
+"""Items are handed out once, held for a while, and come back."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from judgeboard.domain import ItemState
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.queues import close_queue, release, renew, skip, take_item
+from queue_desk import CONFIRM, DISMISS
+
+
+def test_the_worst_comes_first_and_nobody_gets_what_another_holds(desk) -> None:
+    ids = desk.flagged(0.4, 0.1, 0.3)
+    desk.queue()
+    assert [desk.held(who).response_id for who in (desk.mara, desk.jon, desk.ada)] == [ids[1], ids[2], ids[0]]
+    assert desk.take(desk.lead) is None
+
+
+def test_after_a_reload_the_same_item_is_there_with_the_same_token(desk) -> None:
+    desk.flagged(0.4, 0.1)
+    desk.queue()
+    first = desk.held(desk.mara)
+    assert desk.held(desk.mara).token == first.token
+    ahead = desk.held(desk.mara, "q", first.token)
+    assert ahead.item_id != first.item_id
+    assert desk.held(desk.mara, "q", ahead.token).token == first.token
+
+
+def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    lost = desk.held(desk.mara)
+    desk.later(minutes=9)
+    assert desk.take(desk.jon) is None
+    desk.later(minutes=2)
+    won = desk.held(desk.jon)
+    assert won.item_id == lost.item_id
+    with pytest.raises(DecisionRefused, match=r"somebody else has it now\. Your note is kept"):
+        desk.say(lost, desk.mara, CONFIRM, note="typed for minutes")
+    assert [(row["note"], row["decision"], row["queue_item_id"]) for row in desk.reviews()] == [
+        ("typed for minutes", None, None)
+    ]
+    assert desk.say(won, desk.jon, DISMISS).state is ItemState.SETTLED
+
+
+def test_renewing_keeps_the_token_and_holds_the_item(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    held = desk.held(desk.mara)
+    for _ in range(3):
+        desk.later(minutes=9)
+        assert renew(desk.store, held.token, desk.mara, now=desk.now) is not None
+        assert desk.take(desk.jon) is None
+    assert desk.say(held, desk.mara).state is ItemState.SETTLED
+    assert renew(desk.store, held.token, desk.mara, now=desk.now) is None
+
+
+def test_late_is_not_too_late_while_nobody_took_it(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    held = desk.held(desk.mara)
+    desk.later(hours=3)
+    assert desk.say(held, desk.mara).state is ItemState.SETTLED
+
+
+def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(desk) -> None:
+    ids = desk.flagged(0.1, 0.2)
+    desk.queue()
+    held = desk.held(desk.mara)
+    assert release(desk.store, held.token, desk.mara)
+    assert not release(desk.store, held.token, desk.mara)
+    again = desk.held(desk.mara)
+    assert again.item_id == held.item_id
+    assert skip(desk.store, again.token, desk.mara, reason="in French", now=desk.now)
+    assert desk.held(desk.mara).response_id == ids[1]
+    assert desk.held(desk.jon).response_id == ids[0]
+    assert release(desk.store, desk.held(desk.jon).token, desk.jon)
+    asked_for = take_item(desk.store, held.item_id, desk.mara, now=desk.now)
+    assert asked_for is not None
+    assert asked_for.response_id == ids[0]
+
+
+def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue(assigned=(desk.mara,))
+    with pytest.raises(BadInput, match="given to others"):
+        desk.take(desk.jon)
+    held = desk.held(desk.mara)
+    close_queue(desk.store, "q", by=desk.lead, now=desk.now)
+    with pytest.raises(DecisionRefused, match="was closed meanwhile"):
+        desk.say(held, desk.mara)
+    with pytest.raises(BadInput, match="'q' is closed"):
+        desk.take(desk.mara)
+    with pytest.raises(NotFound, match="no queue is called 'x': the queues are q"):
+        desk.take(desk.mara, "x")
+
+
+def test_a_token_is_good_once_and_for_its_holder_alone(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    held = desk.held(desk.mara)
+    with pytest.raises(DecisionRefused):
+        desk.say(held, desk.jon)
+    first = desk.say(held, desk.mara, request_key="one press")
+    again = desk.say(held, desk.mara, request_key="one press")
+    assert (again.review_id, again.repeated) == (first.review_id, True)
+    with pytest.raises(DecisionRefused, match="You decided this item already"):
+        desk.say(held, desk.mara)
+    with pytest.raises(BadInput, match="not the token of an item"):
+        renew(desk.store, "nonsense", desk.mara)
+
+
+def test_a_press_that_arrives_several_times_at_once_is_one(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    held = desk.held(desk.mara)
+    with ThreadPoolExecutor(4) as threads:
+        said = list(threads.map(lambda _: desk.say(held, desk.mara, note="once", request_key="one press"), range(4)))
+    assert [row["id"] for row in desk.reviews()] == [one.review_id for one in said[:1]]
+    assert sorted(one.repeated for one in said) == [False, True, True, True]
+
+
+def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue(needed=2)
+    done = desk.review(desk.mara)
+    assert take_item(desk.store, done.item_id, desk.mara, now=desk.now) is None
+    assert take_item(desk.store, done.item_id, desk.jon, now=desk.now) is not None
+
+
+def test_what_is_served_again_to_one_person_is_not_taken_by_another(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue(again_share=0.999)
+    desk.review(desk.mara)
+    desk.later(days=8)
+    again = desk.held(desk.mara)
+    assert release(desk.store, again.token, desk.mara, now=desk.now)
+    assert take_item(desk.store, again.item_id, desk.jon, now=desk.now) is None
+    assert take_item(desk.store, again.item_id, desk.mara, now=desk.now) is not None

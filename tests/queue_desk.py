@@ -1,0 +1,180 @@
+"""A desk with flagged answers, three reviewers and a lead, and what they do with queues on one line each."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
+from judgeboard.filters import RowFilter
+from judgeboard.queues import (
+    DecidedItem,
+    Held,
+    Made,
+    QueueRules,
+    adjudicate,
+    answer_reveal,
+    create_queue,
+    decide_item,
+    next_item,
+    reveal_item,
+)
+from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.schema.queue_tables import LeaseRow, QueueItemRow
+from judgeboard.store.schema.tables import FlagRow, ReviewRow, Table
+from judgeboard.store.settings_table import set_setting
+from review_desk import rows_of
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+CONFIRM, DISMISS, UNSURE = Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE
+
+
+@dataclass
+class QueueDesk:
+    """Answers a0, a1, … judged with falling groundedness; ``low`` many of them are flagged."""
+
+    store: Store
+    mara: Reviewer
+    jon: Reviewer
+    ada: Reviewer
+    lead: Reviewer
+    now: datetime = NOW
+    keys: Any = field(default_factory=count)
+
+    def land(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
+        with self.store.writing() as connection:
+            landed = land_responses(
+                connection,
+                [Response("log", name, "q?", f"answer {name}", ("p",), query_type, **fields) for name in names],
+            )
+        return landed.new
+
+    def judge(self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1) -> None:
+        """One more verdict of a judge; raises a flag where it is low."""
+        with self.store.writing() as connection:
+            stored = ensure_version(connection, JudgeVersion(judge, "rag", params={"n": version}))
+            verdict = Verdict(Status.OK, groundedness=groundedness)
+            land_judgments(
+                connection, stored, None, [LandedVerdict(response_id, next(self.keys), 0, verdict)], self.now
+            )
+
+    def flagged(self, *scores: float, query_type: str = "QA") -> list[int]:
+        """Land one answer per score and have it judged; below 0.5 it is flagged."""
+        names = [f"a{next(self.keys)}" for _ in scores]
+        ids = self.land(*names, query_type=query_type)
+        for response_id, score in zip(ids, scores, strict=True):
+            self.judge(response_id, score)
+        return ids
+
+    def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> Made:
+        return create_queue(
+            self.store,
+            QueueRules(name, rules.pop("where", RowFilter()), **rules),
+            by=self.lead,
+            assigned=assigned,
+            now=self.now,
+        )
+
+    def take(self, who: Reviewer, name: str = "q", *holding: str) -> Held | None:
+        return next_item(self.store, name, who, holding=holding, now=self.now)
+
+    def held(self, who: Reviewer, name: str = "q", *holding: str) -> Held:
+        held = self.take(who, name, *holding)
+        assert held is not None
+        return held
+
+    def say(self, held: Held, who: Reviewer, decision: Decision | None = CONFIRM, **given: Any) -> DecidedItem:
+        key = given.pop("request_key", f"key {next(self.keys)}")
+        return decide_item(
+            self.store,
+            held.token,
+            reviewer=who,
+            decision=decision,
+            grade=Grade(**given),
+            request_key=key,
+            now=self.now,
+        )
+
+    def review(self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **given: Any) -> DecidedItem:
+        """Take the next item and decide it."""
+        return self.say(self.held(who, name), who, decision, **given)
+
+    def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **given: Any) -> int:
+        """Look at the judge after a blind review, and say what one thinks now."""
+        reveal_item(self.store, decided.review_id, reviewer=who, now=self.now)
+        return answer_reveal(
+            self.store,
+            decided.review_id,
+            reviewer=who,
+            grade=Grade(**given),
+            decision=decision,
+            request_key=f"key {next(self.keys)}",
+            now=self.now,
+        )
+
+    def adjudicate(self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **given: Any) -> int:
+        return adjudicate(
+            self.store,
+            item_id,
+            by=given.pop("by", self.lead),
+            decision=decision,
+            grade=Grade(note=note, **given),
+            request_key=f"key {next(self.keys)}",
+            now=self.now,
+        ).review_id
+
+    def undo(self, review_id: int, who: Reviewer) -> None:
+        undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)
+
+    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM) -> None:
+        """Decide a flag outside any queue."""
+        key = f"key {next(self.keys)}"
+        decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, request_key=key, now=self.now)
+
+    def later(self, **by: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(**by)
+
+    def rows(self, table: type[Table]) -> list[dict[str, Any]]:
+        return rows_of(self.store, table)
+
+    def flags(self) -> list[dict[str, Any]]:
+        return self.rows(FlagRow)
+
+    def flag_states(self) -> list[str]:
+        return [flag["state"] for flag in self.flags()]
+
+    def items(self) -> list[dict[str, Any]]:
+        return self.rows(QueueItemRow)
+
+    def item_states(self) -> list[str]:
+        return [item["state"] for item in self.items()]
+
+    def leases(self) -> list[dict[str, Any]]:
+        return self.rows(LeaseRow)
+
+    def reviews(self) -> list[dict[str, Any]]:
+        return self.rows(ReviewRow)
+
+
+def queue_desk(store: Store) -> QueueDesk:
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0, "test")
+    people = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon", "Ada", "Lead"))
+    return QueueDesk(store, *people)
+
+
+def race_desk(store: Store, items: int) -> None:
+    """A queue of so many flagged answers."""
+    desk = queue_desk(store)
+    with store.writing() as connection:
+        landed = land_responses(
+            connection, [Response("log", f"a{number}", "q?", "an answer") for number in range(items)]
+        )
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        verdict = Verdict(Status.OK, groundedness=0.1)
+        land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, verdict) for id_ in landed.new])
+    assert desk.queue("race").joined == items

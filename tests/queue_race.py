@@ -1,0 +1,113 @@
+"""Many workers take and decide the items of one queue at once: threads in this process, or processes of their own.
+
+Run as a script it is the parent of the processes, so that what they need is imported once:
+``python queue_race.py DATABASE QUEUE WORKERS SHARE`` prints a line of JSON for each. With ``acknowledge`` for the share
+the workers are threads, and each review is printed as soon as it is acknowledged: its id, its item.
+"""
+
+import json
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from threading import Barrier
+
+from judgeboard.domain import Decision, Grade
+from judgeboard.queues import decide_item, next_item
+from judgeboard.review import ensure_reviewer
+from judgeboard.store.engine import Store, open_store
+
+GRADE = Grade(groundedness=0.5)
+
+
+@dataclass
+class Worked:
+    """What one worker did: reviews in its fixed share and after it, and its longest wait for an item, in seconds."""
+
+    share: list[int] = field(default_factory=list)
+    rest: list[int] = field(default_factory=list)
+    longest: float = 0.0
+    empty_in_share: int = 0
+
+
+def work(store: Store, queue: str, name: str, share: int) -> Worked:
+    """Decide ``share`` items, then go on until nothing is left."""
+    reviewer = ensure_reviewer(store, "desk", name)
+    done = Worked()
+    while True:
+        before = time.monotonic()
+        held = next_item(store, queue, reviewer)
+        done.longest = max(done.longest, time.monotonic() - before)
+        if held is None:
+            done.empty_in_share += len(done.share) < share
+            return done
+        said = decide_item(
+            store,
+            held.token,
+            reviewer=reviewer,
+            decision=Decision.CONFIRM,
+            grade=GRADE,
+            request_key=f"{name} {held.item_id}",
+        )
+        (done.share if len(done.share) < share else done.rest).append(said.item_id)
+
+
+def acknowledge(database: str, queue: str, workers: int) -> None:
+    """Let threads work, printing what they were told is stored."""
+    store = open_store(database)
+
+    def one(number: int) -> None:
+        reviewer = ensure_reviewer(store, "desk", f"worker {number}")
+        while (held := next_item(store, queue, reviewer)) is not None:
+            key = f"{number} {held.token}"
+            said = decide_item(
+                store, held.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
+            )
+            sys.stdout.write(f"{said.review_id} {said.item_id}\n")
+            sys.stdout.flush()
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(one, range(workers)))
+
+
+def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Worked]:
+    """Let threads of this process work."""
+    start = Barrier(workers)
+
+    def one(number: int) -> Worked:
+        start.wait()
+        return work(store, queue, f"worker {number}", share)
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, range(workers)))
+
+
+def race_processes(database: str, queue: str, workers: int, share: int) -> None:
+    """Let processes of their own work, each with its own connection, and print what each did."""
+    children = []
+    for number in range(workers):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            os.nice(15)  # all of them together as heavy as one: a browser test beside them waits 30 s for a page else
+            store = open_store(database)
+            done = work(store, queue, f"worker {number}", share)
+            store.close()
+            with os.fdopen(write, "w") as out:
+                out.write(json.dumps(asdict(done)))
+            os._exit(0)
+        os.close(write)
+        children.append((child, read))
+    for child, read in children:
+        with os.fdopen(read) as said:
+            sys.stdout.write((said.read() or "null") + "\n")
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[4] == "acknowledge":
+        acknowledge(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    else:
+        race_processes(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
