@@ -2,7 +2,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import agreement
-from judgeboard.agreement_words import agreement_sentence, shares_of
+from judgeboard.agreement.words import agreement_sentence, shares_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement_page import AgreementPage, agreement_page
-from judgeboard.agreement_words import EMPTY
+from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.words import EMPTY
 from judgeboard.domain import Decision
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
@@ -73,7 +73,7 @@ def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     judged(log, version, log.answers(20, query_type="sql"), wrong=9)
     shown = page(log)
     assert shown.same_answers.weakest == ("sql",)
-    assert [(row.query_type, row.n) for row in shown.by_query_type] == [("simple", 20), ("sql", 20)]
+    assert [(each.name, each.n) for each in shown.slices] == [("simple", 20), ("sql", 20)]
 
 
 def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:

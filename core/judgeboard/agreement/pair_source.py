@@ -1,7 +1,8 @@
 """Agreement of judge versions with people, by grade and query type: the one source of the page and of the report."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from sqlalchemy import Connection
@@ -12,7 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
-from judgeboard.stats.people import PeopleValues
+from judgeboard.stats.people import Human, PeopleValues
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import SCALES
 from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
@@ -67,10 +68,7 @@ class AgreementRow:
     @property
     def note(self) -> str | None:
         """How labels came about that the judge did not give, None where it gave all."""
-        if not self.cut:
-            return None
-        which = "its" if self.cut == self.n else f"on {self.cut:,} of {self.n:,} answers its"
-        return f"{self.version.title} gives no label: {which} groundedness is cut at {self.cut_at:g}"
+        return cut_words(self.version.title, self.cut, self.n, self.cut_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +91,21 @@ class AgreementTable:
 class PairSource:
     """One load of everything that people graded, and the pairs taken from it."""
 
-    def __init__(self, graded: GradedAnswers, cut: float, reviewer_id: int | None = None) -> None:
+    def __init__(
+        self, graded: GradedAnswers, cut: float, reviewer_id: int | None = None, human: Human = "gold"
+    ) -> None:
         """Take what ``load_graded`` read; with ``reviewer_id`` people are this one."""
         self.graded = graded
+        self.human = human
         self.cut = cut
         self._reviewer_id = reviewer_id
         self._people: dict[GradeName, PeopleValues] = {}
         self._pairs: dict[tuple[int, GradeName], AnswerPairs] = {}
 
     @classmethod
-    def open(cls, connection: Connection, reviewer_id: int | None = None) -> "PairSource":
+    def open(cls, connection: Connection, reviewer_id: int | None = None, human: Human = "gold") -> "PairSource":
         """Read what people and judges gave, once for all versions, grades and query types."""
-        return cls(load_graded(connection), thresholds(connection).low_groundedness, reviewer_id)
+        return cls(load_graded(connection), thresholds(connection).low_groundedness, reviewer_id, human)
 
     @property
     def reviewed(self) -> int:
@@ -114,13 +115,15 @@ class PairSource:
     def people(self, grade: GradeName) -> PeopleValues:
         """Return one value per answer that people gave the grade."""
         if grade not in self._people:
-            self._people[grade] = people_values(self.graded, grade, self._reviewer_id)
+            self._people[grade] = people_values(self.graded.reviews, SCALES[grade], self._reviewer_id, self.human)
         return self._people[grade]
 
     def pairs(self, version_id: int, grade: GradeName) -> AnswerPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
-            self._pairs[version_id, grade] = pairs_of(self.graded, version_id, self.people(grade), grade, self.cut)
+            self._pairs[version_id, grade] = pairs_of(
+                self.graded, version_id, self.people(grade), SCALES[grade], self.cut
+            )
         return self._pairs[version_id, grade]
 
     def paired(
@@ -130,28 +133,29 @@ class PairSource:
 
         The others keep their order.
         """
-        found = [version for version in versions if self.pairs(version.id, grade).n]
-        of_primary = [version for version in found if version.name == primary]
-        if of_primary:
-            first = of_primary[-1]
-        elif found:
-            first = max(found, key=lambda each: (self.pairs(each.id, grade).n, each.id))
-        else:
-            return ()
-        return (first, *(version for version in found if version != first))
+        return led_by_primary(versions, {each.id: self.pairs(each.id, grade).n for each in versions}, primary)
 
     def row(
-        self, version: StoredVersion, pairs: AnswerPairs, query_type: str | None = None, *, resamples: int = RESAMPLES
+        self,
+        version: StoredVersion,
+        pairs: AnswerPairs,
+        query_type: str | None = None,
+        *,
+        resamples: int = RESAMPLES,
+        only: Collection[str] | None = None,
     ) -> AgreementRow:
-        """Return the row of a judge version's pairs, of one query type where it is named."""
-        people = self.people(pairs.grade)
+        """Return the row of a judge version's pairs, of one query type where it is named; ``only`` some statistics."""
+        grade = cast("GradeName", pairs.grade)
+        people = self.people(grade)
         left_out = LeftOut(people.ties, len(people.response_ids) - pairs.n)
-        shown = pairs if query_type is None else pairs.at(pairs.query_types == self._code(query_type))
-        statistics = statistics_of(shown, resamples=resamples)
-        curve = _calibration(shown) if query_type is None else None
-        return AgreementRow(
-            version, pairs.grade, query_type, statistics, int(shown.cut.sum()), self.cut, left_out, curve
-        )
+        shown = pairs if query_type is None else self.of_query_type(pairs, query_type)
+        statistics = statistics_of(shown, resamples=resamples, only=only)
+        curve = calibration_of(shown) if query_type is None and only is None else None
+        return AgreementRow(version, grade, query_type, statistics, int(shown.cut.sum()), self.cut, left_out, curve)
+
+    def of_query_type(self, pairs: AnswerPairs, query_type: str) -> AnswerPairs:
+        """Return the pairs of one query type."""
+        return pairs.at(pairs.query_types == self._code(query_type))
 
     def rows(self, version: StoredVersion, grade: GradeName, *, by_query_type: bool) -> Iterator[AgreementRow]:
         """Yield the row of all query types, then one for each."""
@@ -162,6 +166,33 @@ class PairSource:
 
     def _code(self, query_type: str) -> int:
         return self.graded.query_type_names.index(query_type)
+
+
+def led_by_primary(
+    versions: Sequence[StoredVersion], counts: Mapping[int, int], primary: str | None
+) -> tuple[StoredVersion, ...]:
+    """Return the versions with any pairs; first the primary judge's newest, without one that with the most.
+
+    The others keep their order. ``counts`` are of pairs, by the id of the version.
+    """
+    found = [version for version in versions if counts.get(version.id)]
+    of_primary = [version for version in found if version.name == primary]
+    first = of_primary[-1:] or sorted(found, key=lambda each: (-counts[each.id], -each.id))[:1]
+    return (*first, *(version for version in found if version not in first))
+
+
+def of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
+    """Whether two versions agree by their making: of one name, or one combined from the other."""
+    combined = {*one.params.get("members", ()), *other.params.get("members", ())}
+    return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
+
+
+def cut_words(title: str, cut: int, n: int, cut_at: float) -> str | None:
+    """Return how ``cut`` of ``n`` labels came about that a judge did not give, None where it gave all."""
+    if not cut:
+        return None
+    which = "its" if cut == n else f"on {cut:,} of {n:,} answers its"
+    return f"{title} gives no label: {which} groundedness is cut at {cut_at:g}"
 
 
 def agreement(
@@ -198,19 +229,23 @@ def agreement(
     return AgreementTable(tuple(rows), source.graded.query_type_names, source.reviewed)
 
 
-def statistics_of(pairs: AnswerPairs, *, resamples: int = RESAMPLES) -> PairStatistics:
-    """Return every statistic of pairs on their scale."""
+def statistics_of(
+    pairs: AnswerPairs, *, resamples: int = RESAMPLES, only: Collection[str] | None = None
+) -> PairStatistics:
+    """Return every statistic of pairs on their scale, or ``only`` some."""
     return pair_statistics(
         pairs.judge,
         pairs.people,
-        SCALES[pairs.grade],
+        pairs.scale,
         pairs.groups,
         scores=pairs.scores if pairs.grade == "label" else None,
         resamples=resamples,
+        only=only,
     )
 
 
-def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+def calibration_of(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+    """Return the share that people call grounded per tenth of the score, of labels of 100 scored answers or more."""
     if pairs.grade != "label":
         return None
     scored = ~np.isnan(pairs.scores)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from judgeboard.agreement import AgreementTable, agreement
-from judgeboard.agreement_page import agreement_page
-from judgeboard.agreement_words import agreement_sentence
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.words import agreement_sentence
 from judgeboard.domain import Estimate
 from judgeboard.importing import import_file
 from judgeboard.report import stats

@@ -1,0 +1,344 @@
+"""What a reader of agreement has to know beside its figures, the worst first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judgeboard.agreement.pair_source import AgreementRow, statistics_of
+from judgeboard.agreement.rating_source import ItemRatings
+from judgeboard.answer_pairs import AnswerPairs
+from judgeboard.domain import Estimate, Label
+from judgeboard.stats.arrays import AnyArray, IntArray, among
+from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, PairStatistics
+from judgeboard.stats.planning import luck_of_slices, more_pairs
+from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.scales import Scale
+from judgeboard.stats.words import kappa_range_words, percent, percent_words
+
+_WIDE = 0.1  # half an interval: beyond it a kappa may be of several words
+_PICKED = 1 / 3
+_SKEWED = 0.9
+_HIGH, _LOW = 0.8, 0.4
+_FEW_OF_A_CLASS = 15
+_LUCKY_SLICES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing to know; ``code`` names its kind, ``text`` is the sentence."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A judge version beside people, as the notes read it.
+
+    ``left_out`` counts what is in no pair, by why; ``cut`` says how labels came about that the judge did not give.
+    ``things`` are what was rated, in the plural.
+    """
+
+    title: str
+    statistics: PairStatistics
+    pairs: AnswerPairs
+    left_out: Mapping[str, int]
+    cut: str | None = None
+    things: str = "answers"
+
+    @property
+    def n(self) -> int:
+        """How many pairs there are."""
+        return self.statistics.n
+
+    @property
+    def measure(self) -> str:
+        """What `headline` is, in a sentence."""
+        return measure_of(self.pairs.scale)
+
+
+def compared(row: AgreementRow, pairs: AnswerPairs) -> Compared:
+    """Return a row of the agreement page as the notes read it."""
+    left_out = {"ties": row.left_out.ties, "without_verdict": row.left_out.without_verdict}
+    return Compared(row.version.title, row.statistics, pairs, left_out, row.note)
+
+
+def notes(
+    judge: Compared,
+    *,
+    picked: IntArray,
+    judged_again: Sequence[int],
+    others: Sequence[tuple[str, AnswerPairs]],
+    slices: int = 1,
+    sliced_by: str = "query types",
+) -> tuple[Note, ...]:
+    """Return what to know of a judge version against people, the worst first.
+
+    Args:
+        judge: The judge version beside people, on all that both rated.
+        picked: Ids, ascending, of responses that were graded on a flag which picked them (``flag_worth``).
+        judged_again: Responses that this version was asked about more than once.
+        others: Title and pairs of judge versions of other names, for the same grade.
+        slices: How many slices are shown beside each other.
+        sliced_by: What the slices are, in the plural.
+    """
+    if judge.n < MIN_PAIRS:
+        return tuple(_left_out(judge))
+    return (
+        *_one_class(judge),
+        *_too_early(judge),
+        *_selection(judge.pairs.response_ids, picked, judge.things),
+        *_skewed(judge),
+        *few_of_rarer(judge.pairs.people, judge.pairs.scale, judge.things),
+        *_judges_alike(judge, others),
+        *luck(slices, sliced_by),
+        *_judged_again(judge.pairs, judged_again),
+        *_cut(judge),
+        *_left_out(judge),
+    )
+
+
+def notes_on_people(
+    rated: ItemRatings,
+    agreed: OverallAgreement,
+    *,
+    picked: IntArray,
+    slices: int = 1,
+    sliced_by: str = "query types",
+    things: str = "answers",
+) -> tuple[Note, ...]:
+    """Return what to know of several raters on the items that two or more of them rated; arguments as in `notes`."""
+    common = rated.at(rated.ratings.per_item >= 2)
+    if agreed.items < MIN_PAIRS:
+        return ()
+    said = common.ratings.as_given(common.ratings.values[common.ratings.given])
+    return (
+        *_selection(common.ids, picked, things),
+        *_skewed_ratings(said, common.ratings.scale, agreed),
+        *few_of_rarer(said, common.ratings.scale, things, of="ratings of these"),
+        *luck(slices, sliced_by),
+    )
+
+
+def headline(statistics: PairStatistics) -> Estimate:
+    """Return the statistic by which versions are compared: kappa, weighted kappa of levels, rank correlation."""
+    if statistics.confusion is None:
+        return statistics.spearman
+    of_levels = statistics.weighted_kappa.reason not in {NOT_FOR_GRADE, NOT_ASKED}
+    return statistics.weighted_kappa if of_levels else statistics.kappa
+
+
+def headline_name(scale: Scale) -> str:
+    """Return the name of the statistic by which raters are compared on a scale."""
+    if scale.categories is None:
+        return "spearman"
+    return "kappa" if scale.weights is None else "weighted_kappa"
+
+
+def measure_of(scale: Scale) -> str:
+    """Return what `headline` is on a scale, in a sentence."""
+    if scale.categories is None:
+        return "rank correlation"
+    return "kappa" if scale.weights is None else "weighted kappa"
+
+
+def _one_class(judge: Compared) -> Iterator[Note]:
+    if judge.pairs.scale.bad is None:
+        return
+    statistics = judge.statistics
+    for missing, other, agreed in (
+        ("bad", "good", statistics.specificity),
+        ("good", "bad", statistics.sensitivity),
+    ):
+        absent = statistics.sensitivity if missing == "bad" else statistics.specificity
+        if absent.value is None and agreed.value is not None:
+            lost = "misses" if missing == "bad" else "false alarms"
+            yield Note(
+                "one_class",
+                f"People found no {missing} answer here, so {lost} and AUROC cannot be computed and kappa says "
+                f"nothing; agreement on {other} answers is {percent_words(agreed)}.",
+            )
+
+
+def _too_early(judge: Compared) -> Iterator[Note]:
+    estimate = headline(judge.statistics)
+    if estimate.low is None or estimate.high is None or (estimate.high - estimate.low) / 2 <= _WIDE:
+        return
+    words, more = kappa_range_words(estimate), more_pairs(estimate)
+    if words is not None and more:
+        could = f"With {judge.n:,} {judge.things} the {judge.measure} could be anything {words}."
+        yield Note("too_early", f"{could} About {more:,} more bring the interval to ± 0.1.")
+
+
+def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:
+    share = float(among(ids, picked).mean())
+    if share == 0:
+        return
+    said = f"{percent(share)} of these {things} were flagged before they were graded"
+    if share >= _PICKED:
+        yield Note("selection", f"{said}, so they are harder than usual.")
+    else:
+        yield Note("some_flagged", f"{said}: these figures are of the {things} that people graded, not of all.")
+
+
+def _skewed(judge: Compared) -> Iterator[Note]:
+    pairs = judge.pairs
+    if pairs.scale.bad is None:
+        yield from _paradox(judge.statistics.agreement, judge.statistics.kappa, judge.statistics.ac1)
+        return
+    good = float((pairs.people == Label.GROUNDED.value).mean())
+    for share, word, other in ((good, "good", "bad"), (1 - good, "bad", "good")):
+        if _SKEWED <= share < 1:
+            said = f"{percent(share)} of these answers are {word}. Always saying '{word}' would agree on"
+            yield Note("skewed", f"{said} {percent(share)} too; look at kappa and at the {other} ones.")
+            return
+    yield from _paradox(judge.statistics.agreement, judge.statistics.kappa, judge.statistics.ac1)
+
+
+def _skewed_ratings(said: AnyArray, scale: Scale, agreed: OverallAgreement) -> Iterator[Note]:
+    if scale.categories is None or scale.weights is not None:
+        return
+    names, counts = np.unique(said, return_counts=True)
+    share = float(counts.max() / counts.sum())
+    if _SKEWED <= share < 1:
+        word = str(names[counts.argmax()])
+        yield Note(
+            "skewed",
+            f"{percent(share)} of what people said is '{word}': they agree often by that alone; look at alpha and at "
+            "the other kind.",
+        )
+        return
+    yield from _paradox(agreed.agreement, agreed.alpha_nominal, agreed.ac1)
+
+
+def _paradox(agreement: Estimate, kappa: Estimate, ac1: Estimate) -> Iterator[Note]:
+    """High raw agreement with low agreement beyond chance: one class prevails, whichever figure is looked at."""
+    values = agreement.value, kappa.value, ac1.value
+    if None in values or agreement.value is None or kappa.value is None or ac1.value is None:
+        return
+    if agreement.value >= _HIGH and kappa.value < _LOW:
+        yield Note(
+            "skewed",
+            f"They agree on {percent(agreement.value)}, but corrected for chance it is {two_decimals(kappa.value)}: "
+            f"one kind prevails. Gwet's AC1, which that moves less, is {two_decimals(ac1.value)}.",
+        )
+
+
+def few_of_rarer(said: AnyArray, scale: Scale, things: str, *, of: str = "of these") -> Iterator[Note]:
+    """Say where fewer than 15 are of the rarest of unordered categories that occur at all."""
+    if scale.categories is None or scale.weights is not None:
+        return
+    counts = {each: int((said == each).sum()) for each in scale.categories}
+    rarest = min((each for each in counts if counts[each]), key=counts.__getitem__, default=None)
+    if rarest is None or counts[rarest] >= _FEW_OF_A_CLASS or len([n for n in counts.values() if n]) < 2:
+        return
+    n = counts[rarest]
+    yield Note(
+        "few_of_rarer",
+        f"Only {n:,} {of} {things} {'is' if n == 1 else 'are'} '{rarest}' by people: whatever is said of that kind "
+        "rests on them.",
+    )
+
+
+def _judges_alike(judge: Compared, others: Sequence[tuple[str, AnswerPairs]]) -> Iterator[Note]:
+    """The other judge that agrees most with this one, where that is beyond what people's interval allows."""
+    people = headline(judge.statistics)
+    if people.value is None or people.high is None:
+        return
+    alike = [(value, title) for title, other in others if (value := _between(judge.pairs, other)) is not None]
+    value, title = max(alike, default=(-1.0, ""))
+    if value > people.high:
+        yield Note(
+            "judges_alike",
+            f"{judge.title} and {title} agree with each other ({judge.measure} {two_decimals(value)}) more "
+            f"than {judge.title} with people ({two_decimals(people.value)}): judges can be wrong together.",
+        )
+
+
+def _between(pairs: AnswerPairs, other: AnswerPairs) -> float | None:
+    """Return the headline statistic of two judges on the answers that both and people graded."""
+    _, mine, theirs = np.intersect1d(pairs.response_ids, other.response_ids, assume_unique=True, return_indices=True)
+    both = pairs.at(mine)
+    return headline(
+        statistics_of(replace(both, people=other.judge[theirs]), resamples=2, only=(headline_name(pairs.scale),))
+    ).value
+
+
+def luck(slices: int, sliced_by: str) -> Iterator[Note]:
+    """Say how easily many slices deceive."""
+    if slices >= _LUCKY_SLICES:
+        chance = percent(luck_of_slices(slices))
+        yield Note(
+            "slices", f"With {slices} {sliced_by} there is a {chance} chance that one looks different by luck alone."
+        )
+
+
+def judges_more_alike(pairs: Sequence[RaterPair], with_people: Mapping[str, Estimate], scale: Scale) -> Iterator[Note]:
+    """Say where two judges agree with each other more than either with people, of the pair that does so most.
+
+    Args:
+        pairs: The judges by two, by title.
+        with_people: Each judge's `headline` against people, by title.
+        scale: What they gave.
+    """
+    name = headline_name(scale)
+    worst: tuple[float, RaterPair, float] | None = None
+    for pair in pairs:
+        between = pair.statistics[name].value
+        known = [with_people[each] for each in (pair.first, pair.second) if each in with_people]
+        highs = [each.high for each in known if each.high is not None]
+        values = [each.value for each in known if each.value is not None]
+        if between is None or len(highs) < 2 or len(values) < 2 or between <= max(highs):
+            continue
+        if worst is None or between - max(values) > worst[0]:
+            worst = (between - max(values), pair, max(values))
+    if worst is None:
+        return
+    _, pair, people = worst
+    between = pair.statistics[name].value or 0.0
+    yield Note(
+        "judges_alike",
+        f"{pair.first} and {pair.second} agree with each other ({measure_of(scale)} {two_decimals(between)}) more than "
+        f"either with people ({two_decimals(people)} at most): judges can be wrong together.",
+    )
+
+
+def _judged_again(pairs: AnswerPairs, judged_again: Sequence[int]) -> Iterator[Note]:
+    again = among(np.unique(pairs.response_ids), np.array(sorted(judged_again), dtype=np.int64))
+    n = int(again.sum())
+    if n:
+        said = "1 answer was" if n == 1 else f"{n:,} answers were"
+        yield Note("judged_again", f"{said} judged again by this version; each counts once, with its latest verdict.")
+
+
+def _cut(judge: Compared) -> Iterator[Note]:
+    if judge.cut is not None:
+        yield Note("cut", f"{judge.cut}.")
+
+
+_LEFT_OUT = {
+    "ties": ("left out: as many people said one {thing} as the other", "{n} {things} {are}"),
+    "only_gold": ("left out: a lead settled them, and no other person's grade stands", "{n} {things} {are}"),
+    "without_verdict": ("no usable verdict of this version", "{n} graded {things} {have}"),
+    "inconsistent": ("left out: the judge contradicts itself when the order is turned round", "{n} {things} {are}"),
+    "unusable": ("left out: the verdict could not be used", "{n} {things} {are}"),
+}
+
+
+def _left_out(judge: Compared) -> Iterator[Note]:
+    thing = judge.things.removesuffix("s")
+    what = "label" if judge.things == "answers" else "side"
+    for why, (words, start) in _LEFT_OUT.items():
+        n = judge.left_out.get(why, 0)
+        if n:
+            one = n == 1
+            said = start.format(
+                n=f"{n:,}",
+                things=thing if one else judge.things,
+                are="is" if one else "are",
+                have="has" if one else "have",
+            )
+            yield Note(why, f"{said} {words.format(thing=what)}.")

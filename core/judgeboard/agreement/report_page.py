@@ -1,0 +1,199 @@
+"""The report of agreement as one HTML file that needs nothing else: for those who do not open the desk."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from judgeboard.agreement.names import STATISTICS, is_share, left_out_words, statistic_name
+from judgeboard.agreement.result import AgreementResult, Statistics
+from judgeboard.agreement.statistics import of_grade
+from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
+from judgeboard.domain import Estimate
+from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.words import interval, percent, percent_interval
+
+_OF = {
+    "people": "People and people",
+    "judge": "Judge and people",
+    "judges": "Judges and judges",
+    "repeats": "A judge and its repeats",
+}
+RHO = "\N{GREEK SMALL LETTER RHO}"
+_LEAD = ("agreement", "kappa", "weighted_kappa", "alpha", "spearman")
+_STYLE = """
+:root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
+--line:light-dark(#d9dee7,#39414f);--bar:light-dark(#b7791f,#e0b25c);--page:light-dark(#fff,#14181f)}
+body{font:16px/1.58 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:62rem;margin:2rem auto;
+padding:0 1rem}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .2rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}
+p{margin:.3rem 0;max-width:70ch}.quiet{color:var(--quiet);font-size:.9rem}
+.note{border-left:3px solid var(--bar);padding-left:.7rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}
+th,td{padding:.22rem .8rem .22rem 0;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}
+td.n,th.n{text-align:right}
+"""
+
+
+def report_page(results: Sequence[AgreementResult], title: str = "Agreement") -> str:
+    """Return a whole HTML page of results, in their order; the same results give the same text.
+
+    All that comes from the database is escaped; there are no scripts and nothing is loaded. The results stand in it
+    once more as JSON, for programs.
+    """
+    parts = [part for result in results for part in _section(result)]
+    data = json.dumps([result.as_json() for result in results], ensure_ascii=False, allow_nan=False)
+    safe = data.replace("<", "\\u003c")  # a text of the log must not end the block it stands in
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)} · Judgeboard</title><style>{_STYLE}</style></head><body>\n"
+        f"<h1>{escape(title)}</h1>\n"
+        '<p class="quiet">Intervals hold the truth 95 times in 100; each says what it resamples. A figure that cannot '
+        "be said has its reason in its place.</p>\n"
+        f"{''.join(parts)}"
+        f'<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'
+    )
+
+
+def _section(result: AgreementResult) -> Iterator[str]:
+    what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
+    name = result.title if result.versions and result.choice.of in {"judge", "repeats"} else ""
+    yield f"<h2>{escape(' · '.join(filter(None, (_OF[result.choice.of], name, what))))}</h2>\n"
+    yield _p(result.sentence)
+    if result.people_say is not None:
+        yield _p(f"People: {result.people_say}.", "quiet")
+    for note in result.notes:
+        yield _p(note.text, "note")
+    for why, n in result.left_out.items():
+        yield _p(f"Left out: {n:,} {left_out_words(why)}.", "quiet")
+    yield _figures(result.statistics)
+    yield from _confusion(result.confusion)
+    yield from _calibration(result)
+    yield from _stand_in(result)
+    yield from _slices(result)
+    yield from _raters(result)
+    for anchored in result.anchoring:
+        moved = _value(anchored.share, share=True)
+        yield _p(f"After they saw the judge, people moved on {anchored.grade} by {moved} of the way to its score.")
+
+
+def _figures(statistics: Statistics) -> str:
+    names = [name for name in STATISTICS if name in statistics and name != "accuracy"]
+    names += [name for name in statistics if name not in STATISTICS]
+    rows = (
+        (
+            statistic_name(name),
+            _value(statistics[name], share=is_share(name)),
+            _interval(statistics[name], share=is_share(name)),
+            f"{statistics[name].n:,}",
+            "; ".join(filter(None, (statistics[name].method, statistics[name].unit and f"by {statistics[name].unit}"))),
+        )
+        for name in names
+    )
+    return _table(("Figure", "Value", "95 %", "n", "Interval"), rows, numbers={3})
+
+
+def _confusion(table: Confusion | None) -> Iterator[str]:
+    if table is None:
+        return
+    yield "<h3>Where they differ</h3>\n"
+    names = [str(each) for each in table.categories]
+    rows = (
+        (f"people: {name}", *(f"{count:,}" for count in counts))
+        for name, counts in zip(names, table.counts, strict=True)
+    )
+    yield _table(("", *(f"judge: {name}" for name in names)), rows, numbers=set(range(1, len(names) + 1)))
+
+
+def _calibration(result: AgreementResult) -> Iterator[str]:
+    if result.calibration is None:
+        return
+    yield "<h3>Calibration</h3>\n"
+    rows = (
+        (
+            f"{tenth.low:.1f} to {tenth.high:.1f}",
+            two_decimals(tenth.mean_score),
+            _value(tenth.share_grounded, share=True),
+            _interval(tenth.share_grounded, share=True),
+            f"{tenth.share_grounded.n:,}",
+        )
+        for tenth in result.calibration
+        if tenth.mean_score is not None
+    )
+    yield _table(("Judge scores", "Mean", "People: grounded", "95 %", "n"), rows, numbers={4})
+
+
+def _stand_in(result: AgreementResult) -> Iterator[str]:
+    test = result.alt_test
+    if test is None:
+        return
+    yield "<h3>May the judge stand in for a person?</h3>\n"
+    yield _p(stand_in_sentence(test))
+    yield _p(epsilon_sentence(test.epsilon), "quiet")
+    omega, rho = (_value(each, share=False) for each in (test.omega, test.rho))
+    advantage = f"advantage probability {RHO} {rho} {_interval(test.rho, share=False)}"
+    yield _p(f"Winning rate ω {omega}, {advantage}, on {test.n:,}.", "quiet")
+    rows = ((each.name, f"{each.n:,}", p_words(each.p), "yes" if each.rejected else "no") for each in test.people)
+    yield _table(("Person", "n", "p", "Holds against"), rows, numbers={1})
+
+
+def _slices(result: AgreementResult) -> Iterator[str]:
+    if not result.slices:
+        return
+    yield f"<h3>By {escape((result.choice.by or '').replace('_', ' '))}</h3>\n"
+    yield _leading([((one.name,), one.n, one.statistics) for one in result.slices], ("",))
+
+
+def _raters(result: AgreementResult) -> Iterator[str]:
+    if result.raters:
+        yield "<h3>Pair by pair</h3>\n"
+        yield _leading([((each.first, each.second), each.n, each.statistics) for each in result.raters], ("", "and"))
+    if result.themselves:
+        yield "<h3>With themselves</h3>\n"
+        yield _leading([((each.first,), each.n, each.statistics) for each in result.themselves], ("",))
+    if result.against_gold:
+        yield "<h3>Against what a lead settled</h3>\n"
+        lines = [((each.name,), each.n, of_grade(each.statistics)) for each in result.against_gold]
+        yield _leading(lines, ("",))
+
+
+def _leading(lines: Sequence[tuple[tuple[str, ...], int, Statistics]], first: tuple[str, ...]) -> str:
+    """Return a table of the figures that lead, a line per slice or pair of raters."""
+    names = [name for name in _LEAD if any(name in statistics for _, _, statistics in lines)]
+    rows = (
+        (*who, f"{n:,}", *(cell for name in names for cell in _both(name, statistics.get(name))))
+        for who, n, statistics in lines
+    )
+    heads = [cell for name in names for cell in (statistic_name(name), "95 %")]
+    return _table((*first, "n", *heads), rows, numbers={len(first)})
+
+
+def _both(name: str, estimate: Estimate | None) -> tuple[str, str]:
+    if estimate is None:
+        return "–", ""
+    return _value(estimate, share=is_share(name)), _interval(estimate, share=is_share(name))
+
+
+def _value(estimate: Estimate, *, share: bool) -> str:
+    if estimate.value is None:
+        return estimate.reason or "unknown"
+    return percent(estimate.value) if share else two_decimals(estimate.value)
+
+
+def _interval(estimate: Estimate, *, share: bool) -> str:
+    return (percent_interval(estimate) if share else interval(estimate)) or ""
+
+
+def _p(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{escape(text)}</p>\n' if kind else f"<p>{escape(text)}</p>\n"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
+    def cells(tag: str, texts: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=n' if place in numbers else ''}>{escape(text)}</{tag}>" for place, text in enumerate(texts)
+        )
+
+    lines = "".join(f"<tr>{cells('td', row)}</tr>\n" for row in rows)
+    return f'<div class="wide"><table><tr>{cells("th", heads)}</tr>\n{lines}</table></div>\n'

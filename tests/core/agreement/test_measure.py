@@ -1,0 +1,234 @@
+"""What counts as a rating, of whom, and what a judge is held against."""
+
+import pytest
+from sqlalchemy import insert, select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import AgreementResult, measure_agreement
+from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.schema.tables import JudgmentRow, ReviewScoreRow
+
+SCORE = ReviewScoreRow.__table__
+
+
+def measure(log: GradedLog, **choice: object) -> AgreementResult:
+    return measure_agreement(log.store, **choice)  # type: ignore[arg-type]
+
+
+def two_people(log: GradedLog, n: int = 12) -> list[int]:
+    """Answers that mara and jon labelled alike, but for the first two."""
+    ids = log.answers(n)
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}, "mara")
+    swapped = {0: BAD, 1: GOOD}
+    log.reviews(
+        {each: {"label": swapped.get(place, BAD if place % 2 else GOOD)} for place, each in enumerate(ids)}, "jon"
+    )
+    return ids
+
+
+def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> None:
+    two_people(log)
+    log.review_all(log.answers(3), "mara", label=GOOD)
+    found = measure(log, of="people")
+    assert (found.n, found.left_out) == (12, {"one_person": 3})
+    assert found.statistics["agreement"].value == pytest.approx(10 / 12)
+    (pair,) = found.raters
+    assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
+    assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
+    assert found.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
+
+
+def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids[:10], label=BAD, stage="blind")
+    log.review_all(ids, label=GOOD, stage="revealed")
+    found = measure(log)
+    assert (found.n, found.statistics["agreement"].value) == (10, 0)
+
+
+def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
+    ids = two_people(log)
+    log.say(log.version(), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
+    for each in ids[:2]:
+        log.review(each, "lead", label=BAD, stage="adjudication")
+    people = measure(log, of="people")
+    assert {each for pair in people.raters for each in (pair.first, pair.second)} == {"mara", "jon", "lena"}
+    assert {each.name: (each.n, each.left_out) for each in people.against_gold} == {
+        "mara": (2, 10),
+        "jon": (2, 10),
+        "lena": (2, 0),
+    }
+    gold, majority, each_one = (measure(log, human=human) for human in ("gold", "majority", "each"))
+    assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
+    assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
+    assert (each_one.n, each_one.statistics["agreement"].unit) == (26, "evidence group")
+    assert gold.people_say == "what a lead settled, else the majority of people"
+
+
+def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
+    ids = two_people(log)
+    log.say_all(log.version(), ids, label=GOOD)
+    found = measure(log)
+    assert (found.n, found.left_out) == (10, {"ties": 2})
+
+
+def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids, label=GOOD, decision=Decision.UNSURE.value)
+    log.review_all(log.answers(2), decision=Decision.UNSURE.value)  # no grade: nothing was said
+    assert measure(log).n == 12
+
+
+def test_whoever_graded_twice_is_held_against_themselves(log: GradedLog) -> None:
+    ids = log.answers(12)
+    for quality in (3, 4):
+        log.review_all(ids[:6], quality=quality)
+    for _ in range(2):
+        log.review_all(ids[6:], quality=2)
+    found = measure(log, of="people", grade="quality")
+    (again,) = found.themselves
+    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
+    assert found.n == 0
+
+
+def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:
+    ids = log.answers(12)
+    with log.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
+        said = [
+            LandedVerdict(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
+            for place, each in enumerate(ids)
+        ]
+        land_judgments(connection, version, None, said)
+    for place, each in enumerate(ids):
+        review = log.review(each, label=GOOD)
+        with log.store.writing() as connection:
+            row = {"review_id": review, "dimension": "style", "value": 1 + place % 4, "scale": "1-5"}
+            connection.execute(insert(SCORE), row)
+    found = measure(log, grade="style")
+    assert (found.n, found.grade, found.statistics["weighted_kappa"].value) == (12, "style", 1)
+    assert found.confusion is not None
+    assert found.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
+    with pytest.raises(NotFound, match=r"nobody gave a grade called 'stile'; grades here: label, .*style"):
+        measure(log, grade="stile")
+
+
+def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say(log.version("one"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    found = measure(log, of="judges")
+    assert (found.n, found.statistics["kappa"].value, found.statistics["fleiss_kappa"].value) == (12, 1, 1)
+    assert [each.title for each in found.versions] == ["one v1", "two v1"]
+
+
+def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
+    ids = log.answers(60)
+    wrong = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version("one"), wrong)
+    log.say(log.version("two"), wrong)
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    for found in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
+        (note,) = [each for each in found.notes if each.code == "judges_alike"]
+        assert "judges can be wrong together" in note.text
+
+
+def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
+    ids = log.answers(100)
+    log.say(log.version(), {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)}, "jon")
+    for found in (measure(log, human="each"), measure(log, of="people")):
+        codes = [each.code for each in found.notes]
+        assert "skewed" in codes
+        assert "few_of_rarer" in codes
+
+
+def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
+    short, long = log.answers(12, day=40, query_type="sql"), log.answers(3, day=75, answer="x" * 700)
+    version = log.version()
+    for place, each in enumerate([*short, *long]):
+        log.say(version, {each: {"label": BAD if place % 2 else GOOD}})
+        log.review(each, label=BAD if place % 2 else GOOD)
+    known = {
+        "query_type": {"sql": 12, "unspecified": 3},
+        "time": {"1970-02": 12, "1970-03": 3},
+        "length": {"under 200": 12, "500 to 999": 3},
+        "generator": {"unknown": 15},
+        "source": {"log": 15},
+        "rule": {"low_groundedness": 7, "no rule": 8},
+        "judge_version": {"rag v1": 15},
+    }
+    for by, expected in known.items():
+        found = measure(log, by=by)
+        assert {each.name: each.n for each in found.slices} == expected, by
+        for each in found.slices:
+            assert (each.statistics["kappa"].value is None) == (each.n < 10)
+
+
+def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog) -> None:
+    version = log.version()
+    for query_type in ("sql", "plain"):
+        ids = log.answers(40, query_type=query_type)
+        labels = {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}
+        log.say(version, labels)
+        for reviewer in ("mara", "jon", "lee"):
+            log.reviews(labels, reviewer)
+    found = measure(log, by="query_type", epsilon=0.2)
+    assert found.alt_test is not None
+    assert (found.alt_test.omega.value, found.alt_test.tests) == (1, 3)
+    tests = [each.alt_test for each in found.slices]
+    assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
+
+
+def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
+    ids, version = log.answers(12), log.version()
+    log.say_all(version, ids, groundedness=0.8)
+    judgment = JudgmentRow.__table__.c
+    with log.store.reading() as connection:
+        judgments = {row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))}
+    log.say_all(version, ids, groundedness=0.1)  # judged again: what had been shown counts, not this
+    for place, each in enumerate(ids):
+        log.review(each, groundedness=0.4, stage="blind")
+        after = 0.6 if place % 2 else 0.4
+        log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
+    (found,) = measure(log, grade="groundedness").anchoring
+    assert (found.grade, found.share.n) == ("groundedness", 12)
+    assert found.share.value == pytest.approx(0.25)
+    assert found.share.low is not None
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"of": "people", "epsilon": 0.2}, "--of judge"),
+        ({"unit": "pairs", "grade": "quality"}, "a quality is of answers"),
+        ({"aspect": "style"}, "--unit pairs"),
+        ({"unit": "pairs", "by": "length"}, "pairs have no length"),
+        ({"of": "people", "by": "judge_version"}, "--of judge"),
+        ({"unusable": "tie"}, "--unit pairs"),
+        ({"human": "all"}, "human is one of gold, majority, each, not 'all'"),
+        ({"epsilon": 2.0}, "epsilon lies from 0 to 1"),
+        ({"judge_versions": ["a", "b"]}, "--of judges several"),
+    ],
+)
+def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[str, object], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        measure(sqlite_log, **choice)
+
+
+def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> None:
+    assert measure(log, of="people").n == 0
+    for choice in ({}, {"of": "judges"}, {"of": "repeats"}):
+        with pytest.raises(NotFound):
+            measure(log, **choice)
+    log.say_all(log.version(), log.answers(2), label=GOOD)
+    found = measure(log, judge_versions=["rag"])
+    assert (found.n, found.statistics["kappa"].value) == (0, None)
+    assert found.sentence.startswith("No answer has both")

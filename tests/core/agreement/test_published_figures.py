@@ -1,0 +1,159 @@
+"""The published figures of public sets, out of the product's own command after its own import."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.importing import import_file
+from judgeboard.store.engine import open_store
+
+pytestmark = pytest.mark.shared
+
+PANDALM = (("pandalm.pairwise", "pairs"),)
+PROMETHEUS = (("prometheus.samples", "repeats"),)
+RAGCHECKER = (
+    ("ragchecker.responses", "responses"),
+    ("ragchecker.pairwise", "pairs"),
+    ("ragchecker.human", "grades"),
+    ("ragchecker.judgements", "verdicts"),
+)
+RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.human", "grades"), ("ragtruth.judgements", "verdicts"))
+
+Agreement = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def imported(shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Imports a public set once, as its own documentation says, and returns the database."""
+    known: dict[str, Path] = {}
+
+    def database(*files: tuple[str, str]) -> Path:
+        name = files[0][0].partition(".")[0]
+        if name not in known:
+            folder = tmp_path_factory.mktemp(name)
+            known[name] = folder / f"{name}.db"
+            shutil.copyfile(sqlite_template, known[name])
+            store = open_store(known[name])
+            for file, kind in files:
+                path = shared / "data" / f"{file}.jsonl.gz"
+                import_file(store, path, kind=kind, rejected=folder / "rejected.jsonl")
+            store.close()
+        return known[name]
+
+    return database
+
+
+@pytest.fixture
+def agreement(imported: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> Agreement:
+    """Runs the command on a public set, and returns its JSON."""
+
+    def measured(files: tuple[tuple[str, str], ...], *words: str) -> dict[str, Any]:
+        assert run(["agreement", "--json", "--db", str(imported(*files)), *words]) == 0
+        content: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return content
+
+    return measured
+
+
+def rounded(estimate: dict[str, Any]) -> float:
+    return round(estimate["value"], 4)
+
+
+def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
+    found = agreement(PANDALM, "--of", "people", "--unit", "pairs")
+    assert {(each["first"], each["second"]): rounded(each["kappa"]) for each in found["people_pairs"]} == {
+        ("annotator1", "annotator2"): 0.8520,
+        ("annotator1", "annotator3"): 0.8789,
+        ("annotator2", "annotator3"): 0.8617,
+    }
+    assert [each["n"] for each in found["people_pairs"]] == [999] * 3
+    assert (found["n"], rounded(found["stats"]["alpha"]), rounded(found["stats"]["fleiss_kappa"])) == (
+        999,
+        0.8642,
+        0.8642,
+    )
+
+
+def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
+    found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
+    names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+    assert [rounded(found["stats"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
+    assert found["confusion"]["labels"] == ["a", "b", "tie"]
+    assert [sum(row) for row in found["confusion"]["counts"]] == [422, 472, 105]
+    assert (found["n"], found["left_out"]) == (999, {})
+
+
+@pytest.mark.parametrize(
+    ("unusable", "accuracy", "n", "left_out"),
+    [("tie", 0.7107, 999, {}), ("wrong", 0.6977, 999, {}), ("drop", 0.7156, 974, {"unusable": 25})],
+)
+def test_its_25_unusable_verdicts_count_as_is_chosen(
+    agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
+) -> None:
+    found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
+    assert (rounded(found["stats"]["accuracy"]), found["n"], found["left_out"]) == (accuracy, n, left_out)
+    assert sum(map(sum, found["confusion"]["counts"])) == n
+
+
+@pytest.mark.parametrize(
+    ("judge", "epsilon", "omega", "rho", "n"),
+    [
+        ("gpt-3.5-turbo", "0.2", 0, 0.7580, 974),
+        ("gpt-3.5-turbo", "0.3", 1, 0.7580, 974),
+        ("pandalm-7b", "0.2", 0, 0.7147, 999),
+        ("pandalm-7b", "0.3", 0.6667, 0.7147, 999),
+    ],
+)
+def test_whether_a_judge_may_stand_in_for_a_person(
+    agreement: Agreement, judge: str, epsilon: str, omega: float, rho: float, n: int
+) -> None:
+    words = ("--unit", "pairs", "--judge-version", judge, "--alt-test", "--epsilon", epsilon)
+    test = agreement(PANDALM, *words)["alt_test"]
+    assert (round(test["omega"], 4), round(test["rho"], 4), test["n"]) == (omega, rho, n)
+    assert [each["name"] for each in test["people"]] == ["annotator1", "annotator2", "annotator3"]
+    assert sum(each["rejected"] for each in test["people"]) == round(3 * omega)
+    assert test["passed"] == (omega >= 0.5)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "judge", "people"),
+    [
+        ("correctness", (49.66, 46.93), (63.67, 59.19)),
+        ("completeness", (60.67, 58.08), (71.91, 68.36)),
+        ("overall", (61.93, 60.90), (70.09, 68.89)),
+    ],
+)
+def test_ragcheckers_scores_beside_both_annotators_stacked(
+    agreement: Agreement, aspect: str, judge: tuple[float, float], people: tuple[float, float]
+) -> None:
+    words = ("--unit", "pairs", "--aspect", aspect)
+    found = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
+    assert (found["n"], found["stats"]["pearson"]["n"], found["stats"]["pearson"]["unit"]) == (560, 560, "pair")
+    assert tuple(round(100 * found["stats"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
+    found = agreement(RAGCHECKER, *words, "--of", "people")
+    assert tuple(round(100 * found["stats"][name]["value"], 2) for name in ("pearson", "spearman")) == people
+    assert (found["n"], len(found["people_pairs"])) == (280, 1)
+
+
+def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
+    found = agreement(PROMETHEUS, "--of", "repeats")
+    assert (found["n"], len(found["judge_versions"])) == (640, 117)
+    assert (rounded(found["stats"]["alpha"]), round(found["stats"]["self_consistency"]["value"], 3)) == (0.8516, 0.531)
+
+
+def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
+    found = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
+    assert (found["n"], found["left_out"]) == (1344, {"without_verdict": 1568})
+    assert found["confusion"]["counts"] == [[376, 117], [161, 690]]
+    assert {each["value"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    assert found["stats"]["kappa"]["unit"] == "evidence group"
+    assert len(found["calibration"]) == 10
+    assert {each["code"] for each in found["warnings"]} >= {"judges_alike", "without_verdict"}
+    found = agreement(RAGTRUTH, "--of", "judges")
+    assert (found["n"], rounded(found["stats"]["fleiss_kappa"]), len(found["people_pairs"])) == (1344, 0.4260, 21)
+    assert [each["code"] for each in found["warnings"]] == ["judges_alike"]

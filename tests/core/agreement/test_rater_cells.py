@@ -1,0 +1,63 @@
+"""What a number of several raters opens is what it counts."""
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import measure_agreement
+from judgeboard.agreement.measure import stand_in_test
+from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated, rater_words
+from judgeboard.errors import BadInput
+
+
+@pytest.fixture
+def desk(log: GradedLog) -> GradedLog:
+    """Two judges and three people on 40 answers of two types, some of them settled, some graded twice."""
+    ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
+    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version("one"), labels)
+    log.say(log.version("two"), dict(list(labels.items())[:30]))
+    log.reviews(labels, "mara")
+    log.reviews(dict(list(labels.items())[5:35]), "jon")
+    log.reviews(dict(list(labels.items())[:12]), "lee")
+    log.reviews(dict(list(labels.items())[:11]), "jon")
+    log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
+    return log
+
+
+def opened(log: GradedLog, *cell: object) -> int:
+    with log.store.reading() as connection:
+        asked = RaterCell(*cell)  # type: ignore[arg-type]
+        assert rater_words(connection, asked).startswith("label ")
+        return len(answers_rated(connection, asked))
+
+
+def test_each_number_of_people_opens_its_answers(desk: GradedLog) -> None:
+    ids = desk.reviewers
+    found = measure_agreement(desk.store, of="people", by="query_type")
+    assert opened(desk, "people", "label", ALL, ALL) == found.n
+    for pair in found.raters:
+        assert opened(desk, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
+    for one in found.slices:
+        assert opened(desk, "people", "label", ALL, ALL, "query_type", one.name) == one.n
+    (twice,) = found.themselves
+    assert opened(desk, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
+    for rater in found.against_gold:
+        assert opened(desk, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
+
+
+def test_each_number_of_judges_opens_its_answers(desk: GradedLog) -> None:
+    found = measure_agreement(desk.store, of="judges")
+    (pair,) = found.raters
+    one, two = (version.id for version in found.versions)
+    assert opened(desk, "judges", "label", one, two) == pair.n == opened(desk, "judges", "label", ALL, ALL) == 30
+    with desk.store.reading() as connection:
+        test = stand_in_test(connection, found.versions[0], "label", 0.2)
+    for person in test.people:
+        assert opened(desk, "standin", "label", one, desk.reviewers[person.name]) == person.n
+
+
+def test_what_names_no_raters_is_refused() -> None:
+    with pytest.raises(BadInput, match="raters are one of"):
+        RaterCell("crowd", "label", 1, 2)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="slices are by"):
+        RaterCell("people", "label", ALL, ALL, "colour", "red")  # type: ignore[arg-type]

@@ -1,0 +1,64 @@
+"""However often rows are judged again, every figure is that of a table with the latest verdicts only."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import measure_agreement
+from judgeboard.domain import Label, Status
+from judgeboard.store.engine import Store
+
+LABELS = st.sampled_from([GOOD, BAD])
+SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0])
+
+ANSWERS = st.lists(
+    st.tuples(
+        st.lists(st.tuples(LABELS, SCORES, st.integers(1, 4)) | st.none(), min_size=1, max_size=4),  # asks of one judge
+        st.lists(st.tuples(LABELS, SCORES, st.integers(1, 4)), min_size=1, max_size=3),  # people
+        st.integers(0, 5),  # evidence
+    ),
+    min_size=10,
+    max_size=24,
+)
+
+
+def verdict(said: tuple[Label, float, int] | None) -> dict[str, Any]:
+    if said is None:
+        return {"status": Status.UNPARSABLE}
+    return {"label": said[0], "groundedness": said[1], "quality": said[2]}
+
+
+def filled(store: Store, answers: list[Any], *, again: bool) -> None:
+    """A log with these answers; without ``again`` each has its latest usable verdict alone, or its latest failure."""
+    log = GradedLog(store)
+    version, other = log.version("rag"), log.version("other")
+    for number, (asks, people, group) in enumerate(answers):
+        (response_id,) = log.answers(1, group=group, query_type=f"type {number % 3}")
+        usable = [ask for ask in asks if ask is not None]
+        for ask in asks if again else [usable[-1] if usable else None]:
+            log.say(version, {response_id: verdict(ask)})
+        log.say(other, {response_id: verdict(people[0])})
+        for place, (label, groundedness, quality) in enumerate(people):
+            log.review(response_id, f"person {place}", label=label, groundedness=groundedness, quality=quality)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(answers=ANSWERS, grade=st.sampled_from(["label", "groundedness", "quality"]))
+def test_every_figure_stays_that_of_the_latest_verdicts(new_sqlite_store: Any, answers: list[Any], grade: str) -> None:
+    found = []
+    for again in (True, False):
+        store = new_sqlite_store()
+        filled(store, answers, again=again)
+        with_people = measure_agreement(store, judge_versions=["rag"], grade=grade, by="query_type", epsilon=0.2)
+        judges = measure_agreement(store, of="judges", grade=grade)
+        found.append([plain(with_people.as_json()), plain(judges.as_json())])
+        assert with_people.n <= len(answers)
+        store.close()
+    assert found[0] == found[1]
+
+
+def plain(figures: dict[str, Any]) -> dict[str, Any]:
+    """All figures but the note that answers were judged again."""
+    return figures | {"warnings": [each for each in figures["warnings"] if each["code"] != "judged_again"]}

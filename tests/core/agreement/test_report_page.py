@@ -1,0 +1,49 @@
+"""The report is one file that needs nothing else, and shows hostile texts as what they are."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import measure_agreement
+from judgeboard.agreement.report_page import report_page
+
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    """Counts tags, and keeps what they load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+
+def test_every_figure_stands_in_it_twice_as_text_and_as_json(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    version = log.version(HOSTILE)
+    ids = log.answers(40, query_type=HOSTILE)
+    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(version, labels)
+    for reviewer in ("mara", HOSTILE, "jon"):
+        log.reviews(labels, reviewer)
+    results = [
+        measure_agreement(log.store, by="query_type", epsilon=0.2),
+        measure_agreement(log.store, of="people"),
+    ]
+    page = report_page(results)
+    tags = Tags()
+    tags.feed(page)
+    assert (tags.names.count("script"), tags.loads) == (1, [])
+    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1]) == [json.loads(json.dumps(each.as_json())) for each in results]
+    for said in ("Cohen&#x27;s kappa", "May the judge stand in for a person?", "By query type", "Pair by pair"):
+        assert said in page
+    assert "None" not in page.replace(data[1], "")
+    assert "nan" not in page.lower().replace(data[1].lower(), "").split()
