@@ -100,6 +100,7 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
 
 def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
     from judgeboard.auditing import audit_recorded
+    from judgeboard.cli.terminal import actor
 
     return audit_recorded(
         store,
@@ -107,6 +108,7 @@ def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> 
         chosen["judge_version"],
         sample=sample,
         by="thresholds" if chosen["approach"] == "2" else None,
+        actor=actor(),
     )
 
 

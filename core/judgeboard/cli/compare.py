@@ -65,6 +65,7 @@ def command(
     A verdict counts where both orders agree; a difference is inconsistent and counted. The same command again goes on
     where an earlier one ended. Exit codes as `judgeboard judge`.
     """
+    from judgeboard.cli.terminal import seen
     from judgeboard.pairs import make_pairwise_judge, measure_pairs
     from judgeboard.store.engine import open_store
 
@@ -82,7 +83,7 @@ def command(
     made: PairSet | None = None
     with closing(open_store(db, create=file is not None)) as store:
         if recorded:
-            report = measure_pairs(store, _chosen_version_id(store, judge_version or ""), **how)
+            report = measure_pairs(seen(store), _chosen_version_id(store, judge_version or ""), **how)
         else:
             judge = make_pairwise_judge(aspects=aspects, **chosen)
             made = _pairs(store, source_a, source_b, file, source)
@@ -117,7 +118,7 @@ def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, sour
 
     if file is not None:
         return pairs_in_file(store, file, source=source, actor=actor())
-    return pairs_between(store, a or "", b or "")
+    return pairs_between(store, a or "", b or "", actor=actor())
 
 
 def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":

@@ -42,12 +42,15 @@ def command() -> None:
 @options.database
 def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: bool, db: str | None) -> None:
     """Make controls from the log; the same command again adds nothing."""
+    from judgeboard.cli.terminal import actor
     from judgeboard.controls import make_controls
     from judgeboard.filters import parse_where
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        made = make_controls(store, kinds=options.listed(kinds or ""), n=n, seed=seed, where=parse_where(where))
+        made = make_controls(
+            store, kinds=options.listed(kinds or ""), n=n, seed=seed, where=parse_where(where), actor=actor()
+        )
     if as_json:
         rows = [
             {"kind": each.kind.name, "effect": each.kind.effect.value, "made": each.made, "known": each.known}

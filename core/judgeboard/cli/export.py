@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
-    *("pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+    *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
 )
 
 
@@ -40,8 +40,10 @@ def command(table: str, format_: str, output: str, db: str | None) -> None:
 
     A file appears whole or not at all. Exported responses, pairs, comparisons and samples can be imported again.
     """
+    from judgeboard.cli.terminal import seen
     from judgeboard.exporting import export_tables
     from judgeboard.store.engine import open_store
+    from judgeboard.store.queues.hidden_rows import count_hidden
 
     targets: dict[str, Path | BinaryIO]
     if table == "all":
@@ -58,6 +60,12 @@ def command(table: str, format_: str, output: str, db: str | None) -> None:
             raise BadInput("standard output is closed: name a file with -o")
         targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
     store = open_store(db)
-    for name, count in export_tables(store, targets, format=format_).items():
+    desk = seen(store)
+    for name, count in export_tables(store, targets, format=format_, viewer=desk.viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+    with desk.reading() as connection:
+        hidden = count_hidden(connection)
+    if hidden:
+        answers = "1 answer" if hidden == 1 else f"{hidden:,} answers"
+        click.echo(f"left out: {answers} that you are to review blind and have not", err=True)
     store.close()

@@ -12,7 +12,7 @@ def command(db: str | None) -> None:
 
     Raising again adds nothing, and what people decided does not come back.
     """
-    from judgeboard.cli.terminal import progress_bar
+    from judgeboard.cli.terminal import actor, progress_bar
     from judgeboard.flagging import raise_flags
     from judgeboard.store.engine import open_store
 
@@ -24,7 +24,7 @@ def command(db: str | None) -> None:
             if bar is not None and task is not None:
                 bar.update(task, completed=done, total=total)
 
-        summary = raise_flags(store, progress=show)
+        summary = raise_flags(store, actor=actor(), progress=show)
     store.close()
     made = summary.responses - summary.logged
     beside = f" and {made:,} of pairs, suites, controls or made anew" if made else ""

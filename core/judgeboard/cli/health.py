@@ -39,11 +39,12 @@ def command(judge_version: str, families: Path | None, gate: bool, as_json: bool
     Family, size, collapse of scores, controls, verbosity, position, confidence, self-consistency, users, unusable
     verdicts, cost. Nobody is asked anything. Exit code 0, with --gate 1 where any check warns; 2: a bad option.
     """
+    from judgeboard.cli.terminal import seen
     from judgeboard.judge_health import State, health
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        report = health(store, judge_version, families=families)
+        report = health(seen(store), judge_version, families=families)
     if as_json:
         show_json(report.as_json())
     else:

@@ -35,6 +35,7 @@ def command(
     Groundedness is the median (the mean of the middle two), quality the lower median, the label the majority; a tie
     of labels is no verdict. The jury's verdicts are kept as a judge version that names its members.
     """
+    from judgeboard.cli.terminal import actor
     from judgeboard.combining.jury import judge_by_jury
     from judgeboard.filters import parse_where
     from judgeboard.store.engine import open_store
@@ -42,7 +43,7 @@ def command(
     if not recorded:
         raise BadInput("this combines what is stored: say --recorded. To ask a jury: judgeboard judge --jury m1,m2,m3")
     with closing(open_store(db)) as store:
-        report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where))
+        report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where), actor=actor())
     if as_json:
         show_json(report.as_json())
     else:

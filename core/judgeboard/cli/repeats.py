@@ -29,12 +29,13 @@ def command(judge_version: str | None, name: str | None, as_json: bool, db: str 
 
     Asks nobody: `judgeboard judge --repeats 3` does, and `judgeboard import --kind repeats` reads repeats.
     """
+    from judgeboard.cli.terminal import seen
     from judgeboard.combining.repeats_report import repeats_report
     from judgeboard.store.engine import open_store
 
     if (judge_version is None) == (name is None):
         raise BadInput("say which judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with closing(open_store(db)) as store, seen(store).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name)
     if as_json:
         show_json(report.as_json())

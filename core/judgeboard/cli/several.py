@@ -52,6 +52,7 @@ def judge_by_models(
         BadInput: Fewer than two models, one that has no price where a cost limit is given, options of another judge.
     """
     from judgeboard.cli.judge import summary_lines
+    from judgeboard.cli.terminal import actor
     from judgeboard.combining.jury import judge_by_jury
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
@@ -87,7 +88,7 @@ def judge_by_models(
                 output.say(["stopped: the cost limit is reached", "The same command goes on where this one ended."])
                 return STOPPED
         if _known(store, addresses):
-            report = judge_by_jury(store, addresses, name=chosen.get("name"), where=meant)
+            report = judge_by_jury(store, addresses, name=chosen.get("name"), where=meant, actor=actor())
             output.say(jury_lines(report))
             output.keep(jury=report.as_json())
     return code

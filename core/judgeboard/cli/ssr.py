@@ -106,6 +106,7 @@ def _conditions(chosen: dict[str, Any]) -> list[str]:
 
 
 def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
+    from judgeboard.cli.terminal import seen
     from judgeboard.self_reference.report import measure_self_reference
     from judgeboard.store.judgments.judge_versions import choose_version
     from judgeboard.store.pairs.self_reference_steps import sampling_versions
@@ -115,7 +116,7 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
         with store.reading() as connection:
             version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
     return measure_self_reference(
-        store,
+        seen(store),
         version,
         k=chosen["k"],
         tau=chosen["tau"],

@@ -14,11 +14,12 @@ from judgeboard.cli import options
 @options.database
 def command(as_json: bool, db: str | None) -> None:
     """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people."""
+    from judgeboard.cli.terminal import seen
     from judgeboard.report import measure
     from judgeboard.store.engine import open_store
 
     store = open_store(db)
-    numbers = measure(store)
+    numbers = measure(seen(store))
     store.close()
     if as_json:
         click.echo(json.dumps(numbers, ensure_ascii=False, allow_nan=False, indent=2))

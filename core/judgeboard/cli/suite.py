@@ -110,12 +110,13 @@ def run(
 @options.database
 def list_(name: str | None, as_json: bool, db: str | None) -> int:
     """List the runs of suites, newest first."""
+    from judgeboard.cli.terminal import seen
     from judgeboard.stats.rounding import two_decimals
     from judgeboard.store.engine import open_store
     from judgeboard.suites.listing import list_results
 
     with closing(open_store(db)) as store:
-        runs = list_results(store, name)
+        runs = list_results(seen(store), name)
     if as_json:
         show_json({"runs": [one.as_json() for one in runs]})
         return 0
@@ -140,6 +141,7 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 @options.database
 def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
     """Show what a run of a suite has come to; exit codes as ``suite run``."""
+    from judgeboard.cli.terminal import seen
     from judgeboard.store.engine import open_store
     from judgeboard.store.suites.suite_rows import get_suite_run
     from judgeboard.suites import suite_result
@@ -162,7 +164,7 @@ def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, d
                 )
             against = None if earlier is None else earlier.run_id
             notes = () if earlier is not None else (no_latest(own.name, own.candidate, own.judge),)
-        result = suite_result(store, run_id, baseline=against, notes=notes)
+        result = suite_result(seen(store), run_id, baseline=against, notes=notes)
     if junit is not None:
         write_junit(result, junit)
     _show(result, as_json=as_json)

@@ -11,7 +11,11 @@ from judgeboard.storable_text import storable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-MAX_USER = 100  # characters; environments may say anything
+    from judgeboard.store.engine import Store
+    from judgeboard.store.reviews.reviewers import Reviewer
+    from judgeboard.store.seen import Seen
+
+MAX_USER = 76  # characters, with "cli:" as long as the name of a reviewer may be; environments may say anything
 
 
 def actor() -> str:
@@ -20,6 +24,23 @@ def actor() -> str:
         return f"cli:{storable(getpass.getuser())[0][:MAX_USER]}"
     except (KeyError, OSError):
         return "cli:unknown"
+
+
+def reviewer(store: "Store") -> "Reviewer":
+    """Return whoever types, as a person who reviews: a new one is stored."""
+    from judgeboard.review.people import ensure_reviewer
+
+    return ensure_reviewer(store, "cli", actor())
+
+
+def seen(store: "Store") -> "Seen":
+    """Return the database as whoever types may see it: without what they are to review blind."""
+    from judgeboard.store.reviews.reviewers import find_reviewer
+    from judgeboard.store.seen import Seen
+
+    with store.reading() as connection:
+        known = find_reviewer(connection, "cli", actor())
+    return Seen(store, None if known is None else known.id)
 
 
 @contextmanager

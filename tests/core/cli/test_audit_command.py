@@ -41,7 +41,7 @@ def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFi
     assert [result[name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
     assert [result[name] for name in ("audited", "graded", "tp", "fp", "fn", "tn")] == [10, 10, 10, 0, 0, 0]
     assert result["flags_raised"] == 10
-    assert set(result["precision"]) == {"value", "low", "high", "n", "method"}
+    assert set(result["precision"]) == {"value", "low", "high", "n", "method", "unit", "level"}
     assert result["false_alarm_rate"]["value"] is None
     assert result["false_alarm_rate"]["reason"]
     assert [each["id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]

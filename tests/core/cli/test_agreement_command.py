@@ -1,0 +1,86 @@
+"""The command that measures agreement, as somebody in a terminal meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+
+
+@pytest.fixture
+def graded(sqlite_log: GradedLog) -> str:
+    """A database in which a judge and two people labelled 40 answers; returns its address."""
+    log = sqlite_log
+    ids = log.answers(40, query_type="sql")
+    labels = {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), labels | {ids[0]: {"label": GOOD}})
+    for reviewer in ("mara", "jon"):
+        log.reviews(labels, reviewer)
+    return log.store.engine.url.render_as_string(hide_password=False)
+
+
+def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["agreement", "--db", graded, "--by", "query_type", "--alt-test", "--epsilon", "0.1"]
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    for line in (
+        "rag v1, label",
+        "On 40 answers that people graded, judge and people agree on",
+        "People: what a lead settled, else the majority of people.",
+        "Cohen's kappa: 0.93",
+        "hallucinated: 9 1",
+        "query_type sql, 40:",
+        "It holds against 2 of 2 people at ε = 0.1, so it may stand in for a person here.",
+        "on 10 of 100 answers more the judge may be further from the other people",
+        "note (few_of_rarer): Only 10 of these answers are 'hallucinated' by people",
+    ):
+        assert line in said, line
+    assert "None" not in said
+    assert run([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["confusion"] == {
+        "labels": ["hallucinated", "grounded"],
+        "counts": [[9, 1], [0, 30]],
+        "row_shares": [[0.9, 0.1], [0, 1]],
+    }
+    assert (found["n"], found["left_out"], found["of"], found["by"]) == (40, {}, "judge", "query_type")
+    assert found["alt_test"]["epsilon"] == 0.1
+    assert {"code", "text"} == set(found["warnings"][0])
+
+
+def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["agreement", "--of", "people", "--db", graded]) == 0
+    said = capsys.readouterr().out
+    assert "people and people" not in said
+    assert "two of them agree on 100 %" in said
+    assert any(line.startswith(("mara and jon, 40:", "jon and mara, 40:")) for line in said.splitlines())
+
+
+def test_the_report_is_written_beside_what_is_said(
+    graded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "agreement.html"
+    assert run(["agreement", "--db", graded, "--report", str(report)]) == 0
+    assert f"written to {report}" in capsys.readouterr().out
+    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--epsilon", "0.2"], "--epsilon goes with --alt-test"),
+        (["--judge-version", "nobody"], "no judge version 'nobody'"),
+        (["--grade", "style"], "nobody gave a grade called 'style'"),
+        (["--unit", "pairs"], "no judge version has said anything of pairs that people graded"),
+        (["--of", "repeats"], "no judge was asked twice about any answer"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line_and_exit_code_2(
+    graded: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["agreement", "--db", graded, *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

@@ -1,0 +1,104 @@
+"""`judgeboard people`, `events` and `versions`, as a person types them."""
+
+import json
+
+import pytest
+
+from judgeboard import judge_pending, make_judge
+from judgeboard.cli.app import run
+from judgeboard.domain import Response
+from judgeboard.people.sign_in import admit
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.landing import land_responses
+from judging_log import address, land_answers
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "root")
+
+
+def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    db = ["--db", address(sqlite_store)]
+    assert run(["people", "list", *db]) == 0
+    assert "judgeboard people add" in capsys.readouterr().out
+    assert run(["people", "add", "Ann@example.org", "--role", "admin", *db]) == 0
+    assert run(["people", "add", "bob@example.org", *db]) == 0
+    assert run(["people", "role", "bob@example.org", "lead", *db]) == 0
+    capsys.readouterr()
+    assert run(["people", "list", "--json", *db]) == 0
+    people = json.loads(capsys.readouterr().out)["people"]
+    assert [(one["name"], one["origin"], one["role"], one["last_review"]) for one in people] == [
+        ("ann@example.org", "oidc", "admin", None),
+        ("bob@example.org", "oidc", "lead", None),
+    ]
+    assert admit(sqlite_store, "bob@example.org").role == "lead"
+    assert run(["people", "remove", "bob@example.org", *db]) == 0
+    assert "what they said stays" in capsys.readouterr().out
+    assert run(["people", "list", *db]) == 0
+    assert "bob@example.org\toidc\tnone" in capsys.readouterr().out
+    assert run(["events", "--actor", "cli:root", "--json", *db]) == 0
+    events = json.loads(capsys.readouterr().out)["events"]
+    assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["people", "add", "ann"], "e-mail"),
+        (["people", "remove", "eve@example.org"], "nobody here signs in as eve@example.org"),
+        (["people", "add", "ann@example.org", "--role", "boss"], "reviewer"),
+        (["versions", "retire", "rag v9"], "rag v9"),
+        (["events", "--since", "yesterday"], "--since"),
+        (["events", "--limit", "0"], "limit"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_the_code_is_2(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert run([*words, "--db", address(sqlite_store)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_events_are_shown_newest_first_a_page_at_a_time(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sqlite_store.writing() as connection:
+        ids = land_responses(connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]).new
+        for number in range(5):
+            about = ids[0] if number == 3 else None
+            record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
+    db = ["--db", address(sqlite_store)]
+    seen: list[int] = []
+    older: list[str] = []
+    for _ in range(3):
+        assert run(["events", "--kind", "grade", "--limit", "2", "--json", *older, *db]) == 0
+        page = json.loads(capsys.readouterr().out)
+        seen += [event["details"]["n"] for event in page["events"]]
+        older = ["--before", str(page["next"])]
+    assert (seen, page["next"]) == ([4, 3, 2, 1, 0], None)
+    assert run(["events", "--response", "chat-1", *db]) == 0
+    line = capsys.readouterr().out
+    assert "Mara  grade  chat-1  n=3" in line
+    assert line.count("\n") == 1
+    assert run(["events", "--since", "2999-01-01", "--json", *db]) == 2  # a year no log has
+    assert run(["events", "--since", "2199-01-01", *db]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_versions_are_retired_and_taken_back(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    land_answers(sqlite_store, 1)
+    for name in ("first", "second"):
+        judge_pending(sqlite_store, make_judge("lexical", name=name))
+    db = ["--db", address(sqlite_store)]
+    assert run(["versions", "retire", "second v1", *db]) == 0
+    assert run(["judge", "--judge", "lexical", "--name", "second", *db]) == 2
+    assert "retired by cli:root" in capsys.readouterr().err
+    assert run(["versions", "list", *db]) == 0
+    assert "second v1  lexical  –  retired by cli:root on" in capsys.readouterr().out
+    assert run(["versions", "restore", "second v1", *db]) == 0
+    capsys.readouterr()
+    assert run(["versions", "list", "--json", *db]) == 0
+    versions = json.loads(capsys.readouterr().out)["versions"]
+    assert [(one["name"], one["retired_by"]) for one in versions] == [("first", None), ("second", None)]

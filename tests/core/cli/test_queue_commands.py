@@ -1,0 +1,211 @@
+"""`judgeboard queue` and `judgeboard adjudicate`, as people type them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judging_log import address
+from pair_log import land
+from queue_desk import QueueDesk, queue_desk
+
+
+@pytest.fixture
+def desk(sqlite_store) -> QueueDesk:
+    return queue_desk(sqlite_store)
+
+
+Typed = Callable[..., Any]
+
+
+@pytest.fixture
+def typed(desk: QueueDesk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Run a command as somebody; return what it printed, parsed where it is asked for JSON."""
+
+    def type_(user: str, *words: str, code: int = 0) -> Any:
+        monkeypatch.setenv("LOGNAME", user)
+        assert run([*words, "--db", address(desk.store)]) == code
+        said = capsys.readouterr()
+        if code:
+            assert "Traceback" not in said.err
+            return said.err
+        return json.loads(said.out) if "--json" in words else said.out
+
+    return type_
+
+
+def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, typed: Typed, tmp_path: Path) -> None:
+    desk.flagged(0.4, 0.1)
+    guide = tmp_path / "guide.txt"
+    guide.write_text("Read every clause.")
+    made = typed(
+        "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
+    )
+    assert made == {"queue": "legal", "items": 2, "mixed": 0, "short": 0, "given_to": []}
+    for user, said in (("ann", "confirm"), ("bob", "dismiss")):
+        shown = typed(user, "queue", "next", "legal")
+        assert "Read every clause." in shown
+        assert "rag v1" in shown
+        token = typed(user, "queue", "next", "legal", "--json")["token"]
+        assert token in shown
+        decided = typed(user, "queue", "decide", token, said, "--note", f"{user} thinks so", "--json")
+    assert decided["state"] == "split"
+    (split,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["splits"]
+    assert (split["item"], split["differ_on"], split["reviews"]) == (decided["item"], ["decision"], 2)
+    shown = typed("lead", "adjudicate", str(split["item"]))
+    assert "bob thinks so" in shown
+    item = str(split["item"])
+    assert "--reason" in typed("lead", "adjudicate", item, "--decision", "confirm", code=2)
+    typed("lead", "adjudicate", item, "--decision", "confirm", "--reason", "clause 3", "--quality", "1")
+    found = typed("lead", "queue", "show", "legal", "--json")
+    assert found["items"] | {"waiting": 1, "adjudicated": 1} == found["items"]
+    assert [(each["name"], each["done"]) for each in found["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
+    typed("lead", "queue", "close", "legal")
+    assert "'legal' is closed" in typed("ann", "queue", "next", "legal", code=2)
+    assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
+    assert desk.flag_states() == ["confirmed", "open"]
+
+
+def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(desk: QueueDesk, typed: Typed) -> None:
+    desk.flagged(0.123)
+    typed("lead", "queue", "create", "q", "--blind-judge")
+    for shown in (typed("ann", "queue", "next", "q"), json.dumps(typed("ann", "queue", "next", "q", "--json"))):
+        assert not any(word in shown for word in ("0.12", "rag", "low_groundedness", "below"))
+    token = typed("ann", "queue", "next", "q", "--json")["token"]
+    revealed = typed("ann", "queue", "decide", token, "dismiss", "--groundedness", "0.9", "--reveal")
+    assert "groundedness 0.12" in revealed
+    (review,) = desk.reviews()
+    again = typed("ann", "queue", "reveal", str(review["id"]), "confirm", "--groundedness", "0.5", "--json")
+    assert again["blind"] == review["id"]
+    assert [row["stage"] for row in desk.reviews()] == ["blind", "revealed"]
+    assert "Only a blind review of your own" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
+
+
+def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) -> None:
+    desk.flagged(0.1)
+    typed("lead", "queue", "create", "q")
+    token = typed("ann", "queue", "next", "q", "--json")["token"]
+    assert typed("ann", "queue", "release", token, "--json") == {"released": True}
+    assert "do not hold" in typed("ann", "queue", "release", token)
+    token = typed("ann", "queue", "next", "q", "--json")["token"]
+    assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
+    assert typed("ann", "queue", "next", "q", "--json") == {"item": None}
+    assert "nothing left for cli:ann" in typed("ann", "queue", "next", "q")
+
+
+def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: Typed) -> None:
+    desk.flagged(0.1)
+    typed("lead", "queue", "create", "q", "--assign", "Mara, cli:ann")
+    assert "given to others" in typed("bob", "queue", "next", "q", code=2)
+    assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "Mara", "--json") == {
+        "queue": "q",
+        "given_to": ["cli:ann", "cli:bob"],
+    }
+    typed("bob", "queue", "next", "q")
+    assert "nobody added eve@example.org" in typed("lead", "queue", "assign", "q", "eve@example.org", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--blind-judge", "--order", "severity"), "order by oldest or random"),
+        (("--where", "colour=red"), "colour"),
+        (("--guidelines", "none.txt"), "--guidelines none.txt"),
+        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs are chosen by"),
+        (("--lease-minutes", "2000"), "not 120000 seconds"),
+    ],
+)
+def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str, typed: Typed) -> None:
+    assert said in typed("lead", "queue", "create", "q", *words, code=2)
+
+
+@pytest.mark.parametrize("words", [("--needed", "0"), ("--overlap", "1.5"), ("--mix", "1"), ("--order", "worst")])
+def test_a_value_out_of_range_is_named_with_its_option(
+    words: tuple[str, str], desk: QueueDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["queue", "create", "q", *words, "--db", address(desk.store)]) == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_a_text_of_a_log_does_not_steer_the_terminal(desk: QueueDesk, typed: Typed) -> None:
+    (response_id,) = desk.land("\x1b[2Jevil")
+    desk.judge(response_id, 0.1)
+    typed("lead", "queue", "create", "q")
+    shown = typed("ann", "queue", "next", "q")
+    assert "\x1b" not in shown
+    assert "[2Jevil" in shown
+
+
+def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_named(
+    desk: QueueDesk, typed: Typed
+) -> None:
+    desk.flagged(0.1)
+    typed("lead", "queue", "create", "q", "--grades", "relevance")
+    token = typed("ann", "queue", "next", "q", "--json")["token"]
+    assert "this item is an answer" in typed("ann", "queue", "decide", token, "left", code=2)
+    assert "DIMENSION=N" in typed("ann", "queue", "decide", token, "confirm", "--score", "relevance", code=2)
+    typed("ann", "queue", "decide", token, "confirm", "--score", "relevance=4")
+    assert "You decided this item already" in typed("ann", "queue", "decide", token, "confirm", code=2)
+
+
+def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
+    desk: QueueDesk, typed: Typed, tmp_path: Path
+) -> None:
+    desk.flagged(0.1, 0.2)
+    typed("lead", "queue", "create", "q")
+    file = tmp_path / "mara.jsonl"
+    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--items", "9", "--json")
+    assert (made["items"], made["reviewer"]) == (2, "Mara")
+    head, first, second = file.read_text().splitlines()
+    file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second]))
+    assert f"{file}, line 2, decision: is one of" in typed("lead", "queue", "merge", str(file), code=2)
+    file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "confirm"'), second]))
+    assert typed("lead", "queue", "merge", str(file), "--json") == {
+        "queue": "q",
+        "reviewer": "Mara",
+        "merged": 1,
+        "already": 0,
+        "unfilled": 1,
+        "conflicts": [],
+    }
+    assert "0 merged, 1 already there, 1 not filled in, 0 in conflict" in typed("lead", "queue", "merge", str(file))
+    assert "is there already" in typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2)
+
+
+def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typed: Typed) -> None:
+    land(desk.store, 1)
+    assert typed("lead", "queue", "create", "sides", "--subject", "pairs", "--needed", "2", "--json")["items"] == 1
+    for user, answer in (("ann", "left-0"), ("bob", "right-0")):
+        shown = typed(user, "queue", "next", "sides", "--json")
+        assert "LEFT" in typed(user, "queue", "next", "sides")
+        side = "left" if shown["left"] == answer else "right"
+        assert "it takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
+        assert "this item is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
+        said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
+    assert said["state"] == "split"
+    told = typed("lead", "adjudicate", str(said["item"]), "--json")
+    assert [review["decision"] for review in told["reviews"]] == ["a", "b"]
+    assert (told["texts"]["a"], told["texts"]["b"]) == ("left-0", "right-0")
+    assert "bob says so" in typed("lead", "adjudicate", str(said["item"]))
+    item = ("adjudicate", str(said["item"]), "--reason", "it is longer", "--decision")
+    assert "is a pair" in typed("lead", *item, "confirm", code=2)
+    typed("lead", *item, "b")
+    assert desk.item_states() == ["adjudicated"]
+    assert typed("lead", "adjudicate") == "nothing is split\n"
+
+
+def test_who_is_to_review_it_blind_is_not_shown_what_others_said(desk: QueueDesk, typed: Typed) -> None:
+    desk.flagged(0.1)
+    typed("lead", "queue", "create", "q", "--blind-people", "--assign", "cli:ann,cli:bob", "--needed", "2")
+    token = typed("ann", "queue", "next", "q", "--json")["token"]
+    item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
+    assert "do that first" in typed("bob", "adjudicate", item, code=2)
+    assert "secret" in typed("lead", "adjudicate", item)
+
+
+def test_a_grade_is_no_part_of_deciding_a_pair(desk: QueueDesk, typed: Typed) -> None:
+    words = ("adjudicate", "1", "--decision", "a", "--reason", "r", "--quality", "2")
+    assert "it takes no grade" in typed("lead", *words, code=2)
