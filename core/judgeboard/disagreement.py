@@ -2,13 +2,13 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement import PairSource
-from judgeboard.agreement_words import EMPTY
+from judgeboard.agreement.words import EMPTY
 from judgeboard.answer_pairs import AnswerPairs, GradeName
 from judgeboard.disagreement_picture import Picture, picture_of
 from judgeboard.disagreement_words import disagreement_sentence
@@ -163,7 +163,8 @@ def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> 
 
 def _in_cell(pairs: AnswerPairs, cell: tuple[int, int]) -> BoolArray:
     people, judge = cell
-    inside = (cell_places(pairs.grade, pairs.people) == people) & (cell_places(pairs.grade, pairs.judge) == judge)
+    grade = cast("GradeName", pairs.grade)
+    inside = (cell_places(grade, pairs.people) == people) & (cell_places(grade, pairs.judge) == judge)
     return np.asarray(inside)
 
 

@@ -1,6 +1,6 @@
 """How often judge and people differ, in words."""
 
-from judgeboard.agreement_words import EMPTY
+from judgeboard.agreement.words import EMPTY
 from judgeboard.answer_pairs import GradeName
 
 

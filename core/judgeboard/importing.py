@@ -14,6 +14,7 @@ from judgeboard.importers import ColumnUse, read_records
 from judgeboard.importers.kinds import ROWS
 from judgeboard.importers.rejected import RejectedFile, rejected_path
 from judgeboard.landings import LANDINGS, Landed, Landing
+from judgeboard.people import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.import_batches import finish_batch, same_file_before, start_batch
 
@@ -105,7 +106,7 @@ def import_file(
     source: str | None = None,
     dry_run: bool = False,
     rejected: Path | None = None,
-    actor: str = "library",
+    actor: Actor = "library",
     name: str | None = None,
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
@@ -132,6 +133,7 @@ def import_file(
         on_rejected: Given each rejected row, in a dry run too; no file of them is then written.
 
     Raises:
+        NotAllowed: The actor is neither lead nor admin.
         BadInput: The file, format, kind or mapping cannot be used; nothing is stored.
     """
     digest = _sha256(file)
@@ -143,7 +145,7 @@ def import_file(
         target = rejected or rejected_path(name or (file if isinstance(file, str | Path) else "upload"))
         with RejectedFile(target) as rejects:
             reject = on_rejected or (_drop if dry_run else rejects.add)
-            batch = _Batch(store, LANDINGS[kind](actor), summary, reject, actor, digest)
+            batch = _Batch(store, LANDINGS[kind](actor_name(actor)), summary, reject, actor, digest)
             for item in reading:
                 batch.add(reading.line, item)
                 if batch.full:
@@ -168,7 +170,7 @@ class _Batch:
         landing: Landing,
         summary: ImportSummary,
         reject: Callable[[Rejected], None],
-        actor: str,
+        actor: Actor,
         digest: str | None,
     ) -> None:
         self._store = store
@@ -195,7 +197,7 @@ class _Batch:
     def land(self) -> None:
         if not self._records:
             return
-        with self._store.writing() as connection:
+        with allowed(self._store, self._actor, Action.IMPORT) as connection:
             attempt = connection.begin_nested()
             batch_id = self._batch_id or self._start(connection)
             landed = self._landing.land(connection, self._records, batch_id, datetime.now(UTC))
@@ -209,7 +211,7 @@ class _Batch:
         self._records, self._lines = [], []
 
     def finish(self) -> None:
-        with self._store.writing() as connection:
+        with allowed(self._store, self._actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
             late = self._landing.finish(connection, now)
             self._summary.new += late
@@ -226,7 +228,7 @@ class _Batch:
             sha256=self._digest,
             importer=self._summary.importer,
             kind=self._summary.kind,
-            actor=self._actor,
+            actor=actor_name(self._actor),
             now=datetime.now(UTC),
         )
 

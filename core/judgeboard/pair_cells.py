@@ -6,11 +6,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement import PairSource
+from judgeboard.agreement.choice import By
+from judgeboard.agreement.slices import SLICES, slices_of
 from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.calibration import TENTHS
 from judgeboard.stats.confusion import category_codes
+from judgeboard.stats.people import HUMANS, Human
 from judgeboard.stats.scales import SCALES
 from judgeboard.store.judgments.judge_versions import get_version
 
@@ -20,10 +23,11 @@ class PairCell:
     """Answers that one judge version and people both graded.
 
     ``people`` and ``judge`` are each one of the grade's `cell_names`, None for any; ``score`` is a tenth of the
-    judge's groundedness, whatever the grade. With ``reviewer_id`` people are this one.
+    judge's groundedness, whatever the grade. With ``reviewer_id`` people are this one, else ``human`` says what they
+    say together. ``by`` and ``slice`` narrow it to one slice of a field.
 
     Raises:
-        BadInput: No such grade, or a name that the grade does not have.
+        BadInput: No such grade, field or choice, or a name that the grade does not have.
     """
 
     version_id: int
@@ -32,10 +36,17 @@ class PairCell:
     judge: str | None = None
     score: str | None = None
     reviewer_id: int | None = None
+    human: Human = "gold"
+    by: By | None = None
+    slice: str | None = None
 
     def __post_init__(self) -> None:
         if self.grade not in GRADES:
             raise BadInput(f"a grade is one of {', '.join(GRADES)}, not {self.grade!r}")
+        if self.human not in HUMANS:
+            raise BadInput(f"what people say is one of {', '.join(HUMANS)}, not {self.human!r}")
+        if self.by is not None and self.by not in SLICES:
+            raise BadInput(f"slices are by {', '.join(SLICES)}, not {self.by!r}")
         for name, known in (
             (self.people, cell_names(self.grade)),
             (self.judge, cell_names(self.grade)),
@@ -63,8 +74,11 @@ def cell_places(grade: GradeName, values: AnyArray) -> IntArray:
 
 def answers_in(connection: Connection, cell: PairCell) -> tuple[int, ...]:
     """Return the ids of the answers in a cell: exactly those that its number counts, before any other filter."""
-    pairs = PairSource.open(connection, cell.reviewer_id).pairs(cell.version_id, cell.grade)
+    pairs = PairSource.open(connection, cell.reviewer_id, cell.human).pairs(cell.version_id, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
+    if cell.by is not None:
+        slices = dict(slices_of(connection, "responses", cell.by, pairs.response_ids))
+        inside &= slices.get(cell.slice or "", np.zeros(pairs.n, dtype=np.bool_))
     names = cell_names(cell.grade)
     for wanted, values in ((cell.people, pairs.people), (cell.judge, pairs.judge)):
         if wanted is not None:
@@ -72,7 +86,7 @@ def answers_in(connection: Connection, cell: PairCell) -> tuple[int, ...]:
     if cell.score is not None:
         scored = ~np.isnan(pairs.scores)
         inside &= scored & (_tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score))
-    return tuple(pairs.response_ids[inside].tolist())
+    return tuple(np.unique(pairs.response_ids[inside]).tolist())
 
 
 def cell_words(connection: Connection, cell: PairCell) -> str:
@@ -86,6 +100,8 @@ def cell_words(connection: Connection, cell: PairCell) -> str:
     said = f"{title} said {judge}" if judge else f"{cell.grade} by {title}"
     if cell.score is not None:
         said += f", scored {cell.score} to {float(cell.score) + 1 / TENTHS:.1f}"
+    if cell.by is not None:
+        said += f", {cell.by.replace('_', ' ')} {cell.slice}"
     return f"{said}, people {people}" if people else f"{said} and by people"
 
 

@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement import PairSource
 from judgeboard.domain import Label
-from judgeboard.store.figures.graded_answers import LABELS
 from judgeboard.store.figures.verdict_pairs import PairTexts, VerdictPair, pairs_of_run, pairs_of_versions, texts_of
 from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.reviews.ratings import LABELS
 from judgeboard.verdict_changes import Compared, Comparison, Side, compare, comparison_sentence, side_of
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement import AgreementRow, agreement
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags import RULES
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.figures.totals import (
     VersionTotals,
     count_flags,
@@ -21,7 +21,7 @@ from judgeboard.store.judgments.judge_versions import StoredVersion, list_versio
 STATISTICS = ("agreement", "kappa", "weighted_kappa", "pearson", "spearman")
 
 
-def measure(store: Store) -> dict[str, Any]:
+def measure(store: Readable) -> dict[str, Any]:
     """Return what a database holds and how far each judge version agrees with people: `stats`, from a store."""
     with store.reading() as connection:
         return stats(connection)

@@ -6,7 +6,7 @@ from typing import Any
 from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
 from judgeboard.step_run import INTERRUPTED, Ended
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.runs.runs import get_run, run_counts
 
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
@@ -48,7 +48,9 @@ class RunAccount(AskCounts):
         }
 
 
-def account_of(store: Store, run_id: int, ended: Ended | None = None, *, not_reached: int | None = None) -> RunAccount:
+def account_of(
+    store: Readable, run_id: int, ended: Ended | None = None, *, not_reached: int | None = None
+) -> RunAccount:
     """Return what a run has come to, its earlier parts included.
 
     Args:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement_words import EMPTY
+from judgeboard.agreement.words import EMPTY
 from judgeboard.disagreement import DisagreementPage, disagreement_page
 from judgeboard.disagreement_words import disagreement_sentence, times
 

@@ -2,6 +2,8 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import agreement
+from judgeboard.agreement.choice import By
+from judgeboard.agreement.page import agreement_page
 from judgeboard.errors import BadInput
 from judgeboard.pair_cells import PairCell, answers_in, cell_names, cell_words
 
@@ -87,3 +89,26 @@ def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
 def _rows(log: GradedLog):
     with log.store.reading() as connection:
         return agreement(connection, grade="label", by_query_type=False).rows
+
+
+@pytest.mark.parametrize("by", ["query_type", "generator", "length", "time", "rule"])
+def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
+    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    with graded.store.reading() as connection:
+        shown = agreement_page(connection, version_id=version.id, by=by)
+        for one in shown.slices:
+            cell = PairCell(version.id, "label", by=by, slice=one.name)
+            assert len(answers_in(connection, cell)) == one.n
+            assert cell_words(connection, cell).endswith(f"{by.replace('_', ' ')} {one.name} and by people")
+
+
+def test_whose_word_counts_decides_what_a_cell_holds(graded: GradedLog) -> None:
+    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    with graded.store.reading() as connection:
+        first = answers_in(connection, PairCell(version.id, "label"))[0]
+    graded.review(first, "lead", label=BAD, stage="adjudication")
+    with graded.store.reading() as connection:
+        cells = [PairCell(version.id, "label", people="hallucinated", human=human) for human in ("gold", "majority")]
+        with_gold, without = (answers_in(connection, cell) for cell in cells)
+    assert first in with_gold
+    assert set(with_gold) - set(without) <= {first}

@@ -119,3 +119,26 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     with pytest.raises(judgeboard.JudgeboardError, match="secrets"):
         judgeboard.export_tables(store, {"secrets": out})
     store.close()
+
+
+def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')
+    store = judgeboard.open_store(tmp_path / "desk.db", create=True)
+    judgeboard.import_file(store, log)
+    judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    ann = judgeboard.ensure_reviewer(store, "desk", "Ann")
+    rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
+    assert judgeboard.create_queue(store, rules, by="library").joined == 1
+    held = judgeboard.next_item(store, "q", ann)
+    assert held is not None
+    with store.reading() as connection:
+        (text,) = judgeboard.item_texts(connection, [held], ann.id)
+    assert "granite" in (text.answer or "")
+    confirm = judgeboard.Decision.CONFIRM
+    said = judgeboard.decide_item(store, held.token, reviewer=ann, decision=confirm, request_key="one press")
+    assert said.state is judgeboard.ItemState.SETTLED
+    with store.reading() as connection:
+        assert judgeboard.queue_progress(connection, "q").settled == 1
+        assert judgeboard.split_items(connection).lines == ()
+    store.close()

@@ -99,7 +99,7 @@ async def audit_independently_async(
             account = await _ask(store, supreme, own, run, drawn, how, again=again)
     finally:
         await supreme.aclose()
-    return compare_versions(store, own, version, sample, "thresholds", account)
+    return compare_versions(store, own, version, sample, "thresholds", how.actor, account)
 
 
 def _check_comparable(supreme: IndependentSupreme, audited: StoredVersion, given: frozenset[str]) -> None:

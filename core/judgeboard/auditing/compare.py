@@ -24,6 +24,7 @@ from judgeboard.store.audits.judgment_reviews import (
     verdicts_of,
 )
 from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.runs.latest_asks import LatestAsk, latest_asks
 from judgeboard.store.settings_table import thresholds
@@ -42,6 +43,7 @@ def audit_recorded(
     sample: AuditSample | None = None,
     by: By | None = None,
     account: RunAccount | None = None,
+    actor: str = "library",
 ) -> AuditReport:
     """Audit a judge version by what is stored of another, without asking anybody; a second time stores nothing new.
 
@@ -58,6 +60,7 @@ def audit_recorded(
             By default thresholds for a supreme version that scored for an audit, label for any other; one that was
             shown the verdicts takes neither.
         account: The account of the run that the report is of; what is stored of the supreme version by default.
+        actor: Who has them compared.
 
     Raises:
         NotFound: There is no such judge version.
@@ -73,7 +76,7 @@ def audit_recorded(
                 raise BadInput(f"{own.title} was shown the verdicts (approach 1), it scored none: leave --approach out")
             return audit_report(connection, version, own, sample, account)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
-    return compare_versions(store, own, version, sample, by, account)
+    return compare_versions(store, own, version, sample, by, actor, account)
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
@@ -99,6 +102,7 @@ def compare_versions(
     audited: StoredVersion,
     sample: AuditSample,
     by: By,
+    actor: str,
     account: RunAccount | None = None,
 ) -> AuditReport:
     """Store what two versions' verdicts say of each other as marks, and report; arguments as `audit_recorded`.
@@ -110,6 +114,8 @@ def compare_versions(
     for chunk in batches(found.marks):
         with store.writing() as connection:
             land_marks(connection, supreme.id, None, chunk)
+            details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
+            record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
         return audit_report(
             connection, audited, supreme, sample, account or found.account, not_comparable=found.not_comparable

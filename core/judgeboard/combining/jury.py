@@ -33,7 +33,12 @@ def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> J
 
 
 def judge_by_jury(
-    store: Store, members: Sequence[int | str], *, name: str | None = None, where: RowFilter | None = None
+    store: Store,
+    members: Sequence[int | str],
+    *,
+    name: str | None = None,
+    where: RowFilter | None = None,
+    actor: str = "library",
 ) -> JuryReport:
     """Combine what is stored of several judge versions, store it, and say how far they agree (methods.md §6).
 
@@ -45,6 +50,7 @@ def judge_by_jury(
         members: The judge versions, as `get_version` takes them.
         name: What people call the jury; ``jury`` by default.
         where: Which answers; all of the log by default.
+        actor: Who has them combined.
 
     Raises:
         NotFound: There is no such judge version.
@@ -52,11 +58,11 @@ def judge_by_jury(
     """
     with store.writing() as connection:
         versions = [get_version(connection, member) for member in members]
-        return combine_jury(connection, versions, name=name, where=where)
+        return combine_jury(connection, versions, name=name, where=where, actor=actor)
 
 
 def combine_jury(
-    connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None
+    connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None, actor: str
 ) -> JuryReport:
     """Do the same for members that were read already, within a writing transaction."""
     version = ensure_version(connection, jury_version(members, name))
@@ -65,7 +71,7 @@ def combine_jury(
     complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
     opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
     before = _superseded(connection)
-    verdicts = keep_combined(connection, version, opinions)
+    verdicts = keep_combined(connection, version, opinions, actor)
     closed = _superseded(connection) - before
     report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
     return report if not closed else replace(report, notes=(*report.notes, members_are_one(closed)))

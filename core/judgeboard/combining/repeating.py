@@ -99,7 +99,8 @@ async def judge_repeats_async(
             up_to = started.question["up_to"]
             run = keep_if_selected(attempt, started)
         if run is None:
-            keep_repeats(store, version, repeats, where=meant)  # of a run that was killed before it came to that
+            # Of a run that was killed before it came to that.
+            keep_repeats(store, version, repeats, where=meant, actor=how.actor)
             return JudgingSummary(judge=version.title)
         return await _ask(store, judge, version, run, _Repeats(store, version, run, repeats, meant, up_to), how)
     finally:
@@ -125,11 +126,13 @@ async def _ask(
         expected=selected - _asked(store, run),
         all_done=lambda: _asked(store, run) >= selected,
     )
-    keep_repeats(store, version, asks.repeats, where=asks.where)
+    keep_repeats(store, version, asks.repeats, where=asks.where, actor=how.actor)
     return summary_of(store, run, ended)
 
 
-def keep_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter | None = None) -> int:
+def keep_repeats(
+    store: Store, version: StoredVersion, repeats: int, *, where: RowFilter | None = None, actor: str = "library"
+) -> int:
     """Store the combined verdict of every answer that has all its repeats; return how many have it now."""
     with store.writing() as connection:
         judged = by_repeat(connection, version.id, where)
@@ -139,7 +142,8 @@ def keep_repeats(store: Store, version: StoredVersion, repeats: int, *, where: R
             if all(number in one.opinions for number in range(repeats))
         }
         if complete:
-            keep_combined(connection, ensure_version(connection, repeats_version(version, repeats)), complete)
+            combined = ensure_version(connection, repeats_version(version, repeats))
+            keep_combined(connection, combined, complete, actor)
     return len(complete)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement import PairSource
+from judgeboard.agreement.own_repeats import temperature_note
 from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import NotFound
@@ -131,7 +132,7 @@ def repeats_report(
         account=_account(repeated.answers),
         temperature=temperature,
         measures=tuple(measures),
-        notes=_notes(temperature),
+        notes=(temperature_note(versions).text,),
     )
 
 
@@ -180,11 +181,3 @@ def _account(judged: Sequence[Judged]) -> RunAccount:
         refused=counts[Status.REFUSED],
         error=counts[Status.ERROR],
     )
-
-
-def _notes(temperature: float | None) -> tuple[str, ...]:
-    if temperature is None:
-        return ("The temperature of these repeats is not known.",)
-    if temperature == 0:
-        return ("At temperature 0 repeats mostly measure the server.",)
-    return (f"The repeats were asked at temperature {temperature:g}.",)

@@ -13,6 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
 from judgeboard.store.health.controls import (
     ANSWER_OF,
     Original,
@@ -49,6 +50,7 @@ def make_controls(
     n: int = DEFAULT_N,
     seed: int = 0,
     where: RowFilter | None = None,
+    actor: str = "library",
 ) -> list[MadeControls]:
     """Make controls of a log and store them as responses of kind control.
 
@@ -61,6 +63,7 @@ def make_controls(
         n: Controls of each kind; fewer where it applies to fewer answers.
         seed: Of the choice.
         where: Which answers of the log; all by default.
+        actor: Who makes them.
 
     Raises:
         BadInput: A kind is unknown, or ``n`` is below 1.
@@ -73,10 +76,10 @@ def make_controls(
     chosen = [kind for kind in CONTROLS.values() if not kinds or kind.name in kinds]
     with store.reading() as connection:
         ids = _in_seeded_order(*answers_to_change(connection, where or RowFilter()), seed)
-    return [_make(store, kind, ids, n, seed) for kind in chosen]
+    return [_make(store, kind, ids, n, seed, actor) for kind in chosen]
 
 
-def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int) -> MadeControls:
+def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: str) -> MadeControls:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
         known = {each.original_id for each in list_controls(connection) if each.external_id.endswith(suffix)}
@@ -96,6 +99,8 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int) -> 
         return MadeControls(kind, 0, taken)
     with store.writing() as connection:
         landed = land_responses(connection, controls)
+        if landed.new:
+            record_event(connection, "make_controls", actor, details={"control": kind.name, "new": len(landed.new)})
     return MadeControls(kind, len(landed.new), taken - len(landed.new))
 
 

@@ -41,9 +41,17 @@ def write_rows(
     write = EXPORTERS[format]
     if not isinstance(target, str | Path):
         return write(rows, columns, target)
-    path = Path(target)
+    return write_whole(Path(target), lambda stream: write(rows, columns, stream))
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
+    """Write a file that appears whole or not at all; return what ``write`` returns.
+
+    Raises:
+        BadInput: It cannot be written.
+    """
     try:
-        return _replace(path, lambda stream: write(rows, columns, stream))
+        return _replace(path, write)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
 

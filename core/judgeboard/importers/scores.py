@@ -1,5 +1,7 @@
 """Reads the numbers of a row that are on a scale of their own, which no quality from 1 to 4 is."""
 
+from typing import Any
+
 from judgeboard.domain import DimensionScore
 from judgeboard.importers.cells import Cells, Unusable
 from judgeboard.importers.json_text import json_kind
@@ -25,12 +27,17 @@ def own_scale(cells: Cells) -> NumberScale | None:
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
     """Return the row's quality as a score on a scale of its own, and the numbers by name in ``field``.
 
+    Without ``field``, what the judge really said (``raw``) is read where it is nothing but numbers by name on the
+    row's scale.
+
     Raises:
         Unusable: A number without its scale, or outside of it.
     """
     given = cells.json(field)
     if given is not None and not isinstance(given, dict):
         raise Unusable(field, f"{json_kind(given)} where an object should be")
+    if given is None and scale is not None:
+        given = _numbers_by_name(cells.get("raw"), scale)
     if given and scale is None:
         raise Unusable("scale", f"{field} need their scale, written like 0-1")
     if scale is None:
@@ -42,3 +49,12 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
         DimensionScore(name, None if value is None else scale.checked(place, value), str(scale))
         for place, name, value in named
     )
+
+
+def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:
+    if not isinstance(raw, dict):
+        return None
+    try:
+        return {name: scale.checked("raw", value) for name, value in raw.items()}
+    except Unusable:
+        return None

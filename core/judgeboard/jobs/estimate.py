@@ -9,8 +9,9 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.judges import fingerprint
 from judgeboard.llm.prices import price_of
 from judgeboard.settings import load_settings
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.judgments.retired_versions import refuse_retired
 from judgeboard.store.responses.response_frontier import last_response_id
 from judgeboard.store.runs.asks import Selection, ask_mode, count_unasked
 from judgeboard.store.runs.call_history import call_history
@@ -41,19 +42,20 @@ class CallEstimate:
 
 
 def estimate_calls(
-    store: Store, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
+    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
     """Estimate a job from what it selects now and from the latest judgments of the same kind of judge and model.
 
     No key is needed here: the worker that makes the calls may have one.
 
     Raises:
-        BadInput: The judge or the filter cannot be used.
+        BadInput: The judge or the filter cannot be used, or the judge version is retired.
     """
     version = make_judge(**{"api_key": "none", **judge}).version
     with store.reading() as connection:
         try:
             stored = get_version(connection, fingerprint(version))
+            refuse_retired(connection, stored)
             version_id, title = stored.id, stored.title
         except NotFound:
             version_id, title = 0, None  # has judged nothing yet

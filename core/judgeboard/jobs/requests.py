@@ -1,7 +1,7 @@
 """Asks for a job, watches it, cancels it; a worker that polls the rows does the work."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +12,10 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter, from_dict
 from judgeboard.judges import JUDGES
+from judgeboard.people import LEAST_ROLE, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.runs.asks import matching
 from judgeboard.store.runs.job_rows import (
     StoredJob,
     get_job,
@@ -78,7 +80,7 @@ def request_rejudge(
     max_cost: float | None = None,
     concurrency: int = 16,
     estimate: dict[str, Any] | None = None,
-    actor: str,
+    actor: Actor,
 ) -> str:
     """Ask for responses to be judged again (or, with mode ``plain``, for the first time); return the job's id.
 
@@ -90,9 +92,10 @@ def request_rejudge(
         max_cost: Stop once the calls have cost this much.
         concurrency: Calls in flight at most.
         estimate: What was shown to the person who asked.
-        actor: Who asks.
+        actor: Who asks. A reviewer may name one answer; the job then keeps to it, whatever comes to match.
 
     Raises:
+        NotAllowed: It is more than one answer, and the actor neither lead nor admin.
         BadInput: No such kind of judge, an option that no job may carry, or the same is being done already.
     """
     if judge.get("kind") not in JUDGES:
@@ -111,30 +114,34 @@ def request_rejudge(
         },
         judge=judge,
         run_id=None,
-        actor=actor,
+        actor=actor_name(actor),
         estimate=estimate or {},
         created_at=now,
         cancelled_at=None,
         failed=None,
     )
-    with store.writing() as connection:
+    with allowed(store, actor, Action.REJUDGE_ONE) as connection:
+        if role_now(connection, actor).rank < LEAST_ROLE[Action.REJUDGE_MANY].rank:
+            job = _of_one_answer(connection, job, actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)
-        record_event(connection, "job_requested", actor, details={"job": job.id}, now=now)
+        record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
     return job.id
 
 
-def cancel_job(store: Store, job_id: str, actor: str) -> None:
+def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
     """Ask a job to stop; its calls in flight are finished and stored.
 
     Raises:
+        NotAllowed: It is somebody else's, and the actor neither lead nor admin.
         NotFound: There is no such job.
     """
     now = datetime.now(UTC)
-    with store.writing() as connection:
-        get_job(connection, job_id)
+    with allowed(store, actor) as connection:
+        own = get_job(connection, job_id).actor == actor_name(actor)
+        require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
         if set_cancelled(connection, job_id, now):
-            record_event(connection, "job_cancelled", actor, details={"job": job_id}, now=now)
+            record_event(connection, "job_cancelled", actor_name(actor), details={"job": job_id}, now=now)
 
 
 def job_progress(store: Store, job_id: str) -> JobProgress:
@@ -178,6 +185,15 @@ def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
     with store.reading() as connection:
         ids = [job.id for job in list_jobs(connection, limit)]
     return [job_progress(store, job_id) for job_id in ids]
+
+
+def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """The job, kept to the one answer that its filter means now; refused where that is not one."""
+    where = from_dict(job.filter["where"])
+    found = matching(connection, where, limit=2)
+    if len(found) > 1:
+        require(connection, actor, Action.REJUDGE_MANY)
+    return replace(job, filter=job.filter | {"where": replace(where, response_ids=tuple(found)).as_dict()})
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:

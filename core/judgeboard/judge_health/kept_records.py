@@ -12,6 +12,7 @@ from judgeboard.judge_health.reading import read_record
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.store.health.record_mark import RecordMark, record_mark
 from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.sql.shadows import shadowed
 
 MOST = 8
 """Records kept: each holds the arrays of up to 20,000 answers."""
@@ -29,7 +30,12 @@ class KeptRecords:
         self._lock = Lock()
 
     def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-        """Return the record of a version, read anew only where anything was stored since, or it is too old."""
+        """Return the record of a version, read anew only where anything was stored since, or it is too old.
+
+        Nothing is kept of, or from, a connection that may not see everything.
+        """
+        if shadowed(connection):
+            return read_record(connection, version, models)
         mark, now = record_mark(connection), self._clock()
         with self._lock:
             kept = self._kept.get(version.id)

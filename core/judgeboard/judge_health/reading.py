@@ -25,7 +25,6 @@ from judgeboard.judge_kinds import RECORDED, REPEATS
 from judgeboard.pairs.one_order import is_one_order, order_verdicts
 from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray
 from judgeboard.stats.both_orders import OrderVerdicts
-from judgeboard.store.figures.graded_answers import LABELS
 from judgeboard.store.health.version_account import (
     answer_facts,
     asked_by_status,
@@ -43,6 +42,7 @@ from judgeboard.store.health.version_scores import (
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments.repeated_answers import repeated_answers
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders, load_comparisons
+from judgeboard.store.reviews.ratings import LABELS
 
 _MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")

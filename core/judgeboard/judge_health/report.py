@@ -14,7 +14,7 @@ from judgeboard.judge_health.model_table import model_table
 from judgeboard.judge_health.reading import read_record
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.settings import load_settings
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.health.version_account import not_reached
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 
@@ -50,7 +50,7 @@ class HealthReport:
         }
 
 
-def health(store: Store, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
+def health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
     """Look for a judge's own faults in what is stored; nobody is asked anything.
 
     Args:

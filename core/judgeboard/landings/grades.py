@@ -14,7 +14,7 @@ from judgeboard.pair_records import ImportedPreference
 from judgeboard.store.pairs.pairs import pairs_named
 from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
 from judgeboard.store.responses.outside_ids import responses_named
-from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
+from judgeboard.store.reviews.imported_reviews import ONLY_AT_THE_DESK, GradeOf, insert_grades
 
 
 class GradeLanding:
@@ -49,7 +49,7 @@ class GradeLanding:
     def shown(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
         """Return the grade as an import would take it again."""
         if isinstance(record, ImportedGrade):
-            given = asdict(record.grade)
+            given = {name: value for name, value in asdict(record.grade).items() if name not in ONLY_AT_THE_DESK}
             named = {"response_id": record.response_id, "annotator": record.annotator, "source": record.source}
             return {**named, **given}
         said = record.given

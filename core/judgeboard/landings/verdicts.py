@@ -14,7 +14,8 @@ from judgeboard.pair_records import RecordedJudge
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.judgments.recorded_verdicts import first_verdicts, says_the_same
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.responses.outside_ids import responses_named
+from judgeboard.store.pairs.pair_sides import sides_named
+from judgeboard.store.responses.outside_ids import NamedResponse, responses_named
 
 
 class VerdictLanding:
@@ -30,9 +31,13 @@ class VerdictLanding:
         batch_id: int,  # noqa: ARG002 - the shape of all landings
         now: datetime,
     ) -> Landed:
-        """Store the verdicts whose response is found; another verdict of a judge on a response is a conflict."""
+        """Store the verdicts whose response is found, in a log or else in a pair; another verdict is a conflict."""
         landed = Landed()
         named = responses_named(connection, {record.response_id for record in records})
+        unknown = {record.response_id for record in records} - named.keys()
+        if unknown:  # a log has no empty answers, pairs do
+            sides = sides_named(connection, unknown)
+            named |= {name: [NamedResponse(*side) for side in found] for name, found in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
         for index, record in enumerate(records):
             found = the_named("response", Name(record.response_id, record.source), named)

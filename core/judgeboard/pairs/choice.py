@@ -7,7 +7,7 @@ from judgeboard.judge_choice import make_endpoint
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.pairs.report import PairReport, pair_report
 from judgeboard.stats.both_orders import UnusableAs
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.judgments.judge_versions import get_version
 
 
@@ -26,7 +26,7 @@ def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
 
 
 def measure_pairs(
-    store: Store,
+    store: Readable,
     judge_version: int | str,
     *,
     pair_ids: Collection[int] | None = None,

@@ -9,6 +9,7 @@ from judgeboard.importers.reading import read_records
 from judgeboard.importing import import_file
 from judgeboard.pair_records import ImportedPair, Pair
 from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
 from judgeboard.store.pairs.pairs import land_pairs, pairs_named
 from judgeboard.store.responses.log_answers import LogAnswer, log_answers
 from judgeboard.store.sql.batches import batches
@@ -27,7 +28,7 @@ class PairSet:
     left_out: int = 0
 
 
-def pairs_between(store: Store, a: str, b: str) -> PairSet:
+def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> PairSet:
     """Store the pairs that the logged answers of two sources make now, and return them, whether new or stored before.
 
     Answers to the same query belong together, and where both have passages, only to the same passages. An answer
@@ -48,6 +49,8 @@ def pairs_between(store: Store, a: str, b: str) -> PairSet:
         partners = _partners(*sides)
         made = [_pair(a, b, one, other) for one, other in partners]
         landed = land_pairs(connection, made)
+        if landed.new:
+            record_event(connection, "make_pairs", actor, details={"new": len(landed.new)})
     if landed.conflicts:
         raise BadInput(f"a pair of {a} and {b} cannot be stored: {landed.conflicts[0].reason}")
     ids = tuple(sorted(id_ for id_ in landed.ids if id_ is not None))

@@ -8,16 +8,18 @@ from judgeboard.domain import Preference, Shown
 from judgeboard.errors import BadInput
 from judgeboard.judges.pairwise_form import checked_aspects
 from judgeboard.pair_records import OVERALL, AspectPreference
+from judgeboard.people import Action, allowed
+from judgeboard.review.blind import check_pair_not_blind
 from judgeboard.review.checks import checked_key, checked_seconds
 from judgeboard.storable_text import unstorable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.pairs.desk_preferences import (
     comparison_is_of,
-    has_spoken,
     lock_pair,
     own_preferences,
     preference_by_key,
+    saw_the_rest,
 )
 from judgeboard.store.pairs.preferences import insert_preferences
 from judgeboard.store.reviews.reviewers import Reviewer
@@ -68,16 +70,16 @@ def prefer(
         now: When; the present by default.
 
     Raises:
+        DecisionRefused: The person is to review the pair blind in a queue and has not: it is decided there.
+        NotAllowed: No admin lets this person review.
         NotFound: No such pair.
         BadInput: The comparison is of another pair, the key of another press, or a value cannot be stored.
     """
     key, spent = checked_key(request_key), checked_seconds(seconds)
     (aspect,) = checked_aspects((aspect,))
-    why = (note or "").strip() or None
-    if why is not None and (reason := unstorable(why)):
-        raise BadInput(f"the note cannot be stored: {reason}")
+    why = checked_note(note)
     at = now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         lock_pair(connection, pair_id)
         known = preference_by_key(connection, key)
         if known is not None:
@@ -86,9 +88,10 @@ def prefer(
             return Preferred(known.id, repeated=True)
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
             raise BadInput(f"comparison {comparison_seen_id} is not one of pair {pair_id}")
-        blind = comparison_seen_id is None and not revealed and not has_spoken(connection, pair_id, reviewer.id)
+        check_pair_not_blind(connection, reviewer, pair_id)
+        blind = comparison_seen_id is None and not revealed and not saw_the_rest(connection, pair_id, reviewer.id)
         own = own_preferences(connection, pair_id, reviewer.id, aspect)
-        before = [] if blind else [each for each in own if not each.blind]
+        before = [] if blind else [each for each in own if not each.blind and each.queue_item_id is None]
         row = {
             "pair_id": pair_id,
             "reviewer_id": reviewer.id,
@@ -107,7 +110,33 @@ def prefer(
         return Preferred(preference_id, repeated=False)
 
 
+def checked_note(note: str | None) -> str | None:
+    """Return a note as it is stored, None for a blank one.
+
+    Raises:
+        BadInput: It cannot be stored.
+    """
+    why = (note or "").strip() or None
+    if why is not None and (reason := unstorable(why)):
+        raise BadInput(f"the note cannot be stored: {reason}")
+    return why
+
+
 def order_for(pair_id: int, reviewer_id: int) -> Shown:
     """Return in which order a person is shown a pair: as good as random over pairs and people, and always the same."""
     digest = hashlib.sha256(f"shown:{pair_id}:{reviewer_id}".encode()).digest()
     return Shown.BA if digest[0] % 2 else Shown.AB
+
+
+def stored_side(side: str, shown: Shown) -> Preference:
+    """Return which stored answer stands at a side (left, tie, right) of a pair that is shown in this order."""
+    if side == "tie":
+        return Preference.TIE
+    return Preference.A if (side == "left") == (shown is Shown.AB) else Preference.B
+
+
+def shown_side(preference: Preference, shown: Shown) -> str:
+    """Return at which side (left, tie, right) a stored answer stands in a pair that is shown in this order."""
+    if preference is Preference.TIE:
+        return "tie"
+    return "left" if (preference is Preference.A) == (shown is Shown.AB) else "right"

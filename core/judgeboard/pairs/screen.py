@@ -7,10 +7,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import NotFound
-from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs.preferring import order_for, shown_side, stored_side
 from judgeboard.pairs.votes import Votes, votes_by_pair
 from judgeboard.store.pairs.compared_pairs import SaidOfPair, said_of_pair
-from judgeboard.store.pairs.desk_preferences import DeskPreference, has_spoken, own_preferences
+from judgeboard.store.pairs.desk_preferences import DeskPreference, own_preferences, saw_the_rest
 from judgeboard.store.pairs.pairs import load_pairs
 from judgeboard.store.pairs.preferences import load_preferences
 
@@ -66,13 +66,11 @@ class PairScreen:
 
     def side(self, preference: Preference) -> str:
         """Return where a stored answer stands on this screen: left, right or tie."""
-        if preference is Preference.TIE:
-            return "tie"
-        return "left" if (preference is Preference.A) == (self.shown is Shown.AB) else "right"
+        return shown_side(preference, self.shown)
 
     def preference(self, side: str) -> Preference:
         """Return which stored answer stands at a side: the reverse of `side`."""
-        return next(each for each in Preference if self.side(each) == side)
+        return stored_side(side, self.shown)
 
 
 def pair_screen(
@@ -104,7 +102,7 @@ def pair_screen(
     given = own_preferences(connection, pair_id, reviewer_id, aspect)
     order = given[0].shown if given and given[0].shown is not None else order_for(pair_id, reviewer_id)
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
-    spoken = has_spoken(connection, pair_id, reviewer_id)
+    spoken = saw_the_rest(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
     said = (
         tuple(_of_aspect(each, aspect) for each in said_of_pair(connection, version_id, pair_id))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.people import Action, allowed
 from judgeboard.review.checks import checked_key
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -40,11 +41,12 @@ def let_stand(
         now: When; the present by default.
 
     Raises:
+        NotAllowed: No admin lets this person review.
         NotFound: No such attempt, or it gave no answer.
         BadInput: The request key cannot be used.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         attempts = lock_attempts(connection, run_id, subject)
         if attempts is None or number not in attempts:
             raise NotFound(f"no answer of attempt {number} in run {run_id}")
@@ -75,11 +77,12 @@ def take_back_standing(
 
     Raises:
         DecisionRefused: Nothing that this person said stands.
+        NotAllowed: No admin lets this person review.
         NotFound: No such attempts.
         BadInput: The request key cannot be used.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
-    with store.writing() as connection:
+    with allowed(store, reviewer, Action.REVIEW) as connection:
         attempts = lock_attempts(connection, run_id, subject)
         if attempts is None:
             raise NotFound(f"no attempts at {subject} in run {run_id}")

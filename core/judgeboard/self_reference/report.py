@@ -22,7 +22,7 @@ from judgeboard.self_reference.scores import (
     sweep,
 )
 from judgeboard.self_reference.tuning import tuned_by_category
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs.self_reference_steps import sampling_versions
 
@@ -31,7 +31,7 @@ CONDITIONS = ("A", "B", "C")
 
 
 def measure_self_reference(
-    store: Store,
+    store: Readable,
     judge_version: int | str | None = None,
     *,
     k: int | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import as_json
 from judgeboard.stats.means import mean_interval
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.suites.suite_rows import StoredSuiteRun, list_suite_runs, suite_averages
 
 
@@ -43,7 +43,7 @@ class ListedRun:
         }
 
 
-def list_results(store: Store, name: str | None = None, *, limit: int = 200) -> list[ListedRun]:
+def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[ListedRun]:
     """Return suite runs, newest first, of one suite where it is named."""
     with store.reading() as connection:
         runs = list_suite_runs(connection, name, limit=limit)

@@ -11,7 +11,7 @@ from judgeboard.run_account import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import as_json
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.proportions import share_intervals
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable
 from judgeboard.store.suites.suite_cases import StoredCase, load_cases
 from judgeboard.store.suites.suite_rows import StoredSuiteRun, get_suite_run
 from judgeboard.suites.baseline import Baseline, compare, reaches
@@ -112,7 +112,7 @@ class SuiteResult:
 
 
 def suite_result(
-    store: Store,
+    store: Readable,
     run_id: int,
     *,
     baseline: int | None = None,

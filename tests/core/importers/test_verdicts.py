@@ -60,6 +60,21 @@ def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
 
 
 @pytest.mark.parametrize(
+    ("raw", "named"),
+    [
+        ({"depth": 0.2, "style": 1}, [("depth", 0.2), ("style", 1)]),
+        ({"depth": 0.2, "style": 7}, []),  # not on the row's scale: it means something else
+        ({"depth": 0.2, "why": "thin"}, []),
+        ("0.2", []),
+    ],
+)
+def test_what_the_judge_really_said_is_read_where_it_is_numbers_by_name_on_the_rows_scale(one, raw, named):
+    verdict = one({**ROW, "quality": 0.25, "scale": "0-1", "raw": raw}, kind="verdicts").verdict
+    assert [(each.dimension, each.value) for each in verdict.scores] == [("score", 0.25), *named]
+    assert one({**ROW, "label": "grounded", "raw": raw}, kind="verdicts").verdict.scores == ()
+
+
+@pytest.mark.parametrize(
     ("part", "field"),
     [
         ({"quality": 2, "scale": "0-1"}, "quality"),

@@ -19,8 +19,8 @@ from judgeboard.store.judgments.judge_versions import get_version
 from judgeboard.store.pairs.comparisons import load_comparisons
 from judgeboard.store.pairs.pairs import load_pairs, pair_ids
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import ComparisonRow
-from judgeboard.store.schema.tables import ResponseRow, RunRow
+from judgeboard.store.schema.method_tables import ComparisonRow, PairRow
+from judgeboard.store.schema.tables import JudgmentRow, ResponseRow, RunRow
 
 
 def row(name: str = "p", **more: Any) -> dict[str, Any]:
@@ -261,3 +261,15 @@ def figures(store: Store) -> dict[str, Any]:
             "agreement": [each for each in whole["agreement"] if each["judge"].startswith("rag")],
             "flags": whole["flags"],
         }
+
+
+def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -> None:
+    bring(row(answer_a="", response_a="silent", response_b="spoken"))
+    verdict = {"judge": "x", "quality": 0.5, "scale": "0-1"}
+    summary = bring({"response_id": "silent", **verdict}, {"response_id": "elsewhere", **verdict}, kind="verdicts")
+    assert (summary.new, summary.rejected) == (1, 1)
+    with store.reading() as connection:
+        (pair,) = load_pairs(connection, pair_ids(connection))
+        judged = connection.execute(select(JudgmentRow.__table__.c.response_id)).scalars().all()
+        kept = connection.execute(select(PairRow.__table__.c.response_a_id)).scalar_one()
+    assert (pair.answer_a, judged) == ("", [kept])
