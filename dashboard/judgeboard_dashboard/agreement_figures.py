@@ -1,18 +1,20 @@
 """The pictures of the agreement page: where both differ, by query type, calibration, over time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from judgeboard.agreement import AgreementRow
-from judgeboard.agreement_notes import headline
-from judgeboard.agreement_page import AgreementPage, TimePoint
-from judgeboard.agreement_words import WHAT_PEOPLE_GAVE
+from judgeboard.agreement import AgreementRow, PairSource
+from judgeboard.agreement.choice import By
+from judgeboard.agreement.notes import headline
+from judgeboard.agreement.page import AgreementPage, TimePoint
+from judgeboard.agreement.words import PEOPLE_SAY
 from judgeboard.disagreement import disagreement_page
 from judgeboard.pair_cells import PairCell, cell_names
 from judgeboard.stats.calibration import MIN_CALIBRATION
 from judgeboard.trend_words import period_words
 from judgeboard_dashboard.address import as_date
+from judgeboard_dashboard.agreement_filters import BY_NAMES, Whose
 from judgeboard_dashboard.agreement_tables import (
     HEADLINES,
     calibration_table,
@@ -25,9 +27,8 @@ from judgeboard_dashboard.charts.whisker import Slice, whisker_chart, whisker_he
 from judgeboard_dashboard.disagreement_pictures import TENTHS, picture_table
 from judgeboard_dashboard.drill import cell_rows
 from judgeboard_dashboard.figure import figure
-from judgeboard_dashboard.picking import Rows
 from judgeboard_dashboard.saying import heading, instead
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import reading
 
 PERCENT = st.column_config.NumberColumn(format="%.0f %%")
 MOST_SLICES = 8
@@ -38,11 +39,12 @@ LISTED = ("Click a line to open its answers.",)
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigures:
-    """The pictures of one judge version's row; with ``reviewer_id`` only this one's grades count."""
+    """The pictures of one judge version's row beside what people say, as ``whose`` chooses."""
 
     page: AgreementPage
     row: AgreementRow
-    reviewer_id: int | None
+    whose: Whose
+    by: By
     as_tables: bool
 
     def show(self) -> None:
@@ -53,7 +55,7 @@ class AgreementFigures:
             heading("Where they differ")
             self._differ()
         with second:
-            heading("By query type")
+            heading(f"By {BY_NAMES[self.by].lower()}")
             self._slices()
         with third:
             if self.row.grade == "label":
@@ -64,7 +66,9 @@ class AgreementFigures:
                 self.over_time()
 
     def _cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> PairCell:
-        return PairCell(self.row.version.id, self.row.grade, people, judge, score, self.reviewer_id)
+        return PairCell(
+            self.row.version.id, self.row.grade, people, judge, score, self.whose.reviewer_id, self.whose.human
+        )
 
     def _differ(self) -> None:
         table = self.row.statistics.confusion
@@ -79,16 +83,20 @@ class AgreementFigures:
             key=f"confusion_{self.row.grade}",
             says=f"Confusion table of {self.row.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
-            under=(None if self.reviewer_id else f"{WHAT_PEOPLE_GAVE[self.row.grade]}.",),
+            under=(self._people,),
             drawn=("Answers. Click a cell to read them.",),
             listed=LISTED,
             columns={"% of row": PERCENT},
         )
 
     def _heat(self) -> None:
-        with store().reading() as connection:
+        with reading() as connection:
             found = disagreement_page(
-                connection, version_id=self.row.version.id, grade="groundedness", reviewer_id=self.reviewer_id, limit=0
+                connection,
+                version_id=self.row.version.id,
+                grade="groundedness",
+                limit=0,
+                source=PairSource.open(connection, self.whose.reviewer_id, self.whose.human),
             )
         names = found.picture.axis
         places = heat.heat_places(found.picture)
@@ -108,35 +116,43 @@ class AgreementFigures:
             listed=(TENTHS, *LISTED),
         )
 
+    @property
+    def _people(self) -> str | None:
+        """What one side of every pair is."""
+        if self.whose.reviewer_id is not None:
+            return None
+        return f"People: {PEOPLE_SAY[self.whose.human][self.row.grade]}."
+
     def _slices(self) -> None:
-        rows = [self.row, *sorted(self.page.by_query_type, key=lambda row: -row.n)[:MOST_SLICES]]
         if headline(self.row.statistics).value is None:
             instead(f"{HEADLINES[self.row.grade]}: {headline(self.row.statistics).reason}.")
             return
-        targets: list[Rows | None] = [
-            cell_rows(self._cell(), **({"query_type": row.query_type} if row.query_type else {})) for row in rows
+        shown = sorted(self.page.slices, key=lambda each: -each.n)[:MOST_SLICES]
+        lines = [("All", self.row.n, headline(self.row.statistics))]
+        lines += [(each.name, each.n, each.headline) for each in shown]
+        targets = [
+            cell_rows(self._cell()),
+            *(cell_rows(replace(self._cell(), by=self.by, slice=each.name)) for each in shown),
         ]
         luck = next((each.text for each in self.page.notes if each.code == "slices"), None)
-        left_out = 1 + len(self.page.by_query_type) - len(rows)
+        left_out = len(self.page.slices) - len(shown)
         figure(
             lambda: whisker_chart(
-                [Slice(row.query_type or "All", row.n, headline(row.statistics)) for row in rows],
+                [Slice(*line) for line in lines],
                 f"{HEADLINES[self.row.grade]}, 95 % interval",
             ),
-            whisker_height(len(rows)),
-            slices_table(rows, self.row.grade),
+            whisker_height(len(lines)),
+            slices_table(lines, self.row.grade, BY_NAMES[self.by]),
             targets,
-            key=f"slices_{self.row.grade}",
-            says=f"{HEADLINES[self.row.grade]} with 95 % interval per query type",
+            key=f"slices_{self.row.grade}_{self.by}",
+            says=f"{HEADLINES[self.row.grade]} with 95 % interval by {BY_NAMES[self.by].lower()}",
             as_table=self.as_tables,
             under=(
                 "0: no order in common, 1: the same order."
                 if self.row.grade == "groundedness"
                 else "0 is what chance would give, 1 is full agreement.",
                 luck,
-                f"The {MOST_SLICES} types with most answers; {left_out} others are in the file below."
-                if left_out
-                else None,
+                f"The {MOST_SLICES} with most answers; {left_out} others are in the file below." if left_out else None,
             ),
             listed=LISTED,
         )

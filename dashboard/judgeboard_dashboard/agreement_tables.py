@@ -6,34 +6,21 @@ from typing import Any
 import pandas as pd
 
 from judgeboard.agreement import AgreementRow
-from judgeboard.agreement_notes import headline
-from judgeboard.agreement_page import SameAnswers, TimePoint
+from judgeboard.agreement.names import STATISTICS, is_share, statistic_name
+from judgeboard.agreement.page import SameAnswers, TimePoint
+from judgeboard.agreement.statistics import of_grade
 from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate
 from judgeboard.flag_worth import FlagsWorth
 from judgeboard.stats.calibration import Tenth
 from judgeboard.stats.confusion import Confusion
-from judgeboard.stats.pair_statistics import NOT_FOR_GRADE
 from judgeboard.trend_words import day_words
 from judgeboard_dashboard.estimates import both_words, file_of, in_percent, interval_words, value_words
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import capital, rule_words
 
-# Attribute of the row's statistics (or of the row) -> name, and whether it is a share.
-STATISTICS: dict[str, tuple[str, bool]] = {
-    "agreement": ("Same grade", True),
-    "at_most_one_apart": ("At most one apart", True),
-    "kappa": ("Cohen's kappa", False),
-    "weighted_kappa": ("Weighted kappa", False),
-    "missed": ("Bad answers missed", True),
-    "false_alarms": ("False alarms on good answers", True),
-    "precision": ("Bad, of those called bad", True),
-    "auroc": ("AUROC of the score", False),
-    "pearson": ("Pearson correlation", False),
-    "spearman": ("Spearman rank correlation", False),
-    "mean_absolute_difference": ("Mean absolute difference", False),
-    "bias": ("Judge minus people, mean", False),
-}
+# Their complements stand in their place: what is missed, and what is a false alarm.
+_NOT_SHOWN = {"sensitivity", "specificity"}
 HEADLINES: dict[GradeName, str] = {
     "label": "Cohen's kappa",
     "quality": "Weighted kappa",
@@ -41,15 +28,12 @@ HEADLINES: dict[GradeName, str] = {
 }
 
 
-def statistic(row: AgreementRow, name: str) -> Estimate:
-    """Return one of `STATISTICS` of a row."""
-    found: Estimate = getattr(row if name in {"missed", "false_alarms"} else row.statistics, name)
-    return found
-
-
-def statistics_of(row: AgreementRow) -> list[str]:
-    """Return those of `STATISTICS` that the row's grade has."""
-    return [name for name in STATISTICS if statistic(row, name).reason != NOT_FOR_GRADE]
+def statistics_of(row: AgreementRow) -> dict[str, Estimate]:
+    """Return by name the statistics that the row's grade has, in the order in which they are shown."""
+    found = of_grade(row.statistics)
+    if "sensitivity" in found:
+        found |= {"missed": row.missed, "false_alarms": row.false_alarms}
+    return {name: found[name] for name in STATISTICS if name in found.keys() - _NOT_SHOWN - {"accuracy"}}
 
 
 def figures_table(row: AgreementRow) -> pd.DataFrame:
@@ -58,25 +42,24 @@ def figures_table(row: AgreementRow) -> pd.DataFrame:
         {"Figure": "str", "Value": "str", "95 %": "str", "Answers": "Int64"},
         (
             (
-                STATISTICS[name][0],
-                value_words(each, share=STATISTICS[name][1]),
-                interval_words(each, share=STATISTICS[name][1]),
+                statistic_name(name),
+                value_words(each, share=is_share(name)),
+                interval_words(each, share=is_share(name)),
                 each.n,
             )
-            for name in statistics_of(row)
-            for each in (statistic(row, name),)
+            for name, each in statistics_of(row).items()
         ),
     )
 
 
-def figures_file(rows: Sequence[AgreementRow]) -> pd.DataFrame:
-    """Return every statistic of rows as plain numbers."""
+def figures_file(rows: Sequence[tuple[str, AgreementRow]]) -> pd.DataFrame:
+    """Return every statistic of rows, each with the name of its slice, as plain numbers."""
     return file_of(
-        {"Judge version": "str", "Grade": "str", "Query type": "str", "Figure": "str"},
+        {"Judge version": "str", "Grade": "str", "Slice": "str", "Figure": "str"},
         (
-            ((row.version.title, row.grade, row.query_type or "all", STATISTICS[name][0]), statistic(row, name))
-            for row in rows
-            for name in statistics_of(row)
+            ((row.version.title, row.grade, name, statistic_name(figure)), estimate)
+            for name, row in rows
+            for figure, estimate in statistics_of(row).items()
         ),
     )
 
@@ -125,18 +108,18 @@ def confusion_table(table: Confusion) -> pd.DataFrame:
     )
 
 
-def slices_table(rows: Sequence[AgreementRow], grade: GradeName) -> pd.DataFrame:
-    """Return the headline statistic per query type."""
+def slices_table(lines: Sequence[tuple[str, int, Estimate]], grade: GradeName, by: str) -> pd.DataFrame:
+    """Return the headline statistic per slice."""
     return frame(
-        {"Query type": "str", "Answers": "Int64", HEADLINES[grade]: "str", "95 %": "str"},
+        {by: "str", "Answers": "Int64", HEADLINES[grade]: "str", "95 %": "str"},
         (
             (
-                row.query_type or "All",
-                row.n,
-                value_words(headline(row.statistics), share=False),
-                interval_words(headline(row.statistics), share=False),
+                name,
+                n,
+                value_words(estimate, share=False),
+                interval_words(estimate, share=False),
             )
-            for row in rows
+            for name, n, estimate in lines
         ),
     )
 

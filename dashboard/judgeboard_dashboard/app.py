@@ -4,6 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from judgeboard.people import Action
+from judgeboard_dashboard.gate import let_in, permitted
+from judgeboard_dashboard.queue_review.leaving import let_go
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.style import dress
 
@@ -30,11 +33,20 @@ METHOD_PAGES: dict[str, str] = {
     "judges": "Judges",
 }
 ADDRESSES = {"imports": "import"}
+# Pages that are no use without a role: not in the menu of those who lack it. The page itself refuses (`gate.demand`).
+FOR: dict[str, Action] = {
+    "rejudge": Action.REJUDGE_MANY,
+    "imports": Action.IMPORT,
+    "settings": Action.CHANGE_SETTINGS,
+}
 VIEWS = Path(__file__).with_name("views")
 
 
-def pages() -> dict[str, list[st.Page]]:
-    """Return the pages as Streamlit wants them: by the menu they stand in, "" for those without one."""
+def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
+    """Return the pages as Streamlit wants them: by the menu they stand in, "" for those without one.
+
+    Without ``everything`` the menu leaves out what is not for the role of who looks.
+    """
     first = next(iter(PAGES))
     menus = {"": PAGES, "Methods": METHOD_PAGES}
     return {
@@ -44,6 +56,7 @@ def pages() -> dict[str, list[st.Page]]:
                 title=title,
                 url_path=None if name == first else ADDRESSES.get(name, name),
                 default=name == first,
+                visibility="visible" if everything or name not in FOR or permitted(FOR[name]) else "hidden",
             )
             for name, title in listed.items()
         ]
@@ -55,4 +68,9 @@ def pages() -> dict[str, list[st.Page]]:
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
     dress(reviewer_name())
-    st.navigation(pages(), position="top").run()
+    admitted = let_in()
+    chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
+    if admitted:
+        if chosen.url_path != "item":
+            let_go()
+        chosen.run()

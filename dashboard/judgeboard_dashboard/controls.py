@@ -12,6 +12,8 @@ from typing import Literal
 
 import streamlit as st
 
+from judgeboard.review.time_spent import SHORTEST_LIMIT, active_seconds
+
 SAME_KEY = 0.25  # seconds between two presses of one key that are meant as two
 FRESH_ROW = 0.7  # seconds in which nobody has read the row that just appeared
 
@@ -27,10 +29,14 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press that was meant: what it does, and when among those that arrive with it."""
+    """A press that was meant: what it does, and when among those that arrive with it.
+
+    ``each``: two in quick succession are meant as two, as for a key that goes on to the next thing each time.
+    """
 
     turn: Turn
     act: Callable[[], None]
+    each: bool = False
 
 
 @dataclass
@@ -38,7 +44,8 @@ class Keyboard:
     """The presses of one browser session, and when each key and the row on the screen were seen last.
 
     Times are seconds of a clock that only rises. ``taken`` counts every press that arrived, meant or not: the browser
-    sends one again that does not show in it.
+    sends one again that does not show in it. ``counted`` are the seconds spent on the row up to the last sign of life
+    at ``alive``, where no pause counts more than ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -47,13 +54,17 @@ class Keyboard:
     decided: float = -FRESH_ROW
     waiting: list[Press] = field(default_factory=list)
     taken: int = 0
+    counted: float = 0.0
+    alive: float = 0.0
+    longest: float = SHORTEST_LIMIT
 
     def press(self, key: str, press: Press, now: float) -> bool:
         """Take a press; False where it is not meant: a held key, or a decision on a row that just appeared."""
         self.taken += 1
+        self._stir(now)
         before = self.pressed.get(key)
         self.pressed[key] = now
-        if before is not None and now - before < SAME_KEY:
+        if before is not None and now - before < SAME_KEY and not press.each:
             return False
         if press.turn is Turn.DECIDE:
             if now - max(self.appeared, self.decided) < FRESH_ROW:
@@ -69,14 +80,24 @@ class Keyboard:
             self.waiting.remove(press)
             yield press
 
-    def appear(self, row: str, now: float) -> None:
-        """Say which row is on the screen."""
+    def appear(self, row: str, now: float, longest: float = SHORTEST_LIMIT) -> None:
+        """Say which row is on the screen, and how long a pause may be there without being an absence."""
         if row != self.row:
             self.row, self.appeared = row, now
+            self.counted, self.alive = 0.0, now
+        self.longest = longest
+        self._stir(now)
 
     def seconds(self, now: float) -> float:
-        """How long the row has been on the screen."""
-        return max(0.0, now - self.appeared)
+        """How long somebody has looked at the row, absences left out (review.time_spent)."""
+        return self.counted + self._pause(now)
+
+    def _stir(self, now: float) -> None:
+        self.counted += self._pause(now)
+        self.alive = max(self.alive, now)
+
+    def _pause(self, now: float) -> float:
+        return active_seconds([max(0.0, now - self.alive)], self.longest)
 
 
 def keyboard() -> Keyboard:
@@ -97,6 +118,7 @@ def key_button(
     icon: str | None = None,
     tip: str | None = None,
     disabled: bool = False,
+    each: bool = False,
 ) -> None:
     """Show a button that also listens to a key.
 
@@ -112,6 +134,7 @@ def key_button(
         icon: A ``:material/…:`` icon.
         tip: What the button means.
         disabled: Shown but deaf.
+        each: Two presses in quick succession are two; the browser still counts a held key once.
     """
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
@@ -122,11 +145,12 @@ def key_button(
         icon=icon,
         help=tip,
         disabled=disabled,
-        on_click=_pressed,
-        args=(keyboard(), shortcut or key, Press(turn, act)),
+        on_click=take_press,
+        args=(keyboard(), shortcut or key, Press(turn, act, each)),
         wrap=False,
     )
 
 
-def _pressed(held: Keyboard, name: str, press: Press) -> None:
+def take_press(held: Keyboard, name: str, press: Press) -> None:
+    """Hand a press of the key or button ``name`` to the keyboard; the callback of a button."""
     held.press(name, press, time.monotonic())

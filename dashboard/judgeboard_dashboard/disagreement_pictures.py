@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import streamlit as st
 
-from judgeboard.agreement_words import WHAT_PEOPLE_GAVE
+from judgeboard.agreement.words import WHAT_PEOPLE_GAVE
 from judgeboard.answer_pairs import GradeName
 from judgeboard.disagreement import DisagreementPage
 from judgeboard.pair_cells import PairCell

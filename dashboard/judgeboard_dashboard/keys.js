@@ -1,6 +1,6 @@
 /* Keys that Streamlit's shortcuts cannot do by themselves.
 
-   M goes into the note and Esc leaves it. A held key counts once. On the item page presses reach the server one after
+   M goes into the note, T into the remark for others, and Esc leaves them. A held key counts once. On the item page presses reach the server one after
    the other, each sent when the one before was taken: Streamlit loses a press that arrives while another is just being
    taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
    again. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */
@@ -8,9 +8,11 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[1-4]|Numpad[1-4]|Key[ASDFGYNUZJKLHVT])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIO])$/;
+  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input' };
   const STALE = 15000; // ms after which a press that could not be sent is forgotten
   const SILENT = 900; // ms of standstill after which a press counts as lost: well above what drawing takes
+  const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3;
   const waiting = [];
   let sent = null; // the press that is on its way: {press, taken, tries, moved}
@@ -26,10 +28,20 @@
     event.preventDefault();
   };
 
+  /* Down and up: what listens to the shortcuts takes a key that never came up for held, and is deaf to all others. */
   const dispatch = (press) => {
-    const event = new KeyboardEvent("keydown", { ...press.keys, bubbles: true, cancelable: true, composed: true });
-    event.judgeboard = true;
-    (document.activeElement || document.body).dispatchEvent(event);
+    for (const type of ["keydown", "keyup"]) {
+      const event = new KeyboardEvent(type, { ...press.keys, bubbles: true, cancelable: true, composed: true });
+      event.judgeboard = true;
+      (document.activeElement || document.body).dispatchEvent(event);
+    }
+  };
+
+  /* Whether a button takes the press; a letter of another alphabet is known by its place on the keyboard. */
+  const taker = ({ keys }) => {
+    const name = /^[a-z0-9]$/i.test(keys.key) ? keys.key.toUpperCase() : keys.code.replace(/^Key/, "");
+    const labels = keys.ctrlKey || keys.metaKey ? [`Ctrl + ${name}`, `⌘ + ${name}`] : [name];
+    return labels.some((one) => document.querySelector(`button:not(:disabled) kbd[aria-label="Shortcut ${one}"]`));
   };
 
   const onItsWay = (press, tries) => {
@@ -48,8 +60,11 @@
     }
     if (sent) {
       if (running()) sent.moved = now();
-      const still = now() - sent.moved > SILENT;
+      const stood = now() - sent.moved;
+      const still = stood > SILENT;
       if (head().dataset.taken !== sent.taken) {
+        sent = null;
+      } else if (stood > NOBODY && !taker(sent.press)) {
         sent = null;
       } else if (still && sent.tries < TRIES && meant(sent.press)) {
         dispatch(sent.press);
@@ -80,11 +95,12 @@
       swallow(event);
       return;
     }
-    const notes = plain && event.code === "KeyM" ? [...document.querySelectorAll('[class*="st-key-note_"] input')] : [];
-    const note = notes.find((field) => field.offsetParent); // that of the row before is still there, unseen
-    if (note) {
+    const goal = plain && FIELDS[event.code];
+    const fields = goal ? [...document.querySelectorAll(goal)] : [];
+    const field = fields.find((one) => one.offsetParent); // that of the row before is still there, unseen
+    if (field) {
       event.preventDefault();
-      note.focus();
+      field.focus();
       return;
     }
     if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
@@ -99,12 +115,29 @@
     }
   }, true);
 
+  /* The statement that the keys mark comes into view when another one is chosen. */
+  let at = "";
+  const follow = () => {
+    const mark = [...document.querySelectorAll("mark[data-at]")].find((one) => one.offsetParent);
+    const now = mark ? `${head()?.dataset.row} ${mark.dataset.at}` : "";
+    if (mark && now !== at) mark.scrollIntoView({ block: "nearest" });
+    at = now;
+  };
+
   let kept = "";
   const remember = () => {
     const name = document.querySelector(".jb-reviewer")?.dataset.name;
     if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; SameSite=Lax`;
     kept = name || kept;
+    follow();
   };
+  let asked = null; // the field that asks why an item is skipped: typed into at once
+  const answer = () => {
+    const field = [...document.querySelectorAll('[class*="st-key-reason_"] input')].find((each) => each.offsetParent);
+    if (field && field !== asked) field.focus();
+    asked = field;
+  };
+  new MutationObserver(answer).observe(document.body, {childList: true, subtree: true});
   // As soon as the server says the name: what comes after the last press of a key may be a reload.
   new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
   remember();

@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.filters import RowFilter
+from judgeboard.people import Action
 from judgeboard_dashboard.address import query_of
 from judgeboard_dashboard.charts.frame import SELECTION, fin
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import open_rows
 
 _PICKED = "picked_rows"
@@ -39,13 +41,15 @@ def item(response_id: int) -> Rows:
 
 
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the button that hands a list to the Rejudge page, narrowed as here.
+    """Show the button that hands a list to the Rejudge page, narrowed as here, to whom may have more than one judged.
 
     Args:
         page: Where the button stands.
         rows: Which of them (`rejudge.rows`): "match" all, "open" those with an open flag.
         query: The filter as an address carries it; an order is left out.
     """
+    if not permitted(Action.REJUDGE_MANY):
+        return
     narrowed = {name: values for name, values in query.items() if name != "sort"}
     st.button(
         "Rejudge these",

@@ -1,6 +1,7 @@
 """Starts the server with every setting that keeps it safe, whatever folder it is started in."""
 
 import errno
+import logging
 import os
 import socket
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 from judgeboard.errors import BadInput
 from judgeboard.store.engine import database_url, open_store
+from judgeboard_dashboard.sign_in import sign_in
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
@@ -31,13 +33,18 @@ def serve(
         database: As ``--db``: a path or a URL; None for the default.
         host: Where to listen; ``localhost`` is 127.0.0.1.
         port: A free port.
-        allowed_hosts: Further names by which browsers may call this server (of a proxy, of this machine in the office).
+        allowed_hosts: Further names by which browsers may call this server (of a proxy, of this machine in the office);
+            the one to which an identity provider sends them back is among them by itself.
 
     Raises:
-        BadInput: the port is taken or the host is not an address of this machine.
+        BadInput: the port is taken, the host is not an address of this machine, or people are to sign in and something
+            that it takes is missing.
         JudgeboardError: the database is missing or of another revision.
     """
     open_store(database).close()
+    asked = sign_in()
+    if asked.fault is not None:
+        raise BadInput(f"nobody could sign in: {asked.fault}")
     check_free(host, port)
     # The pages run in this process and open the database by its address in the environment, as every command does.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
@@ -46,7 +53,9 @@ def serve(
     shown = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
     sys.stdout.flush()
-    app.run(config=server_options(host, port, allowed_hosts))
+    # Looking for secrets has read the options before they are set here: that is no change to a running server.
+    logging.getLogger("streamlit.config").addFilter(lambda record: "option section was" not in record.getMessage())
+    app.run(config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])}))
 
 
 def check_free(host: str, port: int) -> None:

@@ -1,17 +1,27 @@
 """What a page has of its session: the database, the reviewer, the frame around it, the way to other pages."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from typing import NoReturn
 from urllib.parse import unquote
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from judgeboard.domain import Role
+from judgeboard.errors import NotAllowed
+from judgeboard.people import role_of
+from judgeboard.people.sign_in import admit
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.store.engine import Store, database_url, open_store
+from judgeboard.store.queues.hidden_rows import count_hidden
+from judgeboard.store.reviews.reviewers import reviewer_by_id
+from judgeboard.store.seen import Reading, Seen
 from judgeboard_dashboard.errors import caught
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.sign_in import sign_in, verified_address
 
 VIEWS = "views"
 ORIGIN = "desk"
@@ -19,10 +29,14 @@ NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60
 _NAME = "reviewer_name"
+_SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
+_ARRIVED = "arrived"
 
 
 def store() -> Store:
-    """Return the open database; one engine for all sessions of the server.
+    """Return the open database, for what acts on it; what a page shows is read by `reading`.
+
+    One engine for all sessions of the server.
 
     Raises:
         JudgeboardError: it is missing, of another revision or cannot be reached.
@@ -30,17 +44,66 @@ def store() -> Store:
     return _opened(database_url().render_as_string(hide_password=False))
 
 
+def seen() -> Seen:
+    """Return the database as the person at this browser may see it: without what they are to review blind.
+
+    Raises:
+        RuntimeError: Nobody is at a browser here: what is to run later is made by `as_now`.
+    """
+    kept = _SEEN.get()
+    if kept is not None:
+        return kept
+    if get_script_run_ctx() is None:
+        raise RuntimeError("outside of a session nobody is known who may see anything")
+    reviewer = current_reviewer()
+    return Seen(store(), None if reviewer is None else reviewer.id)
+
+
+def reading() -> Reading:
+    """A transaction that reads what the person at this browser may see."""
+    return seen().reading()
+
+
+def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
+    """Return a function that reads as the person who is at this browser now: downloads are made outside of sessions."""
+    now = seen()
+
+    def made() -> bytes:
+        _still_here(now)
+        before = _SEEN.set(now)
+        try:
+            return make()
+        finally:
+            _SEEN.reset(before)
+
+    return made
+
+
+def _still_here(now: Seen) -> None:
+    """Refuse what was prepared for somebody who was removed since."""
+    if not sign_in().asked or now.viewer is None:
+        return
+    with now.store.reading() as connection:
+        person = reviewer_by_id(connection, now.viewer)
+    if person is None or role_of(person) is Role.NONE:
+        raise NotAllowed("An admin removed you meanwhile.")
+
+
 @contextmanager
-def page(title: str, *, heading: bool = True) -> Iterator[None]:
+def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[None]:
     """Frame a page: the tab's title, the heading, and errors as sentences.
 
     Args:
         title: The page's name as in the navigation.
         heading: Whether to show it on the page; the item page has its head line instead.
+        answers: Whether answers, or figures of them, are shown: then it is said where some are left out.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     if heading:
         st.title(title, anchor=False)
+    if heading and answers:
+        with suppress(Exception):  # the page will say it
+            _say_hidden()
     with caught():
         yield
 
@@ -63,7 +126,15 @@ def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> 
 
 
 def current_reviewer() -> Reviewer | None:
-    """Return who is reviewing in this browser, None until a name was given (`ask_reviewer`)."""
+    """Return who uses this browser: the person who signed in, as stored at this moment, else whoever typed a name.
+
+    None until a name was given (`ask_reviewer`); never None where people sign in.
+
+    Raises:
+        NotAllowed: Where people sign in: nobody has, or no admin lets them in (any more).
+    """
+    if sign_in().asked:
+        return signed_in()
     name = reviewer_name()
     if not name:
         return None
@@ -75,8 +146,24 @@ def current_reviewer() -> Reviewer | None:
     return known[key]
 
 
+def signed_in() -> Reviewer:
+    """Return the person who signed in, as stored at this moment.
+
+    Raises:
+        NotAllowed: Nobody has, or no admin lets them in (any more).
+    """
+    address = None if sign_in().fault else verified_address()
+    if address is None:
+        raise NotAllowed("Sign in first.")
+    arrives = st.session_state.get(_ARRIVED) != address
+    st.session_state[_ARRIVED] = address
+    return admit(store(), address, arrives=arrives)
+
+
 def reviewer_name() -> str:
-    """Return the name given in this browser, an empty text where none was or it was taken back."""
+    """Return the name given in this browser, an empty text where none was, it was taken back, or people sign in."""
+    if sign_in().asked:
+        return ""
     if _NAME not in st.session_state:
         st.session_state[_NAME] = tidy_name(unquote(st.context.cookies.get(NAME_COOKIE, "")))
     name: str = st.session_state[_NAME]
@@ -113,6 +200,14 @@ def give_name() -> None:
 def change_name() -> None:
     """Take the name back: the next page that needs one asks again."""
     st.session_state[_NAME] = ""
+
+
+def _say_hidden() -> None:
+    with reading() as connection:
+        left_out = count_hidden(connection)
+    if left_out:
+        answers = "1 answer you review blind is" if left_out == 1 else f"{left_out:,} answers you review blind are"
+        show(tag("div", f"{answers} left out.", cls="jb-cap"))
 
 
 @cache

@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.marks import MOST_LIT
 
-SHEETS = ("style.css", "figures.css", "operations.css", "pairs.css", "judges.css")
+SHEETS = ("style.css", "figures.css", "operations.css", "pairs.css", "judges.css", "queues.css")
 
 
 def dress(reviewer: str) -> None:

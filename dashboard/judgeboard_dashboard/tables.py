@@ -11,6 +11,7 @@ import streamlit as st
 
 from judgeboard.exporters.csv_table import defused
 from judgeboard.storable_text import storable_or_none
+from judgeboard_dashboard.session import as_now
 
 ROW_HEIGHT = 36
 HEADER_HEIGHT = 37  # borders included
@@ -42,6 +43,11 @@ def height(rows: int, *, most: int = 15) -> int:
     return ROW_HEIGHT * max(1, min(rows, most)) + HEADER_HEIGHT
 
 
+def one_line(text: str | None) -> str | None:
+    """Return a text as a cell shows it: without line breaks."""
+    return None if text is None else " ".join(text.split())
+
+
 def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, *, key: str, label: str = "CSV") -> None:
     """Show a button that downloads the table as CSV.
 
@@ -53,7 +59,7 @@ def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, *, ke
     """
     st.download_button(
         label,
-        data=lambda: csv_text(rows() if callable(rows) else rows).encode("utf-8-sig"),
+        data=as_now(lambda: csv_text(rows() if callable(rows) else rows).encode("utf-8-sig")),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,

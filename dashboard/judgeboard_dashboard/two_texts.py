@@ -7,6 +7,8 @@ from judgeboard.disagreement import Disagreement
 from judgeboard.store.figures.disagreement_rows import PersonSaid
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.picking import item, pick_rows
+from judgeboard_dashboard.session import current_reviewer
+from judgeboard_dashboard.why_differs import why_pills, why_words
 from judgeboard_dashboard.words import UNKNOWN, score
 
 LONGEST = 4_000  # characters of one text; the item page has all of it
@@ -33,6 +35,7 @@ def two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
                 cls="jb-two",
             )
         )
+        why_pills(line, current_reviewer())
         show(tag("div", tag("b", "Answer "), _cut(line.said.answer or UNKNOWN), cls="jb-cap jb-start"))
         st.button(
             "Open item",
@@ -55,7 +58,12 @@ def _people(line: Disagreement, grade: GradeName) -> list[Html]:
     parts: list[Html] = []
     for each in line.people_said:
         given = _given(each, grade)
-        parts += [_head(f"{each.reviewer}, {given}" if given else each.reviewer), _text(each.note, "No note.")]
+        why = why_words(each)
+        parts += [
+            _head(f"{each.reviewer}, {given}" if given else each.reviewer),
+            tag("div", why, cls="jb-cap") if why else tag("div"),
+            _text(each.note, "No note."),
+        ]
     return parts
 
 

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 from judgeboard.store.desk.desk_state import DeskState, desk_state
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.words import clock, count, day
 
 
 def nothing_waits() -> None:
     """Say why the queue is empty: nothing imported, nothing judged, or all done."""
     now = datetime.now(UTC)
-    with store().reading() as connection:
+    with reading() as connection:
         state = desk_state(connection, now)
     show(tag("div", *_lines(state, now), cls="jb-empty"))
 

@@ -15,6 +15,15 @@ RULES = {
     "random_sample": "random sample",
     "always_review": "always review",
 }
+WHY_DIFFERS = {
+    "missed_support": "Judge missed support",
+    "fluent_text": "Fooled by fluent text",
+    "refusal": "Refusal scored wrongly",
+    "partial_support": "Partial support",
+    "rubric_unclear": "Rubric unclear",
+    "person": "Our mistake",
+    "other": "Other",
+}
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
 

@@ -78,7 +78,7 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page,
     assert last_part(page).startswith("Attempt 2, against attempt 1: unchangednot rated")
 
 
-def test_v_goes_through_the_attempts(ids, open_page) -> None:
+def test_a_key_goes_through_the_attempts(ids, open_page) -> None:
     page = open_page("item", response=ids["refined"])
     heads = []
     for _ in range(4):

@@ -66,7 +66,7 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"YNU", *"ZJKLH"}
+    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"YNU", *"ZJKLH", *"VBXPI"}
 
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
@@ -112,7 +112,8 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
     page = open_page("item", flag=page_rows.flags["claims"])
     page.number_input[0].set_value(0.35)
     page.text_area[0].set_value("Basalt is younger.")
-    page.text_input[0].set_value("second sentence")
+    [note] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
+    note.set_value("second sentence")
     press(page.run(), "dismiss_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews

@@ -37,6 +37,23 @@ def test_the_time_on_a_row_counts_from_its_appearance() -> None:
     assert keyboard.seconds(17.5) == 7.5
 
 
+def test_the_time_on_a_row_leaves_out_who_was_away() -> None:
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0)
+    keyboard.press("3", press(), 20.0)
+    keyboard.press("D", press(), 1_220.0)
+    assert keyboard.seconds(1_225.0) == 10 + 60 + 5
+
+
+def test_a_long_text_is_read_in_longer_pauses_and_the_next_row_begins_anew() -> None:
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0, longest=200.0)
+    keyboard.appear("r1", 160.0, longest=200.0)
+    assert keyboard.seconds(170.0) == 160
+    keyboard.appear("r2", 180.0)
+    assert keyboard.seconds(183.0) == 3
+
+
 def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn() -> None:
     keyboard = Keyboard()
     keyboard.appear("r1", 10.0)

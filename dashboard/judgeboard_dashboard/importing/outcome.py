@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.importing import ImportSummary
+from judgeboard.review import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.importing.sentences import (
     button_words,
@@ -44,8 +45,8 @@ class Done:
     rejected: RejectedRows
 
 
-def trial_card(trial: Trial) -> str | None:
-    """Show what would come in; return the name of who pressed Import, None where nobody did."""
+def trial_card(trial: Trial) -> Reviewer | None:
+    """Show what would come in; return who pressed Import, None where nobody did."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
@@ -64,7 +65,7 @@ def trial_card(trial: Trial) -> str | None:
                 wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
-    return reviewer.name if pressed and reviewer is not None else None
+    return reviewer if pressed else None
 
 
 def done_card(done: Done) -> None:

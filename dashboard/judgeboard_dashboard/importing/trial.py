@@ -8,6 +8,7 @@ from judgeboard.domain import Rejected
 from judgeboard.importers import Preview, preview
 from judgeboard.importers.rejected import rejected_line
 from judgeboard.importing import ImportSummary, import_file
+from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
 
 MOST_REJECTED = 50_000_000  # bytes of rejected rows that are kept to be downloaded
@@ -77,7 +78,7 @@ def try_file(store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[
 
 
 def bring_in(
-    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], actor: str
+    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], actor: Reviewer
 ) -> tuple[ImportSummary, RejectedRows]:
     """Import the file for good.
 

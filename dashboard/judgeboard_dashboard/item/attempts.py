@@ -35,7 +35,7 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             show(_title(sequence, len(sequences)))
             key_button(
-                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="V", disabled=len(places) == 1
+                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="9", disabled=len(places) == 1
             )
             _stand_button(bound, sequence, attempt, row)
         with st.container(key="stack_attempts"):
@@ -60,7 +60,7 @@ def _stand_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: Sho
         bound.stand,
         key=f"stand_{row}",
         turn=Turn.GIVE,
-        shortcut="T",
+        shortcut="0",
         chosen=stands,
         disabled=attempt.response_id is None,
         tip="Your name and the time stand beside it; the same key takes it back",

@@ -1,5 +1,6 @@
 """The bar under the panes: grades, the note, and the question that is decided."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -34,10 +35,10 @@ def bar(presses: Presses, rubric: RubricScores, *, decided: str | None) -> None:
     draft.dimensions = tuple(rubric.words)
     fill_fields(draft)
     with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
-        _quality(presses, draft)
-        _groundedness(presses, draft)
+        quality_group(presses, draft)
+        groundedness_group(presses, draft, partial(_more, presses, draft))
         rubric_fields(rubric, draft)
-        _note(draft)
+        note_field(draft)
         if presses.reviewer is None:
             _who()
         elif presses.screen.flag_id is not None:
@@ -46,7 +47,8 @@ def bar(presses: Presses, rubric: RubricScores, *, decided: str | None) -> None:
             _save(presses, decided)
 
 
-def _quality(presses: Presses, draft: Draft) -> None:
+def quality_group(presses: Presses, draft: Draft) -> None:
+    """Show the four steps of quality."""
     with st.container(width="content", gap="xxsmall"):
         show(tag("div", "Quality", cls="jb-label"))
         with st.container(horizontal=True, gap="xxsmall", wrap=False):
@@ -62,7 +64,8 @@ def _quality(presses: Presses, draft: Draft) -> None:
                 )
 
 
-def _groundedness(presses: Presses, draft: Draft) -> None:
+def groundedness_group(presses: Presses, draft: Draft, more: Callable[[], None]) -> None:
+    """Show the anchors of groundedness; ``more`` shows what is behind the three dots."""
     given = draft.groundedness
     with st.container(width="content", gap="xxsmall"):
         show(tag("div", "Groundedness", cls="jb-label"))
@@ -81,18 +84,16 @@ def _groundedness(presses: Presses, draft: Draft) -> None:
             chosen = exact or draft.label is not None or bool(draft.corrected_answer)
             said = f"{given:.2f}" if exact else "•••"
             with st.popover(said, type="primary" if chosen else "secondary", key="more_grades"):
-                _more(presses, draft)
+                more()
 
 
 def _more(presses: Presses, draft: Draft) -> None:
     """What is given rarely: an exact value, a label, a better answer; and the way to ask a judge again."""
-    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=field_key("exact", draft), format="%.2f")
+    exact_field(draft)
     st.segmented_control(
         "Label", [label.value for label in Label], key=field_key("label", draft), format_func=str.capitalize
     )
-    st.text_area(
-        "Corrected answer", key=field_key("corrected", draft), height=120, placeholder="What it should have said"
-    )
+    corrected_field(draft)
     key_button(
         "Rejudge this answer",
         presses.to_rejudge,
@@ -102,21 +103,37 @@ def _more(presses: Presses, draft: Draft) -> None:
     )
 
 
-def _note(draft: Draft) -> None:
+def exact_field(draft: Draft) -> None:
+    """Show the field of a groundedness between the anchors."""
+    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=field_key("exact", draft), format="%.2f")
+
+
+def corrected_field(draft: Draft) -> None:
+    """Show the field of a better answer."""
+    st.text_area(
+        "Corrected answer", key=field_key("corrected", draft), height=120, placeholder="What it should have said"
+    )
+
+
+def note_field(
+    draft: Draft, *, label: str = "Note (M)", hint: str = "Optional: what is wrong, or why it is fine"
+) -> None:
+    """Show the field of the note."""
     with st.container(key="notebox", gap="xxsmall"):
-        show(tag("div", "Note (M)", cls="jb-label"))
+        show(tag("div", label, cls="jb-label"))
         st.text_input(
             "Note",
             key=field_key("note", draft),
             label_visibility="collapsed",
-            placeholder="Optional: what is wrong, or why it is fine",
+            placeholder=hint,
         )
 
 
 def _decision(presses: Presses) -> None:
     token = presses.here.token(presses.screen.row)
     with st.container(width="content", gap="xxsmall"):
-        show(tag("div", "Is there a problem?", cls="jb-label"))
+        asked = "Is there a problem?" if presses.screen.edits is None else "Change your review: is there a problem?"
+        show(tag("div", asked, cls="jb-label"))
         with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
             for decision, name, shortcut, icon, meaning in DECISIONS:
                 key_button(
@@ -132,6 +149,8 @@ def _decision(presses: Presses) -> None:
 
 def _save(presses: Presses, decided: str | None) -> None:
     with st.container(width="content", gap="xxsmall"):
+        if presses.screen.edits is not None:
+            decided = "Change your grade"
         show(tag("div", decided or "Not flagged: nothing waits for a decision", cls="jb-label"))
         with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
             key_button(

@@ -5,7 +5,7 @@ import streamlit as st
 from judgeboard.domain import Label
 from judgeboard_dashboard.item.desk import Desk, Draft
 
-LAST_FILLED = "label"
+LAST_FILLED = "filled"
 
 
 def field_key(name: str, draft: Draft) -> str:
@@ -22,19 +22,21 @@ def read_fields(here: Desk) -> None:
     """Take into the drafts what was typed since the last run."""
     state = st.session_state
     for draft in here.drafts.values():
-        if field_key(LAST_FILLED, draft) not in state:
+        if not {field_key("note", draft), field_key(LAST_FILLED, draft)} <= set(state):
             continue  # not on the screen, or its filling was cut off
         draft.note = state[field_key("note", draft)]
-        draft.corrected_answer = state[field_key("corrected", draft)]
-        draft.groundedness = state[field_key("exact", draft)]
-        label = state[field_key("label", draft)]
-        draft.label = Label(label) if label else None
-        given = {name: state.get(rubric_key(place, draft)) for place, name in enumerate(draft.dimensions)}
-        draft.scores = {name: value for name, value in given.items() if value is not None}
+        # What stands behind the three dots is not drawn everywhere, and what is not drawn is forgotten.
+        draft.corrected_answer = state.get(field_key("corrected", draft), draft.corrected_answer)
+        draft.groundedness = state.get(field_key("exact", draft), draft.groundedness)
+        if field_key("label", draft) in state:
+            label = state[field_key("label", draft)]
+            draft.label = Label(label) if label else None
+            given = {name: state.get(rubric_key(place, draft)) for place, name in enumerate(draft.dimensions)}
+            draft.scores = {name: value for name, value in given.items() if value is not None}
 
 
-def fill_fields(draft: Draft) -> None:
-    """Give the fields the draft's values.
+def fill_fields(draft: Draft, *, labels: bool = True) -> None:
+    """Give the fields the draft's values; ``labels``: whether label and rubric are fields there, not keys alone.
 
     What stands in the popover is given with every run, not once: the browser loads it when it is opened, would miss
     the value and say that there is none. The note is given once, or its typing would be cut off.
@@ -43,6 +45,10 @@ def fill_fields(draft: Draft) -> None:
         st.session_state[field_key("note", draft)] = draft.note
     st.session_state[field_key("corrected", draft)] = draft.corrected_answer
     st.session_state[field_key("exact", draft)] = draft.groundedness
-    for place, name in enumerate(draft.dimensions):
-        st.session_state[rubric_key(place, draft)] = draft.scores.get(name)
-    st.session_state[field_key(LAST_FILLED, draft)] = str(draft.label.value) if draft.label else None
+    if labels:
+        for place, name in enumerate(draft.dimensions):
+            st.session_state[rubric_key(place, draft)] = draft.scores.get(name)
+        st.session_state[field_key("label", draft)] = str(draft.label.value) if draft.label else None
+    else:
+        st.session_state.pop(field_key("label", draft), None)
+    st.session_state[field_key(LAST_FILLED, draft)] = True

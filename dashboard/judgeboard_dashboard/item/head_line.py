@@ -62,7 +62,7 @@ def facts(found: Item, flag: ItemFlag | None) -> Sequence[str | None]:
     """Return what the line says of an answer, in order; None is left out."""
     return (
         MADE.get(found.kind),
-        "not flagged" if flag is None and found.kind == ResponseKind.LOG else None,
+        "not flagged" if flag is None and found.kind == ResponseKind.LOG and not found.hidden.judge else None,
         found.query_type,
         f"written by {found.generator_model}" if found.generator_model else None,
         f"asked {when(found.asked_at)}" if found.asked_at else None,

@@ -6,9 +6,11 @@ from datetime import datetime
 from judgeboard.store.judgments.rubric_scores import RUBRIC
 from judgeboard.store.responses.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard_dashboard.evidence import Html, join, tag
-from judgeboard_dashboard.words import UNKNOWN, capital, rule_words, score, when
+from judgeboard_dashboard.item.marks import ICONS, ORDER
+from judgeboard_dashboard.words import UNKNOWN, WHY_DIFFERS, capital, rule_words, score, shortened, when
 
 MOST = 10
+MOST_MARKS = 5
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "took it back"}
 
 
@@ -53,6 +55,7 @@ def review_words(review: ItemReview) -> str:
         None if review.quality is None else f"{review.quality} / 4",
         review.label,
         f"{review.scored} on a rubric" if review.scored else None,
+        f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     ]
     return ", ".join(part for part in parts if part) or "a note"
 
@@ -80,5 +83,18 @@ def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
 def _review(review: ItemReview) -> Html:
     gone = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
     note = f": “{review.note}”" if review.note else ""
+    why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
-    return tag("span", tag("b", review.reviewer), f" {review_words(review)}{gone}{note}", corrected)
+    return tag(
+        "span", tag("b", review.reviewer), f" {review_words(review)}{gone}{note}", why, _marks(review), corrected
+    )
+
+
+def _marks(review: ItemReview) -> Html | None:
+    """What somebody said of single statements, problems first, as many as fit a glance."""
+    if not review.claim_marks:
+        return None
+    ordered = sorted(review.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
+    left = len(ordered) - MOST_MARKS
+    lines = [tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}") for mark in ordered[:MOST_MARKS]]
+    return tag("div", *lines, f"and {left} more" if left > 0 else None)

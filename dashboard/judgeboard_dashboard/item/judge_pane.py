@@ -1,12 +1,13 @@
 """The pane of signals: why the item is here, what judge, second judges, user and people say, each on its own line."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from judgeboard.store.judgments.rubric_scores import RUBRIC, RubricScores
 from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
 from judgeboard_dashboard.evidence import Html, join, tag
 from judgeboard_dashboard.item.history import history, review_words, score_words
-from judgeboard_dashboard.item.marks import NumberedClaim, problems_first
+from judgeboard_dashboard.item.marks import ICONS, NumberedClaim, problems_first
 from judgeboard_dashboard.item.rubric import rubric_block
 from judgeboard_dashboard.item.scales import KEYS
 from judgeboard_dashboard.words import count, day, score, short
@@ -27,6 +28,7 @@ def judge_pane(
     rubric: RubricScores,
     *,
     keys_shown: bool,
+    remarks: Html | None = None,
 ) -> Html:
     """Return the pane.
 
@@ -37,15 +39,18 @@ def judge_pane(
         flag_id: The flag to decide; its reason comes first.
         rubric: What rubric judges and people gave it by dimension.
         keys_shown: Whether the list of keys stands at the top.
+        remarks: What people remarked for each other.
     """
     return tag(
         "div",
         _keys() if keys_shown else None,
+        _blind(item),
         _why(item, flag_id),
-        _signals(item, threshold),
+        None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
         _reasoning(item),
         _claims(claims),
+        remarks,
         history(item),
         cls="jb-pane jb-signals",
     )
@@ -54,6 +59,20 @@ def judge_pane(
 def _keys() -> Html:
     lines = [part for key, meaning in KEYS for part in (tag("kbd", key), tag("span", meaning))]
     return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-block")
+
+
+def _blind(item: Item) -> Html | None:
+    if not item.hidden:
+        return None
+    what = [*(["the judge"] if item.hidden.judge else []), *(["other people"] if item.hidden.people else [])]
+    said = f"You are to review this answer without seeing {' and '.join(what)}."
+    queues = " and ".join(f"“{name}”" for name in item.hidden.queues)
+    return tag(
+        "div",
+        tag("div", "Blind until you grade", cls="jb-label"),
+        tag("div", f"{said} It waits for you in {queues}." if queues else said, cls="jb-why"),
+        cls="jb-block",
+    )
 
 
 def _why(item: Item, flag_id: int | None) -> Html | None:
@@ -163,6 +182,7 @@ def _reasoning(item: Item) -> Html | None:
 
 
 def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
+    claims = [one for one in claims if not one.sentence]
     if not claims:
         return None
     supported = sum(one.status == "supported" for one in claims)
@@ -175,12 +195,13 @@ def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
 
 
 def _claim(one: NumberedClaim) -> Html:
+    own = None if one.own is None else tag("em", f"you {ICONS[one.own.value]} ", cls=f"jb-own jb-{one.own.value}")
     return tag(
         "div",
-        tag("b", one.sign, aria_label=one.words),
-        tag("span", one.claim.text, title=one.claim.text),
+        tag("b", replace(one, own=None).sign, aria_label=one.words),
+        tag("span", own, one.claim.text, title=one.claim.text),
         _place(one),
-        cls=f"jb-claim jb-{one.status} c{one.number}",
+        cls=f"jb-claim jb-{one.status} c{one.name}{' jb-at' if one.at else ''}",
     )
 
 

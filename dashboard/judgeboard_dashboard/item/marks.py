@@ -7,7 +7,7 @@ from itertools import pairwise
 from judgeboard.domain import Claim, ClaimStatus
 from judgeboard_dashboard.evidence import Html, escaped, join, tag
 
-ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓"}
+ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓", "plain": ""}
 # Worst first: an overlap shows the worse claim, and so does the list.
 ORDER = tuple(ICONS)
 MOST_LIT = 40
@@ -15,26 +15,42 @@ MOST_LIT = 40
 
 @dataclass(frozen=True, slots=True)
 class NumberedClaim:
-    """A claim with its number on the page, from 1 in the judge's order."""
+    """A claim with its number on the page, from 1 in the judge's order; or a sentence that the person marks.
+
+    ``own`` is what the person at the screen says of it, ``at`` whether it is the one that the keys mark now.
+    """
 
     number: int
     claim: Claim
+    own: ClaimStatus | None = None
+    at: bool = False
+    sentence: bool = False
 
     @property
     def status(self) -> str:
-        """The claim's status, ``notfound`` where its quote does not stand in the answer."""
+        """The claim's status, ``notfound`` where its quote does not stand in the answer; of a sentence the person's."""
+        if self.sentence:
+            return "plain" if self.own is None else str(self.own.value)
         return str(self.claim.status.value) if self.claim.answer_start is not None else "notfound"
 
     @property
     def sign(self) -> str:
-        """Icon and number: "✗1"."""
-        return f"{ICONS[self.status]}{self.number}"
+        """Icon and number, and the person's word: "✗1", "✗1 you ✓"; of a sentence only that: "you ✓"."""
+        judged = "" if self.sentence else f"{ICONS[self.status]}{self.number}"
+        said = "" if self.own is None else f"you {ICONS[self.own.value]}"
+        return " ".join(part for part in (judged, said) if part) or "…"
 
     @property
     def words(self) -> str:
-        """For a screen reader: "claim 1, contradicted"."""
+        """For a screen reader: "claim 1, contradicted", "claim 1, contradicted, you say supported"."""
         said = "quote not found in the answer" if self.status == "notfound" else _STATUS_WORDS[self.claim.status]
-        return f"claim {self.number}, {said}"
+        judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {said}"
+        return judged if self.own is None else f"{judged}, you say {_STATUS_WORDS[self.own]}"
+
+    @property
+    def name(self) -> str:
+        """What its ids and classes end in; sentences are numbered beside claims."""
+        return f"s{self.number}" if self.sentence else str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +109,15 @@ def split(length: int, spans: Sequence[Span]) -> list[tuple[int, int, NumberedCl
     return pieces
 
 
-def marked(text: str, spans: Sequence[Span], *, here: str, there: str) -> Html:
+def marked(
+    text: str,
+    spans: Sequence[Span],
+    *,
+    here: str,
+    there: str,
+    part: tuple[int, int] | None = None,
+    begun: set[str] | None = None,
+) -> Html:
     """Return a text with its claims marked; its text content stays exactly the text.
 
     Args:
@@ -101,27 +125,37 @@ def marked(text: str, spans: Sequence[Span], *, here: str, there: str) -> Html:
         spans: What to mark.
         here: The first letter of the marks' ids in this text ("a" in the answer, "q" in the passages).
         there: The same in the other text, to which a mark's number leads.
+        part: Only the characters from here to there.
+        begun: The claims that have an id already, where a text is shown in parts; added to.
     """
-    pieces = [piece for piece in split(len(text), spans) if piece[0] < piece[1]]
-    last = {claim.number: place for place, (_, _, claim) in enumerate(pieces) if claim is not None}
-    begun: set[int] = set()
+    begun = set() if begun is None else begun
+    pieces = _within(split(len(text), spans), *(part or (0, len(text))))
+    last = {claim.name: place for place, (_, _, claim) in enumerate(pieces) if claim is not None}
     parts: list[Html] = []
     for place, (start, end, claim) in enumerate(pieces):
         if claim is None:
             parts.append(escaped(text[start:end]))
             continue
-        first = claim.number not in begun
-        begun.add(claim.number)
+        first = claim.name not in begun
+        begun.add(claim.name)
         parts.append(
             tag(
                 "mark",
                 text[start:end],
-                _number(claim, there) if last[claim.number] == place else None,
-                cls=f"jb-m jb-{claim.status} c{claim.number}",
-                id=f"{here}{claim.number}" if first else None,
+                _number(claim, there) if last[claim.name] == place else None,
+                cls=f"jb-m jb-{claim.status} c{claim.name}{' jb-at' if claim.at else ''}",
+                id=f"{here}{claim.name}" if first else None,
+                data_at=claim.name if first and claim.at else None,
             )
         )
     return join(parts)
+
+
+def _within(
+    pieces: Iterable[tuple[int, int, NumberedClaim | None]], start: int, end: int
+) -> list[tuple[int, int, NumberedClaim | None]]:
+    clipped = ((max(first, start), min(last, end), claim) for first, last, claim in pieces)
+    return [piece for piece in clipped if piece[0] < piece[1]]
 
 
 def _number(claim: NumberedClaim, there: str) -> Html:
@@ -130,6 +164,8 @@ def _number(claim: NumberedClaim, there: str) -> Html:
 
 
 def _goal(claim: NumberedClaim, there: str) -> str | None:
+    if claim.sentence:
+        return None
     if there == "a":
         return f"#a{claim.number}" if claim.claim.answer_start is not None else None
     if claim.claim.passage_start is not None:

@@ -6,28 +6,36 @@ Nothing here touches Streamlit: a press is either done whole or still waits (see
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from judgeboard.domain import Decision
+from judgeboard.domain import Decision, Grade, WhyDiffers
 from judgeboard.errors import DecisionRefused, JudgeboardError
-from judgeboard.review import Reviewer, decide, grade, undo
+from judgeboard.review import Reviewer, decide, edit, grade, undo
+from judgeboard.review.differing import Judged, differs
 from judgeboard.store.desk.queue_pages import neighbours
 from judgeboard.store.engine import Store
+from judgeboard.store.seen import Seen
 from judgeboard_dashboard.errors import numbered
 from judgeboard_dashboard.item.desk import Desk, Done, Goal
 from judgeboard_dashboard.item.screen import Screen
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
+MY_REVIEWS = "My reviews"  # the segment of the Queue page that a change comes from
 NOBODY = "Not saved: say who you are first, at the lower right."
 
 
 @dataclass(frozen=True, slots=True)
 class Presses:
-    """What can be pressed on a screen, bound when it was drawn."""
+    """What can be pressed on a screen, bound when it was drawn.
+
+    ``judged`` is the verdict on the screen, None where none is or it is hidden; below ``low`` an answer is flagged.
+    """
 
     store: Store
     here: Desk
     reviewer: Reviewer | None
     screen: Screen
     seconds: Callable[[], float]
+    judged: Judged | None = None
+    low: float = 0.5
 
     def quality(self, value: int) -> None:
         """Give a quality; the same again takes it back."""
@@ -39,6 +47,28 @@ class Presses:
         draft = self.here.draft(self.screen.response_id)
         draft.groundedness = None if draft.groundedness == value else value
         self.here.refill(draft)
+
+    def given(self) -> Grade:
+        """Return the draft as it is stored: a reason to differ only where one does, from a verdict on the screen."""
+        grade = self.here.draft(self.screen.response_id).grade()
+        return grade if self.differs() else replace(grade, why_differs=None)
+
+    def differs(self) -> bool:
+        """Whether the draft differs from the verdict on the screen."""
+        grade = self.here.draft(self.screen.response_id).grade()
+        seen = self.screen.judgment_seen_id is not None and self.judged is not None
+        return seen and self.judged is not None and differs(grade, self.judged, self.low)
+
+    def why(self) -> None:
+        """Choose the next reason why one differs from the judge, after the last none."""
+        if self.differs():
+            draft = self.here.draft(self.screen.response_id)
+            reasons = [None, *WhyDiffers]
+            draft.why = reasons[(reasons.index(draft.why) + 1) % len(reasons)]
+
+    def by_sentence(self) -> None:
+        """Show answers sentence by sentence, or whole again."""
+        self.here.by_sentence = not self.here.by_sentence
 
     def decide(self, decision: Decision, token: str) -> None:
         """Decide the flag on the screen with the draft, then go on to the next of the list."""
@@ -76,6 +106,9 @@ class Presses:
         screen = self.screen
         if screen.flag_id is None:
             return
+        if screen.edits is not None:
+            self._edit(reviewer, screen.edits, decision, token)
+            return
         draft = self.here.draft(screen.response_id)
         try:
             decided = decide(
@@ -83,13 +116,13 @@ class Presses:
                 flag_id=screen.flag_id,
                 reviewer=reviewer,
                 decision=decision,
-                grade=draft.grade(),
+                grade=self.given(),
                 judgment_seen_id=screen.judgment_seen_id,
                 seconds=self.seconds(),
                 request_key=token,
             )
             self.here.say(f"Saved: {SAVED[decision]} {screen.external_id}")
-            self.here.done.append(Done(decided.review_id, screen.response_id, screen.flag_id, replace(draft)))
+            self.here.done.append(Done(decided.review_id, screen.response_id, screen.flag_id, draft.copied()))
         except DecisionRefused as refused:
             self.here.say(f"Not saved: {refused}", refused=True)
         self.here.leave(screen, token)
@@ -99,24 +132,48 @@ class Presses:
     def _next(self, flag_id: int, reviewer: Reviewer) -> Goal:
         """The next of the list, at its end what was passed over, else the end of the list."""
         listing = self.screen.listing
-        with self.store.reading() as connection:
+        with Seen(self.store, reviewer.id).reading() as connection:
             beside = neighbours(connection, listing.where, listing.sort, flag_id, reviewer.id)
         return Goal(flag_id=None if beside is None else beside.next or beside.previous)
 
+    def _edit(self, reviewer: Reviewer, review_id: int, decision: Decision | None, token: str) -> None:
+        screen, draft = self.screen, self.here.draft(self.screen.response_id)
+        try:
+            edited = edit(
+                self.store,
+                review_id=review_id,
+                reviewer=reviewer,
+                decision=decision,
+                grade=self.given(),
+                judgment_seen_id=screen.judgment_seen_id,
+                seconds=screen.seconds_before + self.seconds(),
+                request_key=token,
+            )
+            self.here.say(f"Saved: your review of {screen.external_id} is changed")
+            self.here.done.append(Done(edited.review_id, screen.response_id, screen.flag_id, draft.copied()))
+        except DecisionRefused as refused:
+            self.here.say(f"Not saved: {refused}", refused=True)
+        self.here.leave(screen, token)
+        self.here.editing = None
+        self.here.goal = Goal(page="queue", query={"show": [MY_REVIEWS]})
+
     def _save(self, reviewer: Reviewer, token: str) -> None:
         screen = self.screen
+        if screen.edits is not None:
+            self._edit(reviewer, screen.edits, None, token)
+            return
         draft = self.here.draft(screen.response_id)
         review_id = grade(
             self.store,
             response_id=screen.response_id,
             reviewer=reviewer,
-            grade=draft.grade(),
+            grade=self.given(),
             judgment_seen_id=screen.judgment_seen_id,
             seconds=self.seconds(),
             request_key=token,
         )
         self.here.say(f"Saved: your grade of {screen.external_id}")
-        self.here.done.append(Done(review_id, screen.response_id, None, replace(draft)))
+        self.here.done.append(Done(review_id, screen.response_id, None, draft.copied()))
         self.here.leave(screen, token)
 
 
@@ -130,7 +187,7 @@ def _take_back(store: Store, here: Desk, reviewer: Reviewer, done: Done, token: 
     try:
         undone = undo(store, review_id=done.review_id, reviewer=reviewer, request_key=token)
         here.say(undone.message)
-        here.put_draft(done.response_id, replace(done.draft))
+        here.put_draft(done.response_id, done.draft.copied())
     except DecisionRefused as refused:
         here.say(str(refused), refused=True)
     here.used.add(token)

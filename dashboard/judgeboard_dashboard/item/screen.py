@@ -32,7 +32,8 @@ class Screen:
     """What a press belongs to, bound when the page was drawn: a press that arrives late means what its author saw.
 
     ``flag_id`` is the open flag that waits for a decision, None where there is nothing to decide. ``from_list`` says
-    whether the item was opened as one of a list (``?flag=``), so that the next one follows a decision.
+    whether the item was opened as one of a list (``?flag=``), so that the next one follows a decision. ``edits`` is a
+    review of one's own that a press changes, in which ``seconds_before`` were spent already.
     """
 
     response_id: int
@@ -41,8 +42,12 @@ class Screen:
     judgment_seen_id: int | None
     listing: Listing
     from_list: bool
+    edits: int | None = None
+    seconds_before: float = 0.0
 
     @property
     def row(self) -> str:
         """What the guard and the widgets know this screen by."""
-        return f"r{self.response_id}" if self.flag_id is None else f"r{self.response_id}f{self.flag_id}"
+        flag = "" if self.flag_id is None else f"f{self.flag_id}"
+        edits = "" if self.edits is None else f"e{self.edits}"
+        return f"r{self.response_id}{flag}{edits}"

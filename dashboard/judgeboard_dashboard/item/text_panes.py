@@ -1,11 +1,13 @@
 """The two panes of evidence: the question with its answer, and the passages beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from judgeboard.store.responses.items import Item
-from judgeboard_dashboard.evidence import Html, join, size, tag
+from judgeboard_dashboard.evidence import Html, escaped, join, size, tag
 from judgeboard_dashboard.item.marks import NumberedClaim, answer_spans, marked, passage_spans
 from judgeboard_dashboard.words import count, day
+
+Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
 
 # More than this of one text is sent only when asked for: it crosses the wire with every item.
 LONGEST = 100_000
@@ -20,13 +22,18 @@ def answer_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool, lin
     """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer."""
     return tag(
         "div",
-        tag("div", "Question", cls="jb-label"),
-        _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question"),
+        question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
         tag("div", "Answer", link, cls="jb-label"),
         _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer"),
         cls="jb-pane",
     )
+
+
+def question_block(item: Item, *, whole: bool) -> Html:
+    """Return the question under its label."""
+    text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
+    return tag("div", tag("div", "Question", cls="jb-label"), text)
 
 
 def passages_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool) -> Html:
@@ -37,10 +44,20 @@ def passages_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool) -
         claims: The claims of the judge, empty where it gave none.
         whole: Whether to send more than the first 100,000 characters.
     """
+    return tag("div", passage_list(item, claims, whole=whole), cls="jb-pane")
+
+
+def passage_list(
+    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, places: Mapping[int, Sequence[Place]] | None = None
+) -> Html:
+    """Return the passages without a pane around them; ``places`` are marked in them instead of the quotes."""
     passages = item.passages
     if not passages:
-        said = NOTHING_FOUND if passages is not None else _forgotten(item) if item.forgotten_at else NO_PASSAGES_LOGGED
-        return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", said), cls="jb-pane")
+        said = (
+            NOTHING_FOUND if passages is not None else removed_words(item) if item.forgotten_at else NO_PASSAGES_LOGGED
+        )
+        return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", said))
+    claims = [one for one in claims if not one.sentence]  # a person's marks on sentences are in the answer alone
     left = None if whole else LONGEST
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
@@ -48,9 +65,9 @@ def passages_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool) -
             break
         sent = passage if left is None else passage[:left]
         left = None if left is None else left - len(sent)
-        parts.append(_passage(number, passage, sent, claims))
+        parts.append(_passage(number, passage, sent, claims, None if places is None else places.get(number, ())))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
-    return tag("div", jumps, *parts, cls="jb-pane")
+    return tag("div", jumps, *parts)
 
 
 def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
@@ -62,18 +79,21 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 def _evidence(item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str) -> Html:
     if text is None:
-        return tag("div", _forgotten(item), cls="jb-mut")
+        return tag("div", removed_words(item), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
     return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
 
 
-def _forgotten(item: Item) -> str:
+def removed_words(item: Item) -> str:
+    """Return what stands in the place of a forgotten text."""
     when = f" on {day(item.forgotten_at)}" if item.forgotten_at else ""
     return f"This text was removed{when} (judgeboard forget)."
 
 
-def _passage(number: int, passage: str, sent: str, claims: Sequence[NumberedClaim]) -> Html:
+def _passage(
+    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], places: Sequence[Place] | None
+) -> Html:
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     cited = [str(one.number) for one in claims if one.claim.passage == number]
     said = f"{'claim' if len(cited) == 1 else 'claims'} {', '.join(cited)}" if cited else "not cited"
@@ -86,10 +106,31 @@ def _passage(number: int, passage: str, sent: str, claims: Sequence[NumberedClai
             tag("span", said) if claims else tag("span"),
             cls="jb-passage-head",
         ),
-        tag("div", marked(sent, spans, here="q", there="a"), cls="jb-evidence"),
+        tag(
+            "div",
+            marked(sent, spans, here="q", there="a") if places is None else _with_places(sent, places),
+            cls="jb-evidence",
+        ),
         cls="jb-passage",
         id=f"p{number}",
     )
+
+
+def _with_places(sent: str, places: Sequence[Place]) -> Html:
+    """The passage with the places that sentences of the answer stand beside; numbers lead back to them."""
+    parts: list[Html] = []
+    behind = 0
+    for start, end, numbers in places:
+        if end > len(sent):
+            break
+        ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
+        back = join(
+            tag("a", cls="jb-n", href=f"#e{number}", data_n=str(number), aria_label=f"sentence {number}")
+            for number in numbers
+        )
+        parts += [escaped(sent[behind:start]), tag("mark", ids, sent[start:end], back, cls="jb-m jb-found")]
+        behind = end
+    return join((*parts, escaped(sent[behind:])))
 
 
 def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:

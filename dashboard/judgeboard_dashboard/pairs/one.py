@@ -1,6 +1,7 @@
 """One pair at a time: two answers beside each other, three keys, and what was hidden after the decision."""
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -17,7 +18,7 @@ from judgeboard_dashboard.pairs.place import Place, list_rows
 from judgeboard_dashboard.pairs.reveal import reveal
 from judgeboard_dashboard.pairs.words import LISTED
 from judgeboard_dashboard.saying import sentence
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, reading, store
 from judgeboard_dashboard.words import count
 
 DECISIONS = (
@@ -47,10 +48,10 @@ def one_pair(place: Place) -> None:
         _before(place)
         ask_reviewer()
         return
-    with store().reading() as connection:
+    with reading() as connection:
         version = None if place.version_id is None else get_version(connection, place.version_id)
     walk = here.walk_of(place, reviewer.id, partial(_walk, place, version, reviewer))
-    with store().reading() as connection:
+    with reading() as connection:
         screen = pair_screen(
             connection,
             place.pair_id,
@@ -65,7 +66,7 @@ def one_pair(place: Place) -> None:
         walk.judged(place.pair_id)
     presses = _presses(here, reviewer, screen, place)
     _head(presses, walk, version)
-    show(_texts(screen))
+    show(pair_texts_shown(screen.question, screen.options, screen.passages, screen.left, screen.right))
     if screen.revealed is not None:
         show(reveal(screen, screen.revealed, None if version is None else version.title))
     _bar(presses, walk)
@@ -76,7 +77,7 @@ def _before(place: Place) -> None:
     if place.verdict_seen:
         sentence("You will read this pair with the judge's verdict, and can overrule it.")
         return
-    with store().reading() as connection:
+    with reading() as connection:
         version = None if place.version_id is None else get_version(connection, place.version_id)
     found = held_pairs(version, None).found
     n = len(found.lines(found.known_aspect(place.aspect), place.listed, place.query_types))
@@ -115,18 +116,21 @@ def _head(presses: PairPresses, walk: PairWalk, version: StoredVersion | None) -
         )
 
 
-def _texts(screen: PairScreen) -> Html:
-    options = [tag("div", f"{chr(65 + place)}. {text}") for place, text in enumerate(screen.options)]
-    passages = [
+def pair_texts_shown(
+    question: str | None, options: Sequence[str], passages: Sequence[str], left: str | None, right: str | None
+) -> Html:
+    """Return the question over two answers beside each other; a text that is None was forgotten."""
+    lines = [tag("div", f"{chr(65 + place)}. {text}") for place, text in enumerate(options)]
+    read = [
         tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
-        for number, text in enumerate(screen.passages, start=1)
+        for number, text in enumerate(passages, start=1)
     ]
     return tag(
         "div",
-        tag("div", screen.question or FORGOTTEN, cls="jb-evidence jb-question jb-asked"),
-        tag("div", *options, cls="jb-evidence") if options else None,
-        tag("details", tag("summary", f"{len(passages):,} passages"), *passages) if passages else None,
-        tag("div", _side("Left", screen.left), _side("Right", screen.right), cls="jb-answers"),
+        tag("div", question or FORGOTTEN, cls="jb-evidence jb-question jb-asked"),
+        tag("div", *lines, cls="jb-evidence") if lines else None,
+        tag("details", tag("summary", count(len(read), "passage")), *read) if read else None,
+        tag("div", _side("Left", left), _side("Right", right), cls="jb-answers"),
         cls="jb-pane jb-pair",
     )
 

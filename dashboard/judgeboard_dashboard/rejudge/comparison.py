@@ -12,7 +12,7 @@ from judgeboard.verdict_changes import Compared
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.picking import item, pick_rows
 from judgeboard_dashboard.saying import caption, sentence
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.tables import csv_button, frame, height
 from judgeboard_dashboard.words import UNKNOWN, score
 
@@ -53,7 +53,7 @@ def comparison(run_id: int, version_id: int, usable: int) -> None:
     """
     if usable > MOST_UNASKED and not _wanted(run_id, usable):
         return
-    with store().reading() as connection:
+    with reading() as connection:
         compare = Compare(run_id, version_id, tuple(list_versions(connection)))
     beside = _beside(compare)
     offset = _offset(compare, beside)
@@ -104,7 +104,7 @@ def _beside(compare: Compare) -> int:
 
 
 def _found(compare: Compare, beside: int, offset: int, limit: int = PAGE_SIZE) -> ComparisonPage:
-    with store().reading() as connection:
+    with reading() as connection:
         if beside == BEFORE:
             return run_comparison(connection, compare.run_id, offset=offset, limit=limit)
         return version_comparison(connection, beside, compare.version_id, offset=offset, limit=limit)

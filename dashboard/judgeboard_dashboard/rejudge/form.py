@@ -8,6 +8,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.filters import RowFilter
 from judgeboard.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
 from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judgments.retired_versions import retired_versions
 from judgeboard.store.responses.items import load_item
 from judgeboard.store.settings_table import primary_judge
 from judgeboard_dashboard.errors import problem
@@ -18,7 +19,7 @@ from judgeboard_dashboard.rejudge.judge_form import Askable, JudgeAsked, askable
 from judgeboard_dashboard.rejudge.place import Place
 from judgeboard_dashboard.rejudge.rows import Rows, first_choice, names, one, rows
 from judgeboard_dashboard.saying import caption
-from judgeboard_dashboard.session import ask_reviewer, store
+from judgeboard_dashboard.session import ask_reviewer, reading, seen, store
 from judgeboard_dashboard.words import count, shortened
 
 _ROWS = "rejudge_rows"
@@ -54,7 +55,7 @@ def form(place: Place, where: RowFilter) -> Place:
             max_cost=limit,
             concurrency=judge.concurrency,
             estimate=estimate.as_dict(),
-            actor=reviewer.name,
+            actor=reviewer,
         )
     except JudgeboardError as error:
         problem(f"Not asked: {error}.")
@@ -78,7 +79,7 @@ def _rows(place: Place, where: RowFilter) -> tuple[Rows, Place]:
 
 
 def _answer(response_id: int) -> None:
-    with store().reading() as connection:
+    with reading() as connection:
         answer = load_item(connection, response_id)
     show(
         tag(
@@ -94,9 +95,11 @@ def _answer(response_id: int) -> None:
 
 
 def _judge() -> JudgeAsked:
-    with store().reading() as connection:
+    with reading() as connection:
         kinds = askable_kinds()
-        versions = [version for version in list_versions(connection) if version.kind in kinds]
+        retired = retired_versions(connection)
+        known = list_versions(connection)
+        versions = [version for version in known if version.kind in kinds and version.id not in retired]
         primary = primary_judge(connection)
         specs = [(version, judge_spec(connection, version)) for version in versions]
     # The primary judge's newest version is what is most likely meant, then the newest of the others.
@@ -113,7 +116,7 @@ def _estimate(judge: JudgeAsked, selected: Rows) -> CallEstimate | None:
         return None
     try:
         return estimate_calls(
-            store(), judge=judge.spec, where=selected.where, mode=selected.mode, concurrency=judge.concurrency
+            seen(), judge=judge.spec, where=selected.where, mode=selected.mode, concurrency=judge.concurrency
         )
     except JudgeboardError as error:
         problem(str(error))

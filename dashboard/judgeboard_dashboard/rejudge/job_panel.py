@@ -6,6 +6,7 @@ import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.jobs import JobProgress, cancel_job, job_progress
+from judgeboard.people import Action, may
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.rejudge.job_words import TALLY, Seen, bar_text, rate, share, state_words, sum_words
@@ -38,7 +39,7 @@ def _panel(job: JobProgress) -> None:
     with st.container(border=True, key="job_panel"):
         with st.container(key="job_head", horizontal=True, vertical_alignment="center", gap="small"):
             show(tag("div", tag("b", _name(job)), f" · {' · '.join(_about(job))}", cls="jb-say jb-line"))
-            if not job.finished and job.state != "stopping":
+            if not job.finished and job.state != "stopping" and _may_cancel(job):
                 st.button(
                     "Cancel",
                     key="job_cancel",
@@ -51,6 +52,11 @@ def _panel(job: JobProgress) -> None:
         st.progress(share(job), text=bar_text(job, rate(job, _seen(job), time.monotonic())))
         show(tag("div", *_tally(job), cls="jb-tally"))
         show(tag("div", commands(state_words(job)), cls="jb-mut" if job.state in {"running", "done"} else "jb-note"))
+
+
+def _may_cancel(job: JobProgress) -> bool:
+    person = current_reviewer()
+    return person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
 
 
 def _name(job: JobProgress) -> str:
@@ -82,8 +88,7 @@ def _seen(job: JobProgress) -> Seen:
 
 
 def _cancel(job_id: str) -> None:
-    reviewer = current_reviewer()
     try:
-        cancel_job(store(), job_id, reviewer.name if reviewer else "somebody")
+        cancel_job(store(), job_id, current_reviewer() or "somebody")
     except JudgeboardError as error:
         problem(str(error))

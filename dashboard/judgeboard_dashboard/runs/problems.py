@@ -8,14 +8,16 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.filters import RowFilter
 from judgeboard.jobs import estimate_calls, judge_spec, request_rejudge
+from judgeboard.people import Action
 from judgeboard.store.judgments.judge_versions import get_version
 from judgeboard.store.runs.run_problems import RunProblem, run_problems
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.picking import Rows, item, pick_rows, responses, row_clicked
 from judgeboard_dashboard.runs.run_table import RunLine, why_words
 from judgeboard_dashboard.saying import caption, heading
-from judgeboard_dashboard.session import ask_reviewer, store
+from judgeboard_dashboard.session import ask_reviewer, reading, seen, store
 from judgeboard_dashboard.tables import csv_button, frame, height
 from judgeboard_dashboard.words import count
 
@@ -37,7 +39,7 @@ def problems(line: RunLine, now: datetime) -> None:
     heading(f"Run {run.id}: what went wrong, {line.failed:,} of {line.counts.asked:,}")
     if state:
         caption(state)
-    with store().reading() as connection:
+    with reading() as connection:
         found = run_problems(connection, run.id)
     _table(run.id, found)
     _ways(line)
@@ -104,14 +106,17 @@ def _ways(line: RunLine) -> None:
 
 def _retry(line: RunLine, version_id: int) -> None:
     """Ask again what this judge version has no usable verdict on; what was mended meanwhile is not asked."""
+    if not permitted(Action.REJUDGE_MANY):
+        show(tag("div", f"{Action.REJUDGE_MANY.words} is for leads and admins.", cls="jb-cap"), width="content")
+        return
     where = line.run.selection.where if line.run.selection else RowFilter()
     try:
-        with store().reading() as connection:
+        with reading() as connection:
             spec = judge_spec(connection, get_version(connection, version_id))
         if spec is None:
             show(tag("div", "This judge version cannot be asked again from here.", cls="jb-cap"), width="content")
             return
-        estimate = estimate_calls(store(), judge=spec, where=where, mode="failed")
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode="failed")
     except JudgeboardError as error:
         problem(str(error))
         return
@@ -127,7 +132,7 @@ def _retry(line: RunLine, version_id: int) -> None:
     if pressed:
         try:
             job_id = request_rejudge(
-                store(), judge=spec, where=where, mode="failed", estimate=estimate.as_dict(), actor=reviewer.name
+                store(), judge=spec, where=where, mode="failed", estimate=estimate.as_dict(), actor=reviewer
             )
         except JudgeboardError as error:
             problem(f"Not asked: {error}.")

@@ -7,7 +7,7 @@ import streamlit as st
 from judgeboard.flagging import FlagSummary, raise_flags
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.saying import commands
-from judgeboard_dashboard.session import store
+from judgeboard_dashboard.session import current_reviewer, store
 from judgeboard_dashboard.settings_parts.rules_form import forget_saved, just_saved
 from judgeboard_dashboard.words import count
 
@@ -33,7 +33,7 @@ def apply_rules(responses: int) -> None:
         wrap=False,
     )
     if pressed:
-        st.session_state[_APPLIED] = raise_flags(store(), progress=_bar())
+        st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=_bar())
         forget_saved()
         st.rerun()
 

@@ -6,7 +6,9 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.store.settings_table import LONGEST_SEED, PRIMARY_JUDGE, SettingLine, set_setting
+from judgeboard.review import Reviewer
+from judgeboard.setting_changes import change_settings
+from judgeboard.store.settings_table import LONGEST_SEED, PRIMARY_JUDGE, SettingLine
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.saying import heading
@@ -122,20 +124,18 @@ def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
     with st.container(key="settings_buttons", horizontal=True, gap="small"):
         off = not changes or reviewer is None
         if st.button(label, key="settings_save", type="primary", disabled=off, wrap=False) and reviewer is not None:
-            _store(changes, reviewer.name)
+            _store(changes, reviewer)
         nothing = not stored or reviewer is None
         if (
             st.button("All defaults", key="settings_defaults", type="tertiary", disabled=nothing, wrap=False)
             and reviewer is not None
         ):
-            _store(dict.fromkeys(line.key for line in stored), reviewer.name)
+            _store(dict.fromkeys(line.key for line in stored), reviewer)
 
 
-def _store(changes: dict[str, Any], by: str) -> None:
+def _store(changes: dict[str, Any], reviewer: Reviewer) -> None:
     try:
-        with store().writing() as connection:
-            for key, value in changes.items():
-                set_setting(connection, key, value, by)
+        change_settings(store(), changes, reviewer)
     except JudgeboardError as error:
         problem(f"Not saved: {error}")
         return

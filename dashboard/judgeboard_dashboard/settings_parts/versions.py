@@ -1,30 +1,39 @@
 """Judge versions: the list, the prompt of one, the difference of two."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
+from judgeboard.errors import JudgeboardError
+from judgeboard.people import Action
+from judgeboard.retiring import restore_version, retire_version
 from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judgments.retired_versions import Retired
+from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.saying import caption, empty, heading
+from judgeboard_dashboard.session import current_reviewer, store
 from judgeboard_dashboard.settings_parts.difference import param_lines, prompt_difference
 from judgeboard_dashboard.tables import csv_button, frame, height
 from judgeboard_dashboard.words import when
 
 COLUMNS = {"Judge version": "str", "Kind": "str", "Model": "str", "Since": "str", "Fingerprint": "str"}
 PARAMS = {"Parameter": "str", "Old": "str", "New": "str", "Differs": "str"}
+_NOT_RETIRED = "version_not_retired"
 MARKS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
 
 
-def versions(listed: Sequence[StoredVersion]) -> None:
-    """Show them; of the chosen one the prompt, and what differs from another."""
+def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
+    """Show them; of the chosen one the prompt, and what differs from another; admins retire it."""
     heading("Judge versions")
     if not listed:
         empty("Nothing has judged yet.", "`judgeboard judge --judge lexical`")
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
-    chosen = _table(newest_first)
+    chosen = _table(newest_first, retired)
+    _retiring(chosen, retired.get(chosen.id))
     other = _other(chosen, newest_first)
     if other is None:
         _prompt(chosen)
@@ -32,10 +41,57 @@ def versions(listed: Sequence[StoredVersion]) -> None:
         _difference(other, chosen)
 
 
-def _table(listed: Sequence[StoredVersion]) -> StoredVersion:
+def _retiring(version: StoredVersion, fact: Retired | None) -> None:
+    """Whether the version is asked anything more, and the button that changes it."""
+    with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
+        if fact is not None:
+            said = f"{version.title} was retired by {fact.by}, {when(fact.at)}: nothing more is asked of it."
+            show(tag("div", said, cls="jb-cap"))
+        if not permitted(Action.RETIRE_VERSIONS):
+            show(tag("div", "Admins retire judge versions.", cls="jb-cap"))
+            return
+        admin = current_reviewer()
+        st.button(
+            "Take back" if fact is not None else "Retire",
+            key="version_retire",
+            type="tertiary",
+            icon=":material/unarchive:" if fact is not None else ":material/archive:",
+            disabled=admin is None,
+            help="Nothing more is asked of a retired version, and it is not offered. What it said stays."
+            if admin is not None
+            else "Give your name first: it stands beside the change.",
+            on_click=_retire,
+            args=(version.id, fact is None),
+            wrap=False,
+        )
+    said = st.session_state.pop(_NOT_RETIRED, None)
+    if said is not None:
+        problem(f"Not retired: {said}")
+
+
+def _retire(version_id: int, retire: bool) -> None:
+    admin = current_reviewer()
+    if admin is None:
+        return
+    try:
+        (retire_version if retire else restore_version)(store(), version_id, admin)
+    except JudgeboardError as error:
+        st.session_state[_NOT_RETIRED] = str(error)
+
+
+def _table(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> StoredVersion:
     table = frame(
         COLUMNS,
-        ((each.title, each.kind, each.model, when(each.created_at), each.fingerprint[:12]) for each in listed),
+        (
+            (
+                f"{each.title} (retired)" if each.id in retired else each.title,
+                each.kind,
+                each.model,
+                when(each.created_at),
+                each.fingerprint[:12],
+            )
+            for each in listed
+        ),
     )
     event = st.dataframe(
         table,

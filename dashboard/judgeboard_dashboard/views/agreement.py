@@ -1,38 +1,47 @@
 """Agreement: one sentence a week that says whether the judge can be trusted, and the figures behind it."""
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement import AgreementRow, PairSource
-from judgeboard.agreement_notes import headline
-from judgeboard.agreement_page import AgreementPage, agreement_page
+from judgeboard.agreement import AgreementRow, PairSource, agreement_of
+from judgeboard.agreement.choice import AgreementChoice, By, Of
+from judgeboard.agreement.measure import stand_in_test
+from judgeboard.agreement.notes import Note, headline
+from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.answer_pairs import GradeName
-from judgeboard.report import measure
+from judgeboard.errors import NotFound
+from judgeboard.pair_cells import PairCell
 from judgeboard.stats.words import one_in
-from judgeboard.store.judgments.judge_versions import list_versions
-from judgeboard.store.reviews.reviewers import list_graders
+from judgeboard.store.judgments.judge_versions import list_versions, versions_asked_again
+from judgeboard.store.reviews.reviewers import list_graders, reviewer_names
 from judgeboard.store.settings_table import primary_judge
 from judgeboard_dashboard.agreement_figures import AgreementFigures
+from judgeboard_dashboard.agreement_filters import Whose, by_field, of_field, whose_field
+from judgeboard_dashboard.agreement_raters import show_raters
+from judgeboard_dashboard.agreement_report import report_buttons
+from judgeboard_dashboard.agreement_stand_in import after_they_saw, epsilon_field, stand_in
 from judgeboard_dashboard.agreement_tables import figures_file, figures_table, flags_table, versions_table
+from judgeboard_dashboard.drill import cell_rows
 from judgeboard_dashboard.figure import table
-from judgeboard_dashboard.graded_filter import grade_field, people_field, version_field
+from judgeboard_dashboard.graded_filter import grade_field, version_field
 from judgeboard_dashboard.picking import Rows, follow
 from judgeboard_dashboard.saying import caption, empty, heading, note, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading
 
 MOST_NOTES = 2
-FIELDS = ("version", "grade", "people", "tables")
+FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge")
 LEADS = {
     "one_class": "Only one kind.",
     "too_early": "Too early to decide.",
     "judges_alike": "Judges alike.",
+    "few_of_rarer": "Few of one kind.",
 }
 READ_WITH_CARE = "Read with care."
 # Said where they belong, not above the page: under the slices, and in small letters.
-SMALL = {"slices", "cut", "ties", "without_verdict", "judged_again"}
+SMALL = {"slices", "some_flagged", "cut", "ties", "only_gold", "without_verdict", "judged_again", "temperature"}
 PERCENT = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=96)
 COUNT = st.column_config.NumberColumn(format="localized", width=66)
 TWO_DIGITS = st.column_config.NumberColumn(format="%.2f", width=62)
@@ -61,28 +70,118 @@ FLAG_COLUMNS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What the filter row asks for; ``place`` is kept in it for the judge version."""
+
+    place: Any
+    of: Of
+    grade: GradeName
+    whose: Whose
+    by: By
+    as_tables: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """The page as asked for."""
+    """The page of a judge beside people as asked for."""
 
     page: AgreementPage
-    reviewer_id: int | None
-    people: str
+    whose: Whose
+    by: By
     as_tables: bool
 
 
 def agreement() -> None:
-    """Show how far one judge version agrees with people."""
+    """Show how far one judge version agrees with people, or people, judges or repeats with each other."""
     follow("agreement", own=FIELDS)
-    shown = _asked()
+    with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
+        asked = _filters()
+        report = st.container(width="content")
+        if asked.of != "judge":
+            chosen = _choice_of_raters(asked)
+            version = None
+        else:
+            shown = _judge_and_people(asked)
+            version = shown.page.row.version.id if shown.page.row else None
+        with report:
+            report_buttons(asked.grade, version, asked.whose.human)
+    if asked.of == "judge":
+        _show_judge(shown)
+    elif chosen is None:
+        empty("No judge was asked twice about any answer: `judgeboard judge --repeats 3` does.")
+    else:
+        _show_raters(chosen, as_tables=asked.as_tables)
+
+
+def _filters() -> Asked:
+    with reading() as connection:
+        graders = list_graders(connection)
+    place = st.container(width=215)
+    grade = grade_field("label")
+    of = of_field()
+    whose = whose_field(graders, grade, disabled=of != "judge")
+    by = by_field(disabled=of == "repeats")
+    st.space("stretch")
+    as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    return Asked(place, of, grade, whose, by, as_tables)
+
+
+def _judge_and_people(asked: Asked) -> Shown:
+    with reading() as connection:
+        source = PairSource.open(connection, asked.whose.reviewer_id, asked.whose.human)
+        versions = source.paired(list_versions(connection), asked.grade, primary_judge(connection))
+        version = version_field(asked.place, versions)
+        found = agreement_page(
+            connection,
+            version_id=version.id if version else None,
+            grade=asked.grade,
+            reviewer_id=asked.whose.reviewer_id,
+            by=asked.by,
+            source=source,
+        )
+    return Shown(found, asked.whose, asked.by, asked.as_tables)
+
+
+def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
+    """Return what is measured where a judge is not held against people; None: there are no repeats."""
+    if asked.of != "repeats":
+        with asked.place:
+            st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
+        return AgreementChoice(asked.of, grade=asked.grade, by=asked.by)
+    with reading() as connection:
+        names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
+    with asked.place:
+        name = st.selectbox(
+            "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
+        )
+    return AgreementChoice("repeats", (name,)) if name else None
+
+
+def _show_raters(chosen: AgreementChoice, *, as_tables: bool) -> None:
+    with reading() as connection:
+        try:
+            found = agreement_of(connection, chosen)
+        except NotFound as error:
+            empty(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            return
+        names = {name: id_ for id_, name in reviewer_names(connection).items()}
+        versions = {each.title: each.id for each in found.versions}
+    sentence(found.sentence)
+    _notes(found.notes)
+    if found.n:
+        show_raters(found, names if chosen.of == "people" else versions, as_tables=as_tables)
+
+
+def _show_judge(shown: Shown) -> None:
     if shown.page.row is None:
         empty(shown.page.sentence)
         return
     sentence(shown.page.sentence)
-    _notes(shown.page)
+    _notes(shown.page.notes)
     if shown.page.row.n < 10:
         _worth(shown.page)
         return
-    figures = AgreementFigures(shown.page, shown.page.row, shown.reviewer_id, as_tables=shown.as_tables)
+    figures = AgreementFigures(shown.page, shown.page.row, shown.whose, shown.by, as_tables=shown.as_tables)
     figures.show()
     with st.container(key="stack_versions"):
         left, right = st.columns([1.9, 1], gap="medium")
@@ -93,48 +192,30 @@ def agreement() -> None:
     with st.container(key="stack_figures"):
         left, right = st.columns([1, 1.2], gap="medium")
     with left:
-        _all_figures(shown.page, shown.page.row)
+        _all_figures(shown.page, shown.page.row, shown.whose)
     with right:
         if shown.page.grade == "label":
             heading("Over time")
             figures.over_time()
+        _beside_people(shown.page, shown.page.row)
 
 
-def _asked() -> Shown:
-    with store().reading() as connection:
-        with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
-            place = st.container(width=230)
-            grade = grade_field("label")
-            people = people_field(list_graders(connection), grade)
-            st.space("stretch")
-            as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-            st.download_button(
-                "Report",
-                data=lambda: json.dumps(measure(store()), ensure_ascii=False, indent=2).encode(),
-                file_name="judgeboard-report.json",
-                mime="application/json",
-                icon=":material/download:",
-                on_click="ignore",
-                help="All figures of all judge versions, as `judgeboard stats --json` prints them",
-            )
-        source = PairSource.open(connection, people.reviewer_id)
-        versions = source.paired(list_versions(connection), grade, primary_judge(connection))
-        version = version_field(place, versions)
-        found = agreement_page(
-            connection,
-            version_id=version.id if version else None,
-            grade=grade,
-            reviewer_id=people.reviewer_id,
-            source=source,
-        )
-    return Shown(found, people.reviewer_id, people.words, as_tables)
+def _beside_people(found: AgreementPage, row: AgreementRow) -> None:
+    heading("May the judge stand in for a person?")
+    epsilon = epsilon_field()
+    with reading() as connection:
+        test = stand_in_test(connection, row.version, found.grade, epsilon)
+    with reading() as connection:
+        people = {name: id_ for id_, name in reviewer_names(connection).items()}
+    stand_in(test, row.version.id, found.grade, people)
+    after_they_saw(found, row.version.id)
 
 
-def _notes(found: AgreementPage) -> None:
-    loud = [each for each in found.notes if each.code not in SMALL]
+def _notes(notes: Sequence[Note]) -> None:
+    loud = [each for each in notes if each.code not in SMALL]
     for each in loud[:MOST_NOTES]:
         note(each.text, lead=LEADS.get(each.code, READ_WITH_CARE))
-    rest = [*loud[MOST_NOTES:], *(each for each in found.notes if each.code in SMALL - {"slices"})]
+    rest = [*loud[MOST_NOTES:], *(each for each in notes if each.code in SMALL - {"slices"})]
     if rest:
         caption(*(each.text for each in rest))
 
@@ -149,23 +230,23 @@ def _versions(shown: Shown) -> None:
     left_out = ", ".join(version.title for version in same.left_out)
     table(
         versions_table(same, grade),
-        [_this_page(row.version.title, grade, shown.people, shown.reviewer_id) for row in same.rows],
+        [_this_page(row.version.title, grade, shown.whose) for row in same.rows],
         key="versions",
         under=(
             "Click a line to see that version.",
             f"Left out, since it shares too few answers with the others: {left_out}." if left_out else None,
         ),
-        csv=figures_file(same.rows),
+        csv=lambda: figures_file(
+            [("all", shown.page.whole(row.version, pairs)) for row, pairs in zip(same.rows, same.pairs, strict=True)]
+        ),
         columns=VERSION_COLUMNS,
     )
 
 
-def _this_page(title: str, grade: GradeName, people: str, reviewer_id: int | None) -> Rows:
-    query: dict[str, str | list[str]] = {"version": title}
+def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
+    query: dict[str, str | list[str]] = {"version": title, **whose.query}
     if grade != "label":
         query["grade"] = grade.capitalize()
-    if reviewer_id is not None:
-        query["people"] = people
     return Rows("agreement", query)
 
 
@@ -191,16 +272,19 @@ def _worth(found: AgreementPage) -> None:
     )
 
 
-def _all_figures(found: AgreementPage, row: AgreementRow) -> None:
+def _all_figures(found: AgreementPage, row: AgreementRow, whose: Whose) -> None:
     heading(f"All figures of {row.version.title}")
     rows = figures_table(row)
     unit = headline(row.statistics).unit
+    behind = cell_rows(PairCell(row.version.id, found.grade, None, None, None, whose.reviewer_id, whose.human))
     table(
         rows,
-        [None] * len(rows),
+        [behind] * len(rows),
         key="figures",
-        under=(f"Intervals: 95 %, by {unit}." if unit else None, "The file has every query type too."),
-        csv=figures_file([row, *found.by_query_type]),
+        under=(f"Intervals: 95 %, by {unit}." if unit else None, "The file has every slice too."),
+        csv=lambda: figures_file(
+            [("all", row), *((each.name, found.whole(row.version, each.pairs)) for each in found.slices)]
+        ),
         columns={"Answers": COUNT},
     )
 

@@ -23,7 +23,7 @@ from judgeboard_dashboard.charts.audit import ALONE, HEIGHT, MARKED, RIGHT, WRON
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows, follow, item
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import count
 
@@ -57,7 +57,7 @@ RATES = {
 def audits() -> None:
     """Show one audit: four counts, three rates, the answers of each list."""
     follow("audits", own=FIELDS)
-    with store().reading() as connection:
+    with reading() as connection:
         done = done_audits(connection)
         if not done:
             empty(PURPOSE, *NO_AUDIT)

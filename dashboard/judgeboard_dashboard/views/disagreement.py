@@ -9,6 +9,7 @@ from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import GradeName
 from judgeboard.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
 from judgeboard.pair_cells import cell_names
+from judgeboard.store.figures.why_counts import why_counts
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.reviews.reviewers import list_graders
 from judgeboard.store.settings_table import primary_judge
@@ -18,8 +19,9 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.graded_filter import grade_field, people_field, version_field
 from judgeboard_dashboard.picking import follow
 from judgeboard_dashboard.saying import empty, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.two_texts import two_texts
+from judgeboard_dashboard.why_differs import why_table
 
 DIRECTIONS: dict[Direction | None, str] = {
     None: "Both",
@@ -62,10 +64,12 @@ def disagreement() -> None:
         chosen = disagreement_table(found, lambda: export_table(_rows(asked, EXPORT_MOST)))
         if chosen is not None:
             two_texts(chosen, found.version.title, found.grade)
+    with reading() as connection:
+        why_table(why_counts(connection))
 
 
 def _load() -> tuple[Asked, DisagreementPage]:
-    with store().reading() as connection:
+    with reading() as connection:
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=230)
             types_place = st.container(width=210)
@@ -119,7 +123,7 @@ def _options(asked: Asked) -> dict[str, Any]:
 
 
 def _rows(asked: Asked, limit: int) -> tuple[Disagreement, ...]:
-    with store().reading() as connection:
+    with reading() as connection:
         return disagreement_page(connection, limit=limit, **_options(asked)).rows
 
 

@@ -9,7 +9,9 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.importers import DEFAULT_SOURCE, NAMES_ANSWERS
+from judgeboard.people import Action
 from judgeboard_dashboard.errors import problem
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.importing.fields import KINDS, columns_frame, field_words
 from judgeboard_dashboard.importing.first_rows import first_rows
 from judgeboard_dashboard.importing.mapping import ask_columns, mapping_of
@@ -28,6 +30,7 @@ REJECTED = {"Line": "Int64", "Field": "str", "Reason": "str"}
 
 def imports() -> None:
     """Show the upload at the left, what was understood of it at the right."""
+    demand(Action.IMPORT)
     follow("imports", own=("kind",))
     with st.container(key="stack_import"):
         left, right = st.columns([1, 2.1], gap="medium")
@@ -187,5 +190,5 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
     csv_button(table, "rejected", key="import_rejected_csv")
 
 
-with page("Import"):
+with page("Import", answers=False):
     imports()

@@ -1,52 +1,61 @@
 """The item: decide one answer with two or three keys; nothing but text changes between items."""
 
 import time
+from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import ClaimMark, FlagState
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.refining import attempt_sequences
 from judgeboard.review import Reviewer
+from judgeboard.review.time_spent import longest_pause
 from judgeboard.store.desk.queue_pages import Neighbours, neighbours, queue_page
-from judgeboard.store.judgments.rubric_scores import RubricScores, load_rubric_scores
-from judgeboard.store.responses.items import Item, load_item, response_of_flag
+from judgeboard.store.judgments.rubric_scores import load_rubric_scores
+from judgeboard.store.responses.items import Item, ItemFlag, load_item, response_of_flag
+from judgeboard.store.reviews.comments import comments_on
+from judgeboard.store.reviews.own_reviews import WholeReview
 from judgeboard.store.settings_table import thresholds
 from judgeboard_dashboard.address import filter_in
-from judgeboard_dashboard.controls import Turn, key_button, keyboard
-from judgeboard_dashboard.evidence import Html, as_label, show, size, tag
+from judgeboard_dashboard.controls import keyboard
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.item.bar import bar
+from judgeboard_dashboard.item.changing import EDIT, own_to_change
 from judgeboard_dashboard.item.desk import Desk, Done, Draft, Goal, desk
 from judgeboard_dashboard.item.fields import read_fields
 from judgeboard_dashboard.item.head_line import facts, head_line, place_words, undo_button
 from judgeboard_dashboard.item.history import decided_words
 from judgeboard_dashboard.item.judge_pane import judge_pane, primary_verdict
-from judgeboard_dashboard.item.marks import NumberedClaim, numbered
+from judgeboard_dashboard.item.mark_presses import MarkPresses
+from judgeboard_dashboard.item.panes import item_panes
 from judgeboard_dashboard.item.presses import Presses
+from judgeboard_dashboard.item.remarks import RemarkPresses, read_remarks, remark_fields, remarks_block
 from judgeboard_dashboard.item.screen import Listing, Screen
-from judgeboard_dashboard.item.text_panes import answer_pane, passages_pane, unsent
-from judgeboard_dashboard.session import current_reviewer, open_rows, page, store
+from judgeboard_dashboard.item.statements import shown_claims, statements_of
+from judgeboard_dashboard.item.tools import tools_line
+from judgeboard_dashboard.queue_review.leaving import let_go
+from judgeboard_dashboard.queue_review.page import review_queue
+from judgeboard_dashboard.session import current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.waiting import nothing_waits
 from judgeboard_dashboard.words import SORTS
 
 DEFAULT_SORT = next(iter(SORTS))
-WIDTHS = (1.0, 1.05, 0.85)
-PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 
 
 def item() -> None:
     """Show the answer that the address names, or the first that waits."""
     here, reviewer, listing = desk(), current_reviewer(), _listing()
     read_fields(here)
+    read_remarks(here)
     for press in keyboard().work_off():
         press.act()
     _go(here)
     flag_id, response_id = _number("flag"), _number("response")
     from_list = flag_id is not None or response_id is None
     reviewer_id = None if reviewer is None else reviewer.id
-    with store().reading() as connection:
+    with reading() as connection:
         if from_list and flag_id is None:
             first = queue_page(connection, listing.where, listing.sort, limit=1, reviewer_id=reviewer_id)
             if not first.lines:
@@ -74,24 +83,59 @@ def _draw(
     flag = found.flag if flag_id is None else next((one for one in found.flags if one.id == flag_id), None)
     if flag is not None and flag.state == FlagState.OPEN:
         here.seen_open.add(flag.id)
+    changed = own_to_change(here, reviewer, found)
     seen = primary_verdict(found)
     screen = Screen(
         response_id=found.response_id,
         external_id=found.external_id,
-        flag_id=flag.id if flag is not None and flag.id in here.seen_open else None,
+        flag_id=_flag_to_decide(here, flag, changed),
         judgment_seen_id=seen.id if seen else None,
         listing=listing,
         from_list=from_list,
+        edits=None if changed is None else changed.id,
+        seconds_before=0.0 if changed is None else changed.seconds or 0.0,
     )
     held = keyboard()
-    held.appear(screen.row, time.monotonic())  # first: the drawing may be cut off by the next press
-    presses = Presses(store(), here, reviewer, screen, lambda: held.seconds(time.monotonic()))
-    st.set_page_config(page_title=f"{place_words(beside) or as_label(found.external_id)} · Judgeboard", layout="wide")
-    with store().reading() as connection:
+    # First of all: the drawing may be cut off by the next press.
+    held.appear(screen.row, time.monotonic(), longest_pause(_characters(found)))
+    presses = Presses(store(), here, reviewer, screen, lambda: held.seconds(time.monotonic()), seen, threshold)
+    st.set_page_config(page_title=f"{place_words(beside) or found.external_id} · Judgeboard", layout="wide")
+    with reading() as connection:
         sequences = attempt_sequences(connection, found.response_id)
         rubric = load_rubric_scores(connection, found.response_id)
-    head_line(presses, beside, facts(found, flag), _undoable(here, found, reviewer), DEFAULT_SORT)
-    _panes(presses, found, threshold, rubric, attempts_link(sequences))
+        remarks = comments_on(connection, found.response_id, None if reviewer is None else reviewer.id)
+    claims = (seen.claims or ()) if seen else ()
+    marks = MarkPresses(
+        here,
+        found.response_id,
+        statements_of(found.answer, claims, screen.judgment_seen_id),
+        _saved_marks(found, reviewer),
+    )
+    head_line(presses, beside, facts(found, flag), _undoable(here, found, reviewer, changed), DEFAULT_SORT)
+    tools_line(
+        marks,
+        screen.row,
+        presses.by_sentence,
+        why=presses.why if presses.differs() else None,
+        reason=here.draft(found.response_id).why,
+    )
+    item_panes(
+        found,
+        claims,
+        marks,
+        judge_pane(
+            found,
+            shown_claims(claims, marks.statements, marks.shown, marks.at),
+            threshold,
+            screen.flag_id,
+            rubric,
+            keys_shown=here.keys_shown,
+            remarks=remarks_block(remarks),
+        ),
+        presses.whole,
+        link=attempts_link(sequences),
+        under_third=partial(remark_fields, RemarkPresses(store(), here, reviewer, found.response_id), remarks),
+    )
     attempts_section(presses, sequences)
     bar(presses, rubric, decided=decided_words(found, flag))
 
@@ -114,6 +158,8 @@ def _address(goal: Goal) -> None:
             st.query_params[name] = str(value)
         elif name in st.query_params:
             del st.query_params[name]
+    if EDIT in st.query_params:
+        del st.query_params[EDIT]
 
 
 def _listing() -> Listing:
@@ -137,8 +183,10 @@ def _number(name: str) -> int | None:
     return int(given)
 
 
-def _undoable(here: Desk, found: Item, reviewer: Reviewer | None) -> Done | None:
-    """What Z takes back: the last review of this session, else one's own on this item."""
+def _undoable(here: Desk, found: Item, reviewer: Reviewer | None, changed: WholeReview | None) -> Done | None:
+    """What Z takes back: the review being changed, the last one of this session, else one's own on this item."""
+    if changed is not None:
+        return Done(changed.id, found.response_id, changed.flag_id, Draft.of(changed.grade))
     if here.done:
         return here.done[-1]
     own = next(
@@ -147,27 +195,25 @@ def _undoable(here: Desk, found: Item, reviewer: Reviewer | None) -> Done | None
     return None if own is None else Done(own.id, found.response_id, own.flag_id, Draft())
 
 
-def _panes(presses: Presses, found: Item, threshold: float, rubric: RubricScores, link: Html | None) -> None:
-    seen = primary_verdict(found)
-    claims: list[NumberedClaim] = numbered(seen.claims or ()) if seen else []
-    whole = found.response_id in presses.here.whole
-    more = 0 if whole else unsent([found.query, found.answer], found.passages)
-    panes = (
-        ("answer", answer_pane(found, claims, whole=whole, link=link)),
-        ("passages", passages_pane(found, claims, whole=whole)),
-        (
-            "judge",
-            judge_pane(found, claims, threshold, presses.screen.flag_id, rubric, keys_shown=presses.here.keys_shown),
-        ),
+def _flag_to_decide(here: Desk, flag: ItemFlag | None, changed: WholeReview | None) -> int | None:
+    """The flag that waits, or that of the review being changed; None where there is nothing to decide."""
+    if changed is not None:
+        return changed.flag_id if changed.decision is not None else None
+    return flag.id if flag is not None and flag.id in here.seen_open else None
+
+
+def _saved_marks(found: Item, reviewer: Reviewer | None) -> tuple[ClaimMark, ...]:
+    """The marks of the reviewer's latest review that stands and has any."""
+    own = (
+        one.claim_marks
+        for one in found.reviews
+        if reviewer is not None and one.stands and one.reviewer_id == reviewer.id and one.claim_marks
     )
-    with st.container(key="panes"):
-        for column, (name, markup) in zip(st.columns(WIDTHS, gap="small"), panes, strict=True):
-            # The id in the key mounts the pane anew, so that the next item starts at its top.
-            with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{found.response_id}"):
-                show(markup)
-                if more and name != "judge":
-                    said = f"Show all ({size(more)})"
-                    key_button(said, presses.whole, key=f"whole_{name}_{found.response_id}", turn=Turn.GIVE)
+    return next(own, ())
+
+
+def _characters(found: Item) -> int:
+    return sum(len(text or "") for text in (found.query, found.answer, *(found.passages or ())))
 
 
 def _end(here: Desk, reviewer: Reviewer | None, others: int) -> None:
@@ -188,4 +234,8 @@ def _end(here: Desk, reviewer: Reviewer | None, others: int) -> None:
 
 
 with page("Item", heading=False):
-    item()
+    if st.query_params.get("queue"):
+        review_queue(st.query_params["queue"])
+    else:
+        let_go()
+        item()

@@ -29,7 +29,7 @@ from judgeboard_dashboard.judges.combined import combined_panel
 from judgeboard_dashboard.judges.kept import kept_records
 from judgeboard_dashboard.picking import Rows, follow, item, responses
 from judgeboard_dashboard.saying import caption, commands, empty, heading, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.tables import frame
 
 FIELDS = ("version", "score", "table")
@@ -45,7 +45,7 @@ COLUMNS = {
 def judges() -> None:
     """Show the checks of a judge version, its scores, and answers that show what is warned of."""
     follow("judges", own=FIELDS)
-    with store().reading() as connection:
+    with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
             empty(*EMPTY)

@@ -28,7 +28,7 @@ from judgeboard_dashboard.overview_words import (
 )
 from judgeboard_dashboard.picking import follow, item, responses
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.session import as_query, current_reviewer, page, store
+from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.waiting_table import waiting_table
 from judgeboard_dashboard.words import capital, count, rule_words, when
@@ -41,7 +41,7 @@ def overview() -> None:
     """Show the desk as it stands now."""
     follow("overview", own=["table"])
     reviewer = current_reviewer()
-    with store().reading() as connection:
+    with reading() as connection:
         found = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
     answers = sum(found.quadrant.values())

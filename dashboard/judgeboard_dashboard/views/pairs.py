@@ -19,7 +19,7 @@ from judgeboard_dashboard.pairs.tables import GROUP_COLUMNS, LINE_COLUMNS, group
 from judgeboard_dashboard.pairs.words import LISTED
 from judgeboard_dashboard.picking import follow, pick_rows
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.session import current_reviewer, page, store
+from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.words import count
 
 MOST_LINES = 1_000
@@ -43,7 +43,7 @@ def pairs() -> None:
 def _list() -> None:
     reviewer = current_reviewer()
     pair_desk().walk = None  # what is opened next is a list of its own
-    with store().reading() as connection:
+    with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
         version = _version_field(versions)
@@ -51,7 +51,7 @@ def _list() -> None:
         found = held.found
         aspect, listed, types = _fields(found)
     total, lines = len(found.lines(aspect)), found.lines(aspect, listed, types)
-    with store().reading() as connection:
+    with reading() as connection:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
     if not total:
         empty(*NO_PAIRS)

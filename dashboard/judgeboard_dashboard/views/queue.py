@@ -1,4 +1,4 @@
-"""The queue: choose what to review, hand the list to the item page."""
+"""The queue: choose what to review, hand the list to the item page; named queues, splits and one's own reviews."""
 
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -8,16 +8,24 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.filters import RowFilter
+from judgeboard.people import Action, may
 from judgeboard.store.desk.queue_counts import queue_facets
 from judgeboard.store.desk.queue_pages import QueueLine, QueuePage, queue_page
 from judgeboard_dashboard.address import FIELDS
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
 from judgeboard_dashboard.filter_sentence import filter_sentence
+from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.paging import place_in, turning_foot
-from judgeboard_dashboard.picking import follow, rejudge_button
-from judgeboard_dashboard.session import ask_reviewer, change_name, current_reviewer, open_rows, page, store
-from judgeboard_dashboard.tables import frame, height
+from judgeboard_dashboard.picking import Rows, follow, pick_rows, rejudge_button
+from judgeboard_dashboard.queues.listing import queue_list
+from judgeboard_dashboard.queues.making import new_queue
+from judgeboard_dashboard.queues.mine import my_reviews
+from judgeboard_dashboard.queues.place import FIELDS as PLACE_FIELDS
+from judgeboard_dashboard.queues.place import MINE, QUEUES, SPLITS, WAITING, place
+from judgeboard_dashboard.queues.splits import splits
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.tables import frame, height, one_line
 from judgeboard_dashboard.waiting import nothing_waits
 from judgeboard_dashboard.words import SORTS, ago, capital, count, rule_words
 
@@ -38,10 +46,25 @@ _OPEN = "queue_open"
 
 
 def queue() -> None:
+    """Show the segment that the address names."""
+    follow("queue", own=(*FIELDS, "sort", *PLACE_FIELDS))
+    chosen = place()
+    if chosen.segment == WAITING:
+        _waiting()
+    elif chosen.segment == SPLITS:
+        splits(chosen)
+    elif chosen.segment == MINE:
+        my_reviews(chosen)
+    elif chosen.new:
+        new_queue()
+    else:
+        queue_list()
+
+
+def _waiting() -> None:
     """Show the open flags that match, fifty at a time."""
-    follow("queue", own=(*FIELDS, "sort"))
     reviewer = current_reviewer()
-    with store().reading() as connection:
+    with reading() as connection:
         facets = queue_facets(connection)
         choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS)
         chosen = filter_row("queue", choices)
@@ -130,16 +153,12 @@ def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
         line.groundedness,
         f"{line.quality} / 4" if line.quality else None,
         line.user_feedback,
-        _one_line(line.question),
-        _one_line(line.answer),
+        one_line(line.question),
+        one_line(line.answer),
         line.query_type,
         ago(line.asked_at, now) if line.asked_at else None,
         line.external_id,
     )
-
-
-def _one_line(text: str | None) -> str | None:
-    return None if text is None else " ".join(text.split())
 
 
 def _foot(chosen: Chosen, found: QueuePage) -> None:
@@ -157,23 +176,25 @@ def _foot(chosen: Chosen, found: QueuePage) -> None:
 
 
 def _beside(chosen: Chosen) -> None:
-    _who()
+    who_button("queue")
     rejudge_button("queue", "open", chosen.query)
+    _queue_of_these(chosen)
 
 
-def _who() -> None:
-    """Under which name one reviews, and the way to another."""
+def _queue_of_these(chosen: Chosen) -> None:
     reviewer = current_reviewer()
-    if reviewer is not None:
-        st.button(
-            as_label(reviewer.name),
-            key="queue_who",
-            type="tertiary",
-            icon=":material/person:",
-            help="You review under this name. Press to give another.",
-            on_click=change_name,
-            wrap=False,
-        )
+    if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
+        return
+    narrowed = {name: values for name, values in chosen.query.items() if name != "sort"}
+    st.button(
+        "Make a queue of these",
+        key="queue_of_these",
+        type="tertiary",
+        icon=":material/playlist_add:",
+        on_click=pick_rows,
+        args=(Rows("queue", {**narrowed, "show": QUEUES, "new": "1"}),),
+        wrap=False,
+    )
 
 
 def _export(chosen: Chosen) -> pd.DataFrame:
@@ -182,7 +203,7 @@ def _export(chosen: Chosen) -> pd.DataFrame:
     kinds = {"severity": "Float64", "groundedness": "Float64", "quality": "Int64", "asked_at": "object"}
     lines: list[QueueLine] = []
     key: str | None = None
-    with store().reading() as connection:
+    with reading() as connection:
         while True:
             found = queue_page(connection, chosen.where, chosen.sort, after=key, limit=EXPORT_PAGE)
             lines.extend(found.lines)

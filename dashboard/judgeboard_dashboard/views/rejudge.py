@@ -6,12 +6,14 @@ from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.flags import RULES
 from judgeboard.jobs import JobProgress, job_progress, recent_jobs
+from judgeboard.people import Action
 from judgeboard.store.responses.response_facets import response_facets
 from judgeboard.store.runs.runs import get_run, run_counts
 from judgeboard_dashboard.address import FIELDS, Query
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.filter_row import Choices, filter_row, write_address
+from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.picking import follow
 from judgeboard_dashboard.rejudge.comparison import comparison
 from judgeboard_dashboard.rejudge.earlier_jobs import earlier_jobs
@@ -19,7 +21,7 @@ from judgeboard_dashboard.rejudge.form import form
 from judgeboard_dashboard.rejudge.job_panel import job_panel
 from judgeboard_dashboard.rejudge.place import PARAMETERS, Place, place_in_address
 from judgeboard_dashboard.saying import empty
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading, store
 
 PAGE = "rejudge"
 
@@ -28,11 +30,16 @@ def rejudge() -> None:
     """Show the form at the left, the job and what it changed at the right."""
     follow(PAGE, own=(*FIELDS, *PARAMETERS))
     place = place_in_address()
+    if place.response_id is None and place.job is None and place.run is None:
+        demand(Action.REJUDGE_MANY)
     where, query = _filters(place)
     with st.container(key="stack_rejudge"):
         left, right = st.columns([1, 2.4], gap="medium")
     with left, st.container(border=True, key="rejudge_form"):
-        place = form(place, where)
+        if place.response_id is not None or permitted(Action.REJUDGE_MANY):
+            place = form(place, where)
+        else:
+            show(tag("div", f"{Action.REJUDGE_MANY.words} is for leads and admins.", cls="jb-cap"))
     write_address(PAGE, {**query, **place.query()})
     with right:
         _outcome(place)
@@ -42,7 +49,7 @@ def _filters(place: Place) -> tuple[RowFilter, Query]:
     """The filter row; where the page is about one answer there is nothing to filter."""
     if place.response_id is not None:
         return RowFilter(), {}
-    with store().reading() as connection:
+    with reading() as connection:
         facets = response_facets(connection)
     rules = tuple(rule.name for rule in RULES)
     chosen = filter_row(PAGE, Choices(rules, facets.query_types, facets.sources, facets.judges))
@@ -82,7 +89,7 @@ def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
 
 def _run(run_id: int) -> None:
     """What a run of a command changed: it has no job to show."""
-    with store().reading() as connection:
+    with reading() as connection:
         run = get_run(connection, run_id)
         usable = run_counts(connection, [run_id])[run_id].ok
     show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))

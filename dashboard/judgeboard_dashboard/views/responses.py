@@ -23,8 +23,8 @@ from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_a
 from judgeboard_dashboard.paging import place_in, turning_foot
 from judgeboard_dashboard.picking import follow, item, rejudge_button, row_clicked
 from judgeboard_dashboard.saying import empty
-from judgeboard_dashboard.session import page, store
-from judgeboard_dashboard.tables import frame, height
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.tables import frame, height, one_line
 from judgeboard_dashboard.words import ago, count
 
 PAGE_SIZE = 50
@@ -62,7 +62,7 @@ def responses() -> None:
     """Show the answers that match, fifty at a time."""
     follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort"))
     cell = _cell()
-    with store().reading() as connection:
+    with reading() as connection:
         facets = response_facets(connection)
         titles = {version.id: version.title for version in list_versions(connection)}
         choices = Choices(
@@ -175,8 +175,8 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
         f"{judged.quality} / 4" if judged and judged.quality else None,
         judged.label if judged else None,
         line.user_feedback,
-        _one_line(line.question),
-        _one_line(line.answer),
+        one_line(line.question),
+        one_line(line.answer),
         line.query_type,
         ago(line.asked_at, now) if line.asked_at else None,
         judged.version_title if judged else None,
@@ -185,10 +185,6 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
         "waits" if line.flag_id else None,
         line.external_id,
     )
-
-
-def _one_line(text: str | None) -> str | None:
-    return None if text is None else " ".join(text.split())
 
 
 def _foot(asked: Asked, found: ResponsePage) -> None:
@@ -216,7 +212,7 @@ def _export(asked: Asked) -> pd.DataFrame:
     kinds = {"groundedness": "Float64", "quality": "Int64", "judges": "Int64", "reviews": "Int64", "asked_at": "object"}
     lines: list[ResponseLine] = []
     key: str | None = None
-    with store().reading() as connection:
+    with reading() as connection:
         while len(lines) < EXPORT_MOST:
             found = response_page(connection, asked.where, asked.sort, after=key, limit=EXPORT_PAGE)
             lines.extend(found.lines)

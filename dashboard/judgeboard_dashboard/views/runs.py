@@ -15,7 +15,7 @@ from judgeboard_dashboard.runs.imports_table import imports_table
 from judgeboard_dashboard.runs.problems import problems
 from judgeboard_dashboard.runs.run_table import RunLine, run_frame, run_table
 from judgeboard_dashboard.saying import empty
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.tables import csv_button
 from judgeboard_dashboard.words import count
 
@@ -27,7 +27,7 @@ def runs() -> None:
     """Show the runs, newest first, and of the chosen one what went wrong."""
     follow("runs", own=())
     lines = _lines(st.session_state.get(_BEFORE))
-    with store().reading() as connection:
+    with reading() as connection:
         batches = list_batches(connection)
     if not lines:
         empty("No run yet.", "`judgeboard judge --judge lexical`")
@@ -55,7 +55,7 @@ def runs() -> None:
 
 
 def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
-    with store().reading() as connection:
+    with reading() as connection:
         found = list_runs(connection, before_id=before, limit=limit)
         counts = run_counts(connection, [run.id for run in found])
         heard = last_verdicts(connection, [run.id for run in found if run.state is RunState.RUNNING])

@@ -27,7 +27,7 @@ from judgeboard_dashboard.self_reference.tables import (
     items_table,
     slices_table,
 )
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.tables import ROW_HEIGHT, height
 from judgeboard_dashboard.words import capital
 
@@ -56,7 +56,7 @@ class Asked:
 def self_reference() -> None:
     """Show what a judge version came to at one gate, and its pairs."""
     follow(PAGE, own=FIELDS)
-    with store().reading() as connection:
+    with reading() as connection:
         versions = sampling_versions(connection)
     if not versions:
         empty(*NOTHING)
@@ -84,7 +84,7 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     titles = {version.title: version for version in versions}
     chosen = st.selectbox("Judge version", list(titles), key="version", bind="query-params", width=230)
     version = titles.get(chosen or "", versions[0])
-    with store().reading() as connection:
+    with reading() as connection:
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
     counts = [str(usual), *(str(k) for k in range(most, 0, -1) if k != usual)]
@@ -170,12 +170,12 @@ def _items(found: SelfReferencePage, asked: Asked) -> None:
             f"The first {MOST_LINES:,} of them." if len(items) > MOST_LINES else None,
             "Click a line to read what it tried.",
         )
-    with right, store().reading() as connection:
+    with right, reading() as connection:
         one_item_panel(one_item(connection, asked.version.id, chosen.pair_id), asked.version.id, asked.k)
 
 
 def _chosen(items: list[ListedItem], asked: Asked) -> ListedItem:
-    with store().reading() as connection:
+    with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
     state = st.dataframe(
         items_table(items, heads, asked.k),

@@ -1,34 +1,65 @@
-"""Settings: the thresholds of the flag rules, the primary judge, judge versions with their prompts, the database."""
+"""Settings: the rules and the judges, the people who may come in, and who did what."""
+
+from collections.abc import Callable
 
 import streamlit as st
 
+from judgeboard.people import Action
 from judgeboard.store.figures.counts import store_counts
 from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judgments.retired_versions import retired_versions
 from judgeboard.store.responses.response_facets import response_facets
 from judgeboard.store.settings_table import setting_origins
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import demand, permitted, who_button
+from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.settings_parts.apply_rules import apply_rules
 from judgeboard_dashboard.settings_parts.database import database
+from judgeboard_dashboard.settings_parts.events import events
+from judgeboard_dashboard.settings_parts.people import people
 from judgeboard_dashboard.settings_parts.rules_form import rules_form
 from judgeboard_dashboard.settings_parts.versions import versions
 
 
-def settings() -> None:
+def rules() -> None:
     """Show what can be set at the left, what judged at the right."""
-    with store().reading() as connection:
+    demand(Action.CHANGE_SETTINGS)
+    with reading() as connection:
         lines = setting_origins(connection)
-        listed = list_versions(connection)
+        listed, retired = list_versions(connection), retired_versions(connection)
         query_types = response_facets(connection).query_types
         counts = store_counts(connection)
     with st.container(key="stack_settings"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
-        rules_form(lines, sorted({version.name for version in listed}), query_types)
+        rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
         apply_rules(counts.responses)
-        database(store(), counts)
+        if permitted(Action.MANAGE_PEOPLE):  # the environment names addresses of machines
+            database(store(), counts)
     with right:
-        versions(listed)
+        versions(listed, retired)
 
 
-with page("Settings"):
+# The name of a part is also what the address carries.
+PARTS: dict[str, Callable[[], None]] = {"Rules": rules, "People": people, "Events": events}
+
+
+def settings() -> None:
+    """Show the part that was chosen."""
+    with st.container(key="settings_parts", horizontal=True, vertical_alignment="center", gap="small"):
+        chosen = st.segmented_control(
+            "Part of Settings",
+            list(PARTS),
+            key="part",
+            bind="query-params",
+            default="Rules",
+            required=True,
+            label_visibility="collapsed",
+        )
+        show(tag("span"), width="stretch")
+        who_button("settings")
+    PARTS.get(chosen or "Rules", rules)()
+
+
+with page("Settings", answers=False):
     settings()

@@ -13,7 +13,7 @@ from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows, follow, item
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, seen
 from judgeboard_dashboard.suites.tables import (
     CHANGE_COLUMNS,
     FAILURE_COLUMNS,
@@ -49,12 +49,12 @@ class Asked:
 def suites() -> None:
     """Show the chosen run of a suite beside the others."""
     follow("suites", own=FIELDS)
-    everything = list_results(store())
+    everything = list_results(seen())
     if not everything:
         empty(*NO_SUITE)
         return
     asked = _asked(everything)
-    result = suite_result(store(), asked.run_id, baseline=asked.baseline)
+    result = suite_result(seen(), asked.run_id, baseline=asked.baseline)
     sentence(result_sentence(result))
     caption(f"{result.run.candidate}, judged by {result.run.judge}, {when(result.run.created_at)}.")
     with st.container(key="stack_suites"):

@@ -15,7 +15,7 @@ from judgeboard_dashboard.charts.trend import MOST_NUMBERS
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.picking import follow, pick_rows, responses
 from judgeboard_dashboard.saying import caption, empty, sentence
-from judgeboard_dashboard.session import page, store
+from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.trend_panels import trend_panels, trend_table
 
 CURRENT = "Current verdicts"
@@ -42,7 +42,7 @@ class Asked:
 def trends() -> None:
     """Show one panel per query type."""
     follow("trends", own=FIELDS)
-    with store().reading() as connection:
+    with reading() as connection:
         rules = rules_in_force(connection)
         asked = _filters(rules.thresholds.low_groundedness, rules.primary_judge, list_versions(connection))
         found = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)

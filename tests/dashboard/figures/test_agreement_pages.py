@@ -24,10 +24,15 @@ def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: Figur
     app = open_page("agreement", version="second v1", grade="Groundedness")
     figures_table = next(table.value for table in app.dataframe if "Figure" in table.value)
     assert figures_table["Figure"].tolist() == [
+        "Alpha, ordinal",
+        "Alpha, interval",
         "Pearson correlation",
         "Spearman rank correlation",
+        "Kendall's tau-b",
         "Mean absolute difference",
         "Judge minus people, mean",
+        "Lower limit of agreement",
+        "Upper limit of agreement",
     ]
     assert set(figures_table["Answers"]) == {57}
     assert figures_table["95 %"].str.match(r"\[-?\d").all()

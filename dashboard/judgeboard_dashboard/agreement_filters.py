@@ -1,0 +1,73 @@
+"""The filters of the agreement page beside version and grade: who is compared, whose word counts, which slices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from judgeboard.agreement.choice import By, Of
+from judgeboard.agreement.slices import SLICES
+from judgeboard.answer_pairs import GradeName
+from judgeboard.stats.people import Human
+from judgeboard.store.reviews.reviewers import Reviewer
+from judgeboard_dashboard.graded_filter import EVERYBODY, people_names
+
+OF_NAMES: dict[Of, str] = {
+    "judge": "Judge and people",
+    "people": "People and people",
+    "judges": "Judge and judge",
+    "repeats": "Judge and its repeats",
+}
+BY_NAMES: dict[By, str] = {
+    by: {"time": "Month", "length": "Length"}.get(by, by.replace("_", " ").capitalize())
+    for by in SLICES
+    if by != "judge_version"  # these have a table of their own
+}
+_EVERYBODY, _WITHOUT_GOLD, _EACH = "Everybody", "Everybody, gold aside", "Each by themselves"
+_HUMANS: dict[str, Human] = {_EVERYBODY: "gold", _WITHOUT_GOLD: "majority", _EACH: "each"}
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose word counts as people's: one reviewer's, or everybody's as ``human`` says; ``chosen`` as in the address."""
+
+    reviewer_id: int | None
+    human: Human
+    chosen: str
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What an address carries of it."""
+        return {} if self.chosen == _EVERYBODY else {"people": self.chosen}
+
+
+def of_field() -> Of:
+    """Ask who is compared with whom."""
+    names = {name: of for of, name in OF_NAMES.items()}
+    chosen = st.selectbox("Compare", list(names), key="compare", bind="query-params", width=195)
+    return names.get(chosen, "judge")
+
+
+def whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: bool) -> Whose:
+    """Ask whose word counts as people's."""
+    names = people_names(graders)
+    several = EVERYBODY[grade] if len(graders) > 1 else _EVERYBODY
+    chosen = st.selectbox(
+        "People",
+        [*_HUMANS, *names],
+        key="people",
+        bind="query-params",
+        width=215,
+        disabled=disabled,
+        format_func=lambda name: several if name == _EVERYBODY else name,
+        help="What a lead settled stands before what people say together. Without it, or with each person's grade as a "
+        "row of its own, the same answers may say something else.",
+    )
+    return Whose(names.get(chosen), _HUMANS.get(chosen, "gold"), chosen)
+
+
+def by_field(*, disabled: bool) -> By:
+    """Ask for the slices."""
+    names = {name: by for by, name in BY_NAMES.items()}
+    chosen = st.selectbox("By", list(names), key="by", bind="query-params", width=125, disabled=disabled)
+    return names.get(chosen, "query_type")

@@ -1,0 +1,163 @@
+"""What the person at this browser said of answers, newest first; a click opens one to be changed or undone."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from judgeboard.review import Reviewer
+from judgeboard.store.pairs.own_preferences import has_preferences
+from judgeboard.store.reviews.own_reviews import OwnReview, OwnReviewsPage, own_reviews_page
+from judgeboard_dashboard.address import Query
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.item.changing import EDIT
+from judgeboard_dashboard.item.desk import desk
+from judgeboard_dashboard.item.history import DECIDED
+from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.picking import Rows, row_clicked
+from judgeboard_dashboard.queues.my_pairs import my_pairs
+from judgeboard_dashboard.queues.place import PAIRS, Place, go
+from judgeboard_dashboard.saying import empty, sentence
+from judgeboard_dashboard.session import ask_reviewer, reading
+from judgeboard_dashboard.tables import ROW_HEIGHT, frame, height, one_line
+from judgeboard_dashboard.words import capital, count, rule_words, when
+
+PAGE = "my_reviews"
+PAGE_SIZE = 50
+EXPORT_PAGE = 500
+QUERY: Query = {}  # the list has no filter
+COLUMNS = {
+    "When": "str",
+    "Said": "str",
+    "Groundedness": "Float64",
+    "Quality": "Int64",
+    "Label": "str",
+    "Flag": "str",
+    "State": "str",
+    "Queue": "str",
+    "Seconds": "Float64",
+    "Question": "str",
+    "Answer": "str",
+    "Note": "str",
+    "Id": "str",
+}
+
+
+def my_reviews(place: Place) -> None:
+    """Show what the person said of answers, or of pairs, and the way from one to the other where they said any."""
+    reviewer = ask_reviewer("Your reviews are kept under your name.")
+    if reviewer is None:
+        return
+    with reading() as connection:
+        compared = has_preferences(connection, reviewer.id)
+    if compared:
+        label, on = ("Your reviews of answers", None) if place.on_pairs else ("Your preferences on pairs", PAIRS)
+        st.button(label, key="my_other", type="tertiary", icon=":material/swap_horiz:", on_click=go, kwargs={"on": on})
+        if place.on_pairs:
+            my_pairs(reviewer)
+            return
+    _answers(reviewer)
+
+
+def _answers(reviewer: Reviewer) -> None:
+    """Show the reviews, fifty at a time, and what was said of the last change."""
+    here = desk()
+    if here.said:
+        show(tag("div", here.said, cls="jb-note" if here.refused else "jb-cap"))
+        here.say("")
+    turned = place_in(PAGE, QUERY)
+    with reading() as connection:
+        found = own_reviews_page(connection, reviewer.id, after=turned.after, before=turned.before, limit=PAGE_SIZE)
+    if not found.total:
+        empty(
+            "You have reviewed nothing yet.", "What you decide or grade is listed here, and can be changed from here."
+        )
+        return
+    stand = "review of yours stands" if found.total == 1 else "reviews of yours stand"
+    sentence(f"{found.total:,} {stand}, newest first. Click one to change it or to undo it.")
+    _table(found)
+    turning_foot(
+        PAGE,
+        f"{found.first:,}–{found.first + len(found.lines) - 1:,} of {count(found.total, 'review')}",
+        lambda: _export(reviewer.id),
+        query=QUERY,
+        previous_key=found.previous_key,
+        next_key=found.next_key,
+        size=PAGE_SIZE,
+    )
+
+
+def rows_of(line: OwnReview) -> Rows:
+    """Return where a click on a line leads: to its answer, with the review to be changed where it may be."""
+    where = {"response": str(line.response_id)} if line.flag_id is None else {"flag": str(line.flag_id)}
+    return Rows("item", where if line.final else {**where, EDIT: str(line.review_id)})
+
+
+def _table(found: OwnReviewsPage) -> None:
+    key = f"my_reviews_{found.lines[0].review_id}_{found.first}_{found.total}"
+    st.dataframe(
+        _frame(found.lines),
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=ROW_HEIGHT,
+        height=height(len(found.lines)),
+        selection_mode="single-cell",
+        on_select=row_clicked(key, [rows_of(line) for line in found.lines]),
+        column_config={
+            "When": st.column_config.TextColumn(width=100),
+            "Said": st.column_config.TextColumn(width=95),
+            "Groundedness": st.column_config.NumberColumn(width=105, format="%.2f"),
+            "Quality": st.column_config.NumberColumn(width=65),
+            "Label": st.column_config.TextColumn(width=95),
+            "Flag": st.column_config.TextColumn(width=125, help="The rule that flagged the answer"),
+            "State": st.column_config.TextColumn(width=85, help="What became of the flag"),
+            "Queue": st.column_config.TextColumn(width=110),
+            "Seconds": st.column_config.NumberColumn(width=75, format="%.0f", help="Absences left out"),
+            "Question": st.column_config.TextColumn(width=220),
+            "Answer": st.column_config.TextColumn(width=240),
+            "Note": st.column_config.TextColumn(width=160),
+            "Id": st.column_config.TextColumn(width=125),
+        },
+    )
+
+
+def _frame(lines: tuple[OwnReview, ...]) -> pd.DataFrame:
+    return frame(COLUMNS, (_row(line) for line in lines))
+
+
+def _row(line: OwnReview) -> tuple[Any, ...]:
+    return (
+        when(line.at),
+        _said(line),
+        line.groundedness,
+        line.quality,
+        line.label,
+        None if line.rule is None else capital(rule_words(line.rule)),
+        line.state,
+        line.queue,
+        line.seconds,
+        one_line(line.question),
+        one_line(line.answer),
+        one_line(line.note),
+        line.external_id,
+    )
+
+
+def _said(line: OwnReview) -> str:
+    if line.decision is not None:
+        return capital(DECIDED[line.decision].removeprefix("was "))
+    graded = (line.label, line.quality, line.groundedness) != (None, None, None)
+    return "Graded" if graded else "Noted"
+
+
+def _export(reviewer_id: int) -> pd.DataFrame:
+    lines: list[OwnReview] = []
+    key: str | None = None
+    with reading() as connection:
+        while True:
+            found = own_reviews_page(connection, reviewer_id, after=key, limit=EXPORT_PAGE)
+            lines.extend(found.lines)
+            key = found.next_key
+            if key is None:
+                return _frame(tuple(lines))

@@ -1,0 +1,123 @@
+"""Agreement beside the judge with people: people, judges and repeats by themselves, a stand-in, what a report holds."""
+
+import json
+
+import pytest
+
+from app_pages import OpenPage, charts, labels, texts
+from figures_log import FiguresLog
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import measure_agreement, report_results
+from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated
+from judgeboard.domain import Status, Verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard_dashboard.drill import rater_rows
+
+PEOPLE = "People and people"
+
+
+def table_with(app, column: str):
+    return next(table.value for table in app.dataframe if column in table.value)
+
+
+def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", compare=PEOPLE)
+    (said,) = texts(app, "jb-say")
+    assert said.startswith("On 19 answers that two people or more rated, two of them agree on ")
+    pairs = table_with(app, "Second")
+    assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
+    assert pairs["Answers"].tolist() == [19]
+    assert "By query type" in texts(app, "jb-part")
+    assert len(charts(app)) == 1
+    assert app.selectbox(key="people").disabled
+
+
+def test_judges_with_judges_and_what_their_line_opens(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
+) -> None:
+    app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
+    assert texts(app, "jb-say")[0].startswith("On 113 answers that two judge versions or more rated")
+    assert table_with(app, "Second")["First"].tolist() == ["rag v1"]
+    cell = RaterCell("judges", "groundedness", figures.rag.id, figures.second.id)
+    with sqlite_store.reading() as connection:
+        inside = len(answers_rated(connection, cell))
+    opened = open_page("responses", **rater_rows(cell).query)
+    assert f"groundedness by rag v1 and by second v1: {inside} answers ✕" in labels(opened)
+
+
+def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
+    found = measure_agreement(sqlite_store, of="people", by="query_type")
+    one = max(found.slices, key=lambda each: each.n)
+    cell = RaterCell("people", "label", ALL, ALL, "query_type", one.name)
+    opened = open_page("responses", **rater_rows(cell).query)
+    assert f"label by two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
+
+
+def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    assert (
+        "judgeboard judge --repeats 3" in texts(open_page("agreement", compare="Judge and its repeats"), "jb-empty")[0]
+    )
+    version = log.version("again")
+    said = [
+        LandedVerdict(each, 0, number, Verdict(Status.OK, quality=3 + (number == place % 3)))
+        for place, each in enumerate(log.answers(12))
+        for number in range(2)
+    ]
+    with sqlite_store.writing() as connection:
+        land_judgments(connection, version, None, said)
+    app = open_page("agreement", compare="Judge and its repeats")
+    assert texts(app, "jb-say")[0].startswith("Asked again about 12 answers, it says the same every time on 33 %")
+    assert table_with(app, "Second")["Second"].tolist() == ["ask 2"]
+
+
+def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.review_all(log.answers(3), label=GOOD)
+    app = open_page("agreement", compare=PEOPLE)
+    assert texts(app, "jb-say") == ["No answer was rated by two people, so nothing can be said of how far they agree."]
+
+
+def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", by="Length", tables="true")
+    slices = table_with(app, "Length")
+    assert slices["Length"].tolist() == ["All", "under 200"]
+    assert slices["Answers"].nunique() == 1
+
+
+def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", people="Each by themselves")
+    assert texts(app, "jb-say")[0].startswith("On 76 grades that people gave answers,")
+    assert any("each person by themselves, stacked" in each for each in texts(app, "jb-cap"))
+
+
+def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(40)
+    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), truth)
+    for reviewer in ("Mara", "Jon", "Lee"):
+        log.reviews(truth, reviewer)
+    app = open_page("agreement", epsilon="0.1: a crowd")
+    said = " ".join(texts(app, "jb-cap"))
+    assert "It holds against 3 of 3 people at ε = 0.1, so it may stand in for a person here." in said
+    assert "on 10 of 100 answers more the judge may be further from the other people" in said
+    assert table_with(app, "Holds")["Holds"].tolist() == ["yes"] * 3
+
+
+def test_the_report_holds_judge_people_and_judges(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
+) -> None:
+    app = open_page("agreement")
+    assert {"As one HTML file", "As JSON"} <= {each.label for each in app.get("download_button")}
+    with sqlite_store.reading() as connection:
+        found = report_results(connection, "label", figures.rag.id, "gold")
+    assert [each.choice.of for each in found] == ["judge", "people", "judges"]
+    assert json.dumps([each.as_json() for each in found], allow_nan=False)
+
+
+@pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])
+def test_raters_that_there_are_not_are_left_out_and_said(open_page: OpenPage, figures: FiguresLog, raters: str) -> None:
+    app = open_page("responses", pairs="label", raters=raters)
+    assert "left out" in texts(app, "jb-note")[0]

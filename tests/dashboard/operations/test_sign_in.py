@@ -1,0 +1,176 @@
+"""Whether people sign in, and that nobody gets in by a mistake in how the server was set up."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.domain import Role
+from judgeboard.errors import BadInput
+from judgeboard.people.roster import add_person, remove_person
+from judgeboard.store.engine import Store
+from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard_dashboard import serve as serving
+from judgeboard_dashboard import sign_in as seam
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.sign_in import SignIn, checked_auth, sign_in, verified_address
+from oidc_provider import COOKIE_SECRET
+
+ANN = "ann@example.org"
+PROVIDER = {"client_id": "c", "client_secret": "s", "server_metadata_url": "https://id.example.org/.well-known/x"}
+SHARED = {"redirect_uri": "https://desk.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
+
+SignedIn = Callable[[str], AppTest]
+
+
+@pytest.fixture(autouse=True)
+def unread() -> Iterator[None]:
+    """Forget what the secrets said in another test."""
+    sign_in.cache_clear()
+    yield
+    sign_in.cache_clear()
+
+
+@pytest.fixture
+def who(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the provider says of who is there."""
+    said: dict[str, Any] = {}
+    monkeypatch.setattr(seam, "claims", lambda: said)
+    return said
+
+
+@pytest.fixture
+def open_signed_in(who: dict[str, Any]) -> SignedIn:
+    def opened(name: str, **secrets: object) -> AppTest:
+        app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=30)
+        app.secrets["auth"] = SHARED | PROVIDER | secrets
+        app.switch_page(f"views/{name}.py")
+        return app.run()
+
+    return opened
+
+
+def told(store: Store) -> list[tuple[str, str]]:
+    with store.reading() as connection:
+        return [(event.kind, event.actor) for event in latest_events(connection, EventFilter(), limit=20)]
+
+
+def test_one_provider_and_several_by_name_are_asked() -> None:
+    assert checked_auth(SHARED | PROVIDER) == SignIn(True, (None,), "desk.example.org")
+    several = checked_auth(SHARED | {"okta": PROVIDER, "google": PROVIDER})
+    assert (several.providers, several.fault) == (("google", "okta"), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"client_id": ""}, "client_id, client_secret, server_metadata_url"),
+        ({"server_metadata_url": None}, "server_metadata_url"),
+        ({"my_okta": PROVIDER}, "no underscore"),
+        ({"redirect_uri": "https://desk.example.org/"}, "/oauth2callback"),
+        ({"redirect_uri": "desk.example.org/oauth2callback"}, "own address"),
+        ({"cookie_secret": "guess me"}, "32 random characters"),
+    ],
+)
+def test_what_would_not_keep_people_out_is_a_fault_that_names_no_secret(
+    changes: Mapping[str, object], said: str
+) -> None:
+    fault = checked_auth(SHARED | PROVIDER | changes).fault
+    assert fault is not None
+    assert said in fault
+    assert "example.org" not in fault
+    assert "guess me" not in fault
+
+
+def test_without_secrets_nobody_signs_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sign_in() == SignIn(asked=False)
+
+
+def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_opens_the_desk_to_nobody(
+    monkeypatch: pytest.MonkeyPatch, sqlite_store: Store
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
+    with pytest.raises(BadInput, match=r"nobody could sign in: JUDGEBOARD_ADMIN is set"):
+        serving.serve(str(sqlite_store.engine.url.database))
+
+
+def test_secrets_that_cannot_be_read_open_the_desk_to_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "secrets.toml"
+    broken.write_text("[auth\ncookie_secret = ")
+    before = st.get_option("secrets.files")
+    try:
+        st.config.set_option("secrets.files", [str(broken)])
+        assert sign_in().fault == "the secrets file cannot be read: it is not TOML"
+    finally:
+        st.config.set_option("secrets.files", before)
+
+
+@pytest.mark.parametrize("verified", [None, False, "false", 1, "yes"])
+def test_an_address_that_is_not_verified_is_not_taken(who: dict[str, Any], verified: object) -> None:
+    who.update(email=ANN, email_verified=verified)
+    with pytest.raises(BadInput, match="verified"):
+        verified_address()
+
+
+@pytest.mark.parametrize("verified", [True, "true"])
+def test_a_verified_address_is_taken_in_lower_case(who: dict[str, Any], verified: object) -> None:
+    assert verified_address() is None
+    who.update(email="Ann@Example.org", email_verified=verified)
+    assert verified_address() == ANN
+
+
+def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, said, sqlite_store: Store) -> None:
+    page = open_signed_in("queue", okta=PROVIDER)
+    assert [button.label for button in page.button] == ["Sign in", "Sign in with okta"]
+    assert not page.dataframe
+    assert "for those whom an admin has added" in said(page)
+
+
+def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in, said) -> None:
+    page = open_signed_in("queue", cookie_secret="short")
+    assert "Its log says what" in said(page)
+    assert "cookie_secret" not in said(page)
+    assert not page.button
+
+
+def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
+    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+) -> None:
+    who.update(email="eve@example.org", email_verified=True)
+    page = open_signed_in("queue")
+    assert "An admin can add you" in said(page)
+    assert not page.dataframe
+    page.run()
+    assert told(sqlite_store).count(("refused", "eve@example.org")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said_of_it"),
+    [("settings", "Changing thresholds"), ("rejudge", "more than one answer")],
+)
+def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
+    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store, name: str, said_of_it: str
+) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in(name)
+    assert said_of_it in said(page)
+    page.run()
+    assert told(sqlite_store).count(("refused", ANN)) == 1
+
+
+def test_a_reviewer_sees_the_queue_without_what_leads_do(
+    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("queue")
+    assert page.button(key="queue_who").label == as_label(ANN)
+    assert not [button for button in page.button if button.label == "Rejudge these"]
+    remove_person(sqlite_store, ANN, "cli:root")
+    assert "is not among the people" in said(page.run())
+    assert not page.dataframe

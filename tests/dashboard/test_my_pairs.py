@@ -1,0 +1,64 @@
+"""My reviews, of pairs: what one said by the sides as one saw them, without what would tell who wrote the answers."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from judgeboard.domain import Preference, QueueOrder, Shown
+from judgeboard.queues import decide_pair
+from judgeboard.review import ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs.own_preferences import OwnPreference
+from judgeboard_dashboard.queues.my_pairs import rows_of, said_words
+from pair_log import land
+from queue_desk import queue_desk
+
+TAGS = re.compile(r"<[^>]*>")
+LINE = OwnPreference(
+    1, 7, "QA", "Which?", {"overall": Preference.A}, Shown.AB, None, None, None, datetime(2026, 1, 1, tzinfo=UTC)
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "words"),
+    [
+        ({"overall": Preference.A}, Shown.AB, "The left answer is better"),
+        ({"overall": Preference.A}, Shown.BA, "The right answer is better"),
+        ({"overall": Preference.TIE}, Shown.BA, "Neither is better"),
+        ({"overall": Preference.B}, None, "B"),
+        ({}, Shown.AB, "Noted"),
+        (
+            {"tone": Preference.A, "facts": Preference.B},
+            Shown.AB,
+            "Tone: the left answer is better; facts: the right answer is better",
+        ),
+    ],
+)
+def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
+    assert said_words(replace(LINE, said=said, shown=shown)) == words
+
+
+def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
+    assert dict(rows_of(replace(LINE, said={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
+    assert dict(rows_of(replace(LINE, said={})).query) == {"pair": "7"}
+
+
+def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:
+    desk = queue_desk(sqlite_store)
+    [pair_id] = land(sqlite_store, 1, query_type="pairs")
+    desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    held = desk.held(mara, "pairs")
+    decide_pair(sqlite_store, held.token, reviewer=mara, preference=Preference.TIE, request_key="one", now=desk.now)
+    page = open_page("queue", show="My reviews")
+    [button] = [one for one in page.button if one.key == "my_other"]
+    assert button.label == "Your preferences on pairs"
+    page = button.click().run()
+    assert not page.exception
+    assert "1 preference of yours stands" in "".join(TAGS.sub("", node.proto.body) for node in page.get("html"))
+    rows = page.dataframe[0].value
+    assert list(rows["Said"]) == ["Neither is better"]
+    assert list(rows["Pair"]) == [f"pair {pair_id}"]
+    assert "p0" not in rows.to_string()

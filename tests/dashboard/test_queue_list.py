@@ -1,0 +1,48 @@
+"""What the list of queues says of one: how far it is, who did what, what its mix lacks."""
+
+import pytest
+
+from judgeboard.domain import QueueOrder
+from judgeboard.queues import QueueProgress, queue_progress
+from judgeboard.store.engine import Store
+from judgeboard_dashboard.queues.words import how_far, list_table, people_table, short_of
+from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk, queue_desk
+
+
+@pytest.fixture
+def desk(sqlite_store: Store) -> QueueDesk:
+    return queue_desk(sqlite_store)
+
+
+def progress(desk: QueueDesk, name: str = "q") -> QueueProgress:
+    with desk.store.reading() as connection:
+        return queue_progress(connection, name, now=desk.now)
+
+
+def test_one_line_says_how_far_a_queue_is_and_what_one_did_oneself(desk) -> None:
+    desk.flagged(0.1, 0.2, 0.3, 0.4)
+    desk.queue(needed=2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
+    for who, said in ((desk.mara, CONFIRM), (desk.jon, DISMISS), (desk.mara, CONFIRM), (desk.jon, CONFIRM)):
+        desk.review(who, said)
+    desk.review(desk.mara, UNSURE)
+    desk.held(desk.mara)
+    one = progress(desk)
+    (row,) = list_table([one], desk.mara.id).to_dict("records")
+    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
+    assert (row["Waiting"], row["Held"], row["Split"], row["Finished"]) == (1, 1, 1, 0.25)
+    assert row["Given to"] == "Jon, Mara"
+    assert "oldest first · 2 reviews of each answer" in row["How"]
+    assert how_far(one) == "1 of 4 answers waits, 1 held by somebody, 1 split, 1 finished."
+    assert list_table([one], desk.ada.id)["You"].tolist() == [0]
+    people = people_table(one).set_index("Person")
+    assert people.loc["Mara", ["Done", "Unsure", "Holds"]].tolist() == [3, 1, 1]
+
+
+def test_a_mix_that_is_short_of_drawn_answers_says_so(desk) -> None:
+    desk.flagged(0.1, 0.2, 0.3, 0.4)
+    desk.queue(mix=0.5)
+    said = short_of(progress(desk))
+    assert said is not None
+    assert said.startswith("0 answers drawn at random are mixed in; 4 more are wanted and not there")
+    desk.queue("plain")
+    assert short_of(progress(desk, "plain")) is None

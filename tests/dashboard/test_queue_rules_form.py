@@ -1,0 +1,60 @@
+"""What the form of a new queue says is wrong, and beside which field."""
+
+import pytest
+
+from judgeboard.domain import QueueOrder
+from judgeboard_dashboard.queues.asked_rules import orders_of, problems
+
+GOOD = {
+    "name": "March audit",
+    "subject": "answers",
+    "order": QueueOrder.SEVERITY,
+    "needed": 2,
+    "overlap": 0.5,
+    "mix": 0.1,
+    "again_share": 0.05,
+    "lease_seconds": 600,
+    "blind_judge": False,
+    "blind_people": True,
+    "grades": ("label", "tone"),
+    "guidelines": "Read the passages first.",
+}
+
+
+def test_nothing_is_wrong_with_rules_that_the_core_takes() -> None:
+    assert problems(GOOD) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("name", "   ", "a queue has a name"),
+        ("overlap", 1.5, "the overlap is a share from 0 to 1, not 1.5"),
+        ("mix", 1.0, "the mix is a share from 0 to below 1"),
+        ("again_share", -0.1, "the share served again is a share from 0"),
+        ("lease_seconds", 5, "an item is held for 10 seconds to a day"),
+        ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
+        ("grades", ("",), "a grade is label, groundedness, quality"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field_and_no_other(field: str, value: object, said: str) -> None:
+    found = problems(GOOD | {field: value})
+    assert list(found) == [field]
+    assert found[field].startswith(said)
+
+
+def test_several_wrong_fields_are_all_said() -> None:
+    assert set(problems(GOOD | {"mix": 2.0, "overlap": -1.0, "name": ""})) == {"mix", "overlap", "name"}
+
+
+@pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])
+def test_an_order_made_from_scores_in_a_blind_queue_is_explained_beside_the_order(order: QueueOrder) -> None:
+    found = problems(GOOD | {"blind_judge": True, "order": order})
+    assert list(found) == ["order"]
+    assert "would tell what is to be blind: order by oldest or random" in found["order"]
+    assert problems(GOOD | {"blind_judge": True, "order": QueueOrder.RANDOM}) == {}
+
+
+def test_pairs_have_no_scores_to_be_ordered_by() -> None:
+    assert orders_of("pairs") == [QueueOrder.OLDEST, QueueOrder.RANDOM]
+    assert orders_of("answers") == list(QueueOrder)

@@ -1,0 +1,35 @@
+"""What a page shows is read as the person at the browser may see it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import judgeboard_dashboard
+from judgeboard_dashboard.session import as_now, reading, seen
+
+DASHBOARD = Path(judgeboard_dashboard.__file__).parent
+
+
+def test_no_page_reads_the_whole_database() -> None:
+    """A place that does belongs into this list only with a reason."""
+    known = {
+        "pairs/held.py",  # for those who may see everything
+        "self_reference/held.py",  # for those who may see everything
+        "session.py",  # whether somebody was removed since
+        "queue_review/walk.py",  # who holds what
+        "queues/split_presses.py",  # which split comes next
+        "queue_review/card.py",  # one item, read by `read_as`
+    }
+    whole = {
+        path.relative_to(DASHBOARD).as_posix()
+        for path in DASHBOARD.rglob("*.py")
+        if re.search(r"store(\(\))?\.reading\(", path.read_text(encoding="utf-8"))
+    }
+    assert whole == known
+
+
+def test_outside_of_a_session_nobody_is_known_and_nothing_is_read() -> None:
+    for ask in (seen, reading, lambda: as_now(bytes)):
+        with pytest.raises(RuntimeError, match="outside of a session"):
+            ask()

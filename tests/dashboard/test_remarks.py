@@ -1,0 +1,83 @@
+"""Remarks on the item page: sent with Enter, changed and taken back by their author, shown to the others as text."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.review import comment, ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.reviews.comments import comments_on
+
+TAGS = re.compile(r"<[^>]*>")
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception, app.exception
+    return "\n".join(TAGS.sub("", node.proto.body) for node in app.get("html"))
+
+
+def send(app: AppTest, text: str) -> AppTest:
+    [field] = [one for one in app.text_input if one.key and one.key.startswith("comment_")]
+    field.set_value(text)
+    app.session_state["keyboard"].pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith("send_")]
+    return button.click().run()
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    app.session_state["keyboard"].pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+@pytest.fixture
+def said(page_rows, sqlite_store: Store):
+    def listed() -> list[tuple[str, str]]:
+        with sqlite_store.reading() as connection:
+            return [(one.reviewer, one.text) for one in comments_on(connection, page_rows.responses["claims"])]
+
+    return listed
+
+
+def test_a_remark_is_sent_and_everybody_reads_it(page_rows, open_page, said) -> None:
+    page = send(open_page("item", flag=page_rows.flags["claims"]), "see <b>page 3</b>")
+    assert said() == [("Mara", "see <b>page 3</b>")]
+    assert "Saved: your remark" in shown(page)
+    [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+    assert field.value == "", "the field is empty for the next one"
+    bodies = "".join(
+        node.proto.body for node in open_page("item", reviewer="Jon", flag=page_rows.flags["claims"]).get("html")
+    )
+    assert "see &lt;b&gt;page 3&lt;/b&gt;" in bodies
+    assert "Remarks (1)" in bodies
+
+
+def test_nothing_written_sends_nothing_and_too_much_is_refused(page_rows, open_page, said) -> None:
+    page = send(open_page("item", flag=page_rows.flags["claims"]), "  ")
+    assert "Saved" not in shown(page)
+    page = send(page, "x" * 5_001)
+    assert "Not saved: a remark has at most 5,000 characters" in shown(page)
+    assert said() == []
+
+
+def test_ones_own_is_changed_and_taken_back(page_rows, open_page, said) -> None:
+    page = send(open_page("item", flag=page_rows.flags["claims"]), "sixty")
+    page = press(page, "change_remark_")
+    [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+    assert field.value == "sixty"
+    page = send(page, "seventy")
+    assert said() == [("Mara", "seventy")]
+    assert "(changed " in shown(page)
+    press(page, "unremark_")
+    assert said() == []
+
+
+def test_others_remarks_have_no_buttons_and_nobody_remarks_without_a_name(page_rows, open_page, sqlite_store) -> None:
+    jon = ensure_reviewer(sqlite_store, "desk", "Jon")
+    comment(sqlite_store, response_id=page_rows.responses["claims"], reviewer=jon, text="hm", request_key="j")
+    mine = open_page("item", flag=page_rows.flags["claims"])
+    assert "hm" in shown(mine)
+    assert not [one for one in mine.button if one.key and "remark_" in one.key]
+    nobody = open_page("item", reviewer="", flag=page_rows.flags["claims"])
+    assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]

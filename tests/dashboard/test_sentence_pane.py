@@ -1,0 +1,92 @@
+"""The answer sentence by sentence beside its passages: links both ways, every text as stored, nothing acted on."""
+
+import html
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.evidence_alignment import align
+from judgeboard.store.engine import Store
+from judgeboard.store.responses.items import load_item
+from judgeboard_dashboard.item.sentence_pane import MOST_SENTENCES, sentence_pane
+from page_rows import HOSTILE
+
+TAGS = re.compile(r"<[^>]*>")
+IDS = re.compile(r' id="([^"]+)"')
+GOALS = re.compile(r' href="#([^"]+)"')
+
+
+@pytest.fixture
+def pane(page_rows, sqlite_store: Store):
+    """The pane of an answer by its outside id."""
+
+    def made(name: str, *, whole: bool = False, **changes: object) -> str:
+        with sqlite_store.reading() as connection:
+            item = load_item(connection, page_rows.responses[name])
+        for field, value in changes.items():
+            object.__setattr__(item, field, value)
+        claims = item.currents[0].claims or () if item.currents else ()
+        return str(sentence_pane(item, align(item.answer or "", item.passages, claims), [], whole=whole))
+
+    return made
+
+
+def text(markup: str) -> str:
+    return html.unescape(TAGS.sub("", markup))
+
+
+def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
+    markup = pane("claims")
+    ids, goals = IDS.findall(markup), GOALS.findall(markup)
+    assert len(ids) == len(set(ids))
+    assert set(goals) <= set(ids), "every link has its goal"
+    assert {"l1", "e1"} <= set(goals)
+    assert "passage 1quoted by the judge" in text(markup)
+    assert "67 % of its words" in text(markup)
+
+
+def test_what_stands_nowhere_is_said(pane) -> None:
+    for name in ("no-passages", "nothing-found"):
+        assert text(pane(name)).count("nothing like it in the passages") == 3
+    assert "This log has no passages." in text(pane("no-passages"))
+
+
+def test_many_passages_stay_navigable(pane) -> None:
+    markup = pane("many-passages")
+    assert 'class="jb-jumps"' in markup
+    assert all(f'id="p{number}"' in markup for number in range(1, 31))
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
+def test_hostile_texts_are_text(pane, name: str) -> None:
+    markup = pane(f"hostile-{name}")
+    left = re.sub(r"</?(div|span|mark|a|i)\b[^>]*>", "", markup)
+    assert "<" not in left
+    assert 'href="http' not in markup
+    assert 'href="javascript' not in markup
+
+
+def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
+    long = "A stone is hard. " * (MOST_SENTENCES + 5)
+    assert "5 more sentences: Show all" in text(pane("good", answer=long))
+    assert pane("good", answer=long, whole=True).count('class="jb-sentence"') == MOST_SENTENCES + 5
+
+
+def test_a_forgotten_answer_is_said(pane) -> None:
+    assert "This text was removed" in text(pane("good", answer=None, passages=None))
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    app.session_state["keyboard"].pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    bodies = [node.proto.body for node in press(page, "switch_").get("html")]
+    assert any('class="jb-sentence"' in body for body in bodies)
+    page = press(page, "next_")
+    assert any('class="jb-sentence"' in node.proto.body for node in page.get("html"))
+    assert not any('class="jb-sentence"' in node.proto.body for node in press(page, "switch_").get("html"))

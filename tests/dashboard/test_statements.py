@@ -1,0 +1,168 @@
+"""Statements are marked by keys: a judge's claims where they may be seen, else sentences; marks are a draft."""
+
+import html
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
+from judgeboard.review import decide, ensure_reviewer
+from judgeboard.store.engine import Store
+from judgeboard.store.responses.items import load_item
+from judgeboard_dashboard.item.desk import Desk, Draft
+from judgeboard_dashboard.item.mark_presses import MarkPresses
+from judgeboard_dashboard.item.marks import answer_spans, marked
+from judgeboard_dashboard.item.statements import shown_claims, statements_of
+
+SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED
+ANSWER = "Granite is hard. Basalt is soft."
+CLAIMS = (
+    Claim("Granite is hard", SUPPORTED, answer_start=0, answer_end=16),
+    Claim("Marble is red", UNSUPPORTED),
+)
+TAGS = re.compile(r"<[^>]*>")
+
+
+def presses(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -> MarkPresses:
+    return MarkPresses(Desk(), 1, statements_of(ANSWER, claims, judgment_id))
+
+
+def test_a_judge_that_is_seen_gives_the_statements() -> None:
+    found = statements_of(ANSWER, CLAIMS, 7)
+    assert [(one.text, one.start, one.judgment_id) for one in found] == [
+        ("Granite is hard", 0, 7),
+        ("Marble is red", None, 7),
+    ]
+
+
+def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
+    for found in (statements_of(ANSWER), statements_of(ANSWER, (), 7), statements_of(ANSWER, CLAIMS, None)):
+        assert [(one.text, one.start, one.end, one.judgment_id) for one in found] == [
+            ("Granite is hard.", 0, 16, None),
+            ("Basalt is soft.", 17, 32, None),
+        ]
+    assert statements_of(None, CLAIMS, 7) == ()
+
+
+def test_the_next_statement_comes_after_the_last_the_first() -> None:
+    bound = presses()
+    assert bound.at is None
+    places = []
+    for _ in range(3):
+        bound.next()
+        places.append(bound.at)
+    assert places == [0, 1, 0]
+
+
+def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_takes_it_back() -> None:
+    bound = presses(claims=CLAIMS, judgment_id=7)
+    bound.mark(CONTRADICTED)
+    bound.next()
+    bound.mark(SUPPORTED)
+    assert Draft.grade(bound.draft).claim_marks == (
+        ClaimMark(CONTRADICTED, "Granite is hard", 0, 16, 7, 1),
+        ClaimMark(SUPPORTED, "Marble is red", None, None, 7, 2),
+    )
+    bound.mark(UNSUPPORTED)
+    assert [mark.status for mark in bound.draft.marks.values()] == [CONTRADICTED, UNSUPPORTED]
+    bound.mark(UNSUPPORTED)
+    assert [mark.number for mark in bound.draft.marks.values()] == [1]
+
+
+def test_nothing_to_mark_is_no_error() -> None:
+    bound = MarkPresses(Desk(), 1, ())
+    bound.next()
+    bound.mark(SUPPORTED)
+    assert (bound.at, bound.draft.marks) == (None, {})
+
+
+def test_a_copied_draft_is_not_changed_by_later_marks() -> None:
+    bound = presses()
+    bound.mark(SUPPORTED)
+    kept = bound.draft.copied()
+    bound.mark(SUPPORTED)
+    assert (len(kept.marks), len(bound.draft.marks)) == (1, 0)
+
+
+def test_the_persons_word_stands_beside_the_judges_and_the_current_one_is_outlined() -> None:
+    bound = presses(claims=CLAIMS, judgment_id=7)
+    bound.mark(CONTRADICTED)
+    first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
+    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, you say contradicted", True)
+    assert (second.sign, second.at) == ("∅2", False)
+    markup = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
+    assert "jb-at" in markup
+    assert 'data-n="✓1 you ✗"' in markup
+
+
+def test_of_sentences_only_marked_ones_are_shown() -> None:
+    bound = presses()
+    assert shown_claims((), bound.statements, bound.shown, bound.at) == []
+    bound.next()
+    [current] = shown_claims((), bound.statements, bound.shown, bound.at)
+    assert (current.status, current.at) == ("plain", True)
+    bound.mark(UNSUPPORTED)
+    bound.next()
+    assert [(one.status, one.sign) for one in shown_claims((), bound.statements, bound.shown, bound.at)] == [
+        ("unsupported", "you ?"),
+        ("plain", "…"),
+    ]
+
+
+@given(st.text(max_size=80), st.lists(st.sampled_from(["next", *ClaimStatus]), max_size=12))
+def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) -> None:
+    bound = MarkPresses(Desk(), 1, statements_of(answer))
+    for key in keys:
+        bound.next() if key == "next" else bound.mark(ClaimStatus(key))
+    shown = shown_claims((), bound.statements, bound.shown, bound.at)
+    markup = marked(answer, answer_spans(shown, answer), here="a", there="q")
+    assert html.unescape(TAGS.sub("", markup)) == answer
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    keyboard = app.session_state["keyboard"]
+    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
+    keyboard.pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    for start in ("statement_", "statement_", "mark_supported", "statement_", "mark_contradicted"):
+        press(page, start)
+    with sqlite_store.reading() as connection:
+        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
+    press(page, "dismiss_")
+    with sqlite_store.reading() as connection:
+        item = load_item(connection, page_rows.responses["claims"])
+    [review] = item.reviews
+    judgment = item.currents[0].id
+    assert [(mark.number, mark.status, mark.judgment_id) for mark in review.claim_marks] == [
+        (2, SUPPORTED, judgment),
+        (3, CONTRADICTED, judgment),
+    ]
+    assert [item.answer[mark.start : mark.end] for mark in review.claim_marks] == [  # type: ignore[index]
+        "Basalt is older than granite.",
+        "Basalt forms columns",
+    ]
+
+
+def test_saved_marks_are_shown_to_their_author_and_listed_for_the_others(page_rows, open_page, sqlite_store) -> None:
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    decide(
+        sqlite_store,
+        flag_id=page_rows.flags["plain-01"],
+        reviewer=mara,
+        decision=Decision.CONFIRM,
+        grade=Grade(claim_marks=(ClaimMark(CONTRADICTED, start=0, end=39),)),
+        request_key="k",
+    )
+    address = {"response": page_rows.responses["plain-01"]}
+    mine = [node.proto.body for node in open_page("item", **address).get("html")]
+    assert any("jb-m jb-contradicted" in body and "jb-answer" in body for body in mine)
+    theirs = [node.proto.body for node in open_page("item", reviewer="Jon", **address).get("html")]
+    assert not any("jb-m jb-contradicted" in body for body in theirs)
+    assert any("✗ Granite cools slowly below the surface." in body for body in theirs)

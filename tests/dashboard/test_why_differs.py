@@ -1,0 +1,92 @@
+"""Why a person and the judge differ: one key on the item, pills on the Disagreement page, counted per judge version."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgeboard.domain import Grade, WhyDiffers
+from judgeboard.review import ensure_reviewer, grade
+from judgeboard.store.engine import Store
+from judgeboard.store.responses.items import load_item
+
+TAGS = re.compile(r"<[^>]*>")
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception, app.exception
+    return "\n".join(TAGS.sub("", node.proto.body) for node in app.get("html"))
+
+
+def press(app: AppTest, start: str) -> AppTest:
+    keyboard = app.session_state["keyboard"]
+    keyboard.appeared = keyboard.decided = keyboard.appeared - 10
+    keyboard.pressed.clear()
+    [button] = [one for one in app.button if one.key and one.key.startswith(start)]
+    return button.click().run()
+
+
+def why(app: AppTest) -> list[str]:
+    return [one.label for one in app.button if one.key and one.key.startswith("why_")]
+
+
+def reviews(store: Store, response_id: int):
+    with store.reading() as connection:
+        return load_item(connection, response_id).reviews
+
+
+def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    assert why(page) == []
+    assert why(press(page, "quality3_")) == [], "the judge gave 3, too"
+    assert why(press(page, "quality1_")) == ["Why do you differ?"]
+    assert why(press(page, "why_")) == ["Judge missed support"]
+    assert why(press(page, "why_")) == ["Fooled by fluent text"]
+    assert why(press(page, "quality3_")) == []
+
+
+def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    press(press(press(page, "groundedG_"), "why_"), "confirm_")
+    [review] = reviews(sqlite_store, page_rows.responses["claims"])
+    assert review.why_differs == "missed_support"
+    with sqlite_store.reading() as connection:
+        assert review.judgment_seen_id == load_item(connection, page_rows.responses["claims"]).currents[0].id
+    assert "Why they differ: Judge missed support" in shown(open_page("item", response=page_rows.responses["claims"]))
+
+
+def test_a_reason_without_a_difference_is_not_saved(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
+    [review] = reviews(sqlite_store, page_rows.responses["claims"])
+    assert (review.quality, review.why_differs) == (3, None)
+
+
+@pytest.fixture
+def graded(page_rows, sqlite_store: Store) -> int:
+    """An answer on which Mara differs from the judge by 0.58."""
+    response_id = page_rows.responses["claims"]
+    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    grade(sqlite_store, response_id=response_id, reviewer=mara, grade=Grade(groundedness=1.0), request_key="g")
+    return response_id
+
+
+def test_the_disagreement_page_asks_who_graded_and_counts(graded, open_page, sqlite_store: Store) -> None:
+    page = open_page("disagreement")
+    assert "Why people say they differ" not in shown(page)
+    [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
+    pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
+    new, old = reviews(sqlite_store, graded)
+    assert (new.why_differs, new.groundedness, new.replaces, old.stands) == ("partial_support", 1.0, old.id, False)
+    again = open_page("disagreement")
+    assert "Partial support" in shown(again)
+    counts = next(table.value for table in again.dataframe if "Judge version" in table.value)
+    assert dict(counts.iloc[0])["Partial support"] == 1
+    assert (counts["Judge version"][0], counts["Answers"][0]) == ("rag v1", 1)
+
+
+def test_who_did_not_grade_is_not_asked(graded, open_page) -> None:
+    for reviewer in ("Jon", ""):
+        page = open_page("disagreement", reviewer=reviewer)
+        assert not page.exception
+        assert not [one for one in page.get("button_group") if one.label == "Why they differ"]
