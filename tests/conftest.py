@@ -18,22 +18,25 @@ from judgeboard.store.engine import Store, open_store
 
 _DATABASES = count(1)
 NO_REAL_DATA = "no real data"
-BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"  # by the names of the files: all that a scheduler is told
+# By the names of the files: all that a scheduler is told.
+BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
 _SKIPPED: list[str] = []
 
 
 class Scheduling(LoadFileScheduling):
     """Gives whole files to a process, whose fixtures are then made once.
 
-    All that asks the small model goes to one process, where it is served once, and so does all that drives a browser:
-    two browsers at once would only make each other wait.
+    All that asks the small model goes to one process, where it is served once. What drives a browser, the longest part,
+    goes to two: the files of `tests/browser` to one, its folders to the other.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if file.endswith(SMALL_MODEL):
             return SMALL_MODEL
-        return BROWSER if file.startswith(BROWSER) else file
+        if file.startswith(BROWSER):
+            return BROWSER + "*/" * ("/" in file.removeprefix(BROWSER))
+        return file
 
 
 @pytest.hookimpl(optionalhook=True)

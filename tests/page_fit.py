@@ -1,8 +1,13 @@
 """Whether a page fits its window, in the four looks that pages are checked in."""
 
-from playwright.sync_api import Page
+from collections.abc import Iterator
+from typing import Literal
 
-LOOKS = [(1440, "light"), (1440, "dark"), (800, "light"), (800, "dark")]
+from playwright.sync_api import Page, expect
+
+Scheme = Literal["light", "dark"]
+LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (1440, "dark"), (800, "dark"), (800, "light")]
+REDRAWN = 250  # ms until charts and tables have the width of their new window
 
 OVERFLOWING = """() => {
   const found = [];
@@ -18,10 +23,43 @@ OVERFLOWING = """() => {
     const text = node.tagName === "BUTTON" && node.querySelector("p");
     if (text && text.offsetHeight > line * 1.6) found.push(`${said} wraps`);
   }
+  for (const chart of document.querySelectorAll("[data-testid=stVegaLiteChart]")) {
+    const frame = chart.getBoundingClientRect();
+    for (const text of chart.querySelectorAll("svg text")) {
+      const box = text.getBoundingClientRect();
+      if (text.textContent && (box.right > frame.right + 1 || box.left < frame.left - 1))
+        found.push(`${text.textContent} runs out of its chart`);
+    }
+  }
   return found;
 }"""
 
 
+def looks(page: Page) -> Iterator[str]:
+    """Give a page that is open one look after the other, as a window that is made narrower and a desk that gets dark.
+
+    It is not loaded again, which takes a second each time. It is left in the last one.
+    """
+    app = page.locator("[data-testid=stApp]")
+    height = (page.viewport_size or {"height": 900})["height"]
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        expect(app).to_have_css("color-scheme", scheme)
+        page.wait_for_timeout(REDRAWN)
+        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+        yield f"{width} {scheme}"
+
+
+def misfits(page: Page) -> dict[str, list[str]]:
+    """By look: buttons and labels whose text is wider than they are, or wraps; chart texts that run out of the chart.
+
+    The page itself if it scrolls sideways. Nothing where all fits.
+    """
+    found = {look: overflowing(page) for look in looks(page)}
+    return {look: names for look, names in found.items() if names}
+
+
 def overflowing(page: Page) -> list[str]:
-    """Buttons and labels whose text is wider than they are, or wraps; the page itself if it scrolls sideways."""
+    """What `misfits` finds in the look that the page has."""
     return list(page.evaluate(OVERFLOWING))

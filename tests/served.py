@@ -15,7 +15,7 @@ SERVE = "import sys; from judgeboard_dashboard.serve import serve; serve(sys.arg
 class serving:  # noqa: N801 - reads as what it does in a with statement
     """Serves a database in a process of its own."""
 
-    def __init__(self, database: Path, **environment: str) -> None:
+    def __init__(self, database: Path | str, **environment: str) -> None:
         self.database = database
         self.port = free_port()
         self.environment = {**os.environ, **environment}

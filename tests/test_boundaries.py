@@ -16,6 +16,7 @@ DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 LAYERS: list[set[str]] = [
     {
         "ask_counts",
+        "desk_terms",
         "domain",
         "pair_records",
         "errors",
@@ -34,7 +35,18 @@ LAYERS: list[set[str]] = [
     {"llm", "judges", "flags", "importers", "exporters", "stats"},
     {"store"},
     {
-        *("importing", "landings", "exporting", "flagging", "review", "demo", "checkup"),
+        *(
+            "importing",
+            "landings",
+            "exporting",
+            "flagging",
+            "review",
+            "people",
+            "retiring",
+            "setting_changes",
+            "demo",
+            "checkup",
+        ),
         *(
             "runner",
             "step_run",
@@ -47,7 +59,8 @@ LAYERS: list[set[str]] = [
             "judge_choice",
             "judge_answer",
         ),
-        *("answer_pairs", "pair_cells", "agreement", "agreement_notes", "agreement_page", "agreement_words"),
+        *("answer_pairs", "pair_cells", "agreement"),
+        "evidence_alignment",
         *("disagreement", "disagreement_picture", "disagreement_words", "verdict_changes"),
         *("rejudge_comparison", "flag_worth", "report"),
         *("trends", "trend_left_out", "trend_measures", "trend_periods", "trend_words"),
@@ -57,7 +70,7 @@ LAYERS: list[set[str]] = [
         "self_reference",
         "suites",
     },
-    {"auditing", "audit_choice", "combining"},
+    {"auditing", "audit_choice", "combining", "queues"},
     {"jobs"},
     {"cli"},
 ]

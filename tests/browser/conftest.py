@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
+from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store, open_store
 from page_rows import PageRows, fill_pages
 from served import serving
@@ -61,36 +62,17 @@ def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     store.close()
 
 
-@pytest.fixture
-def reviewer(browser: Browser, desk: Desk) -> Iterator["Reviewers"]:
-    """Opens browsers of reviewers: ``reviewer("Mara")`` is a page whose reviewer is named already."""
-    opened = Reviewers(browser, desk)
+@pytest.fixture(scope="module")
+def windows(browser: Browser, desk: Desk) -> Iterator[Windows]:
+    """The windows of a module."""
+    opened = Windows(browser, desk.url)
     yield opened
     opened.close()
 
 
-class Reviewers:
-    """The browsers of one test, each with cookies of its own."""
-
-    def __init__(self, browser: Browser, desk: Desk) -> None:
-        self.browser, self.desk = browser, desk
-        self.contexts: list[BrowserContext] = []
-
-    def __call__(self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
-        """Open a browser window."""
-        context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if scheme == "dark" else "light",
-            base_url=self.desk.url,
-        )
-        self.contexts.append(context)
-        if name:
-            context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": self.desk.url}])
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        return page
-
-    def close(self) -> None:
-        """Close all windows."""
-        for context in self.contexts:
-            context.close()
+@pytest.fixture
+def reviewer(windows: Windows) -> Iterator[Reviewers]:
+    """Opens browsers of reviewers: ``reviewer("Mara")`` is a page whose reviewer is named already."""
+    opened = Reviewers(windows)
+    yield opened
+    opened.close()

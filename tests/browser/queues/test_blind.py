@@ -1,0 +1,211 @@
+"""What a reviewer is to review blind is in nothing that the server sends to their browser."""
+
+import re
+import shutil
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from judgeboard.domain import QueueOrder
+from judgeboard.filters import RowFilter
+from judgeboard.queues import QueueRules, create_queue, next_item
+from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.store.engine import Store, open_store
+from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
+from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
+from served import serving
+
+pytestmark = pytest.mark.browser
+
+# Not the names of styles, which have something before them.
+MARKER = re.compile(rb"(?<![\w-])mark-[a-z_]+|" + b"|".join(re.escape(str(one).encode()) for one in (SCORE, SEVERITY)))
+# As a table sends them.
+NUMBERS = {struct.pack("<d", one): str(one).encode() for one in (SCORE, SEVERITY, SECOND)}
+READY = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A served database with a marked answer that a queue gives to Mara, who is to review it blind."""
+
+    url: str
+    store: Store
+    answer: MarkedAnswer
+    mara: Reviewer
+
+
+@pytest.fixture(scope="module")
+def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
+    """The server."""
+    path = tmp_path_factory.mktemp("blind") / "blind.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    mara, ada, lead = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Ada", "Lead"))
+    answer = mark_answer(store, ada)
+    rules = QueueRules(
+        "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
+    )
+    create_queue(store, rules, by=lead, assigned=(mara,))
+    with serving(path) as url:
+        yield Marked(url, store, answer, mara)
+    store.close()
+
+
+@dataclass
+class Wire:
+    """All that came to one browser, by the address it was at."""
+
+    page: Page
+    at: str = ""
+    frames: dict[str, list[bytes]] = field(default_factory=dict)
+    answers: list[tuple[str, Response]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._frame))
+        self.page.on("response", lambda answer: self.answers.append((self.at, answer)))
+
+    def _frame(self, payload: str | bytes) -> None:
+        self.frames.setdefault(self.at, []).append(payload.encode() if isinstance(payload, str) else payload)
+
+    def open(self, address: str) -> None:
+        self.at = address
+        self.page.goto(address)
+        expect(self.page.locator(READY)).to_be_attached()
+        expect(self.page.locator("[data-testid=stMain]")).to_be_visible()
+        self.page.wait_for_timeout(300)  # fragments and charts come after
+        expect(self.page.locator(READY)).to_be_attached()
+
+    def download_all(self) -> None:
+        """Press every button of the page that downloads something."""
+        for button in self.page.locator("[data-testid=stDownloadButton] button").all():
+            with self.page.expect_download() as given:
+                button.click()
+            self.frames.setdefault(f"{self.at} {given.value.suggested_filename}", []).append(
+                Path(given.value.path()).read_bytes()
+            )
+
+    def markers(self) -> dict[str, set[bytes]]:
+        """The markers that came, by address."""
+        told: dict[str, set[bytes]] = {}
+        for at, answer in self.answers:
+            if answer.request.resource_type in {"script", "stylesheet", "font", "image", "websocket"}:
+                continue
+            self.frames.setdefault(at, []).append(_body(answer))
+        for at, payloads in self.frames.items():
+            for payload in payloads:
+                found = set(MARKER.findall(payload)) | {name for raw, name in NUMBERS.items() if raw in payload}
+                if found:
+                    told.setdefault(at, set()).update(found)
+        return told
+
+
+def _body(answer: Response) -> bytes:
+    try:
+        return answer.body()
+    except Exception:  # noqa: BLE001 - redirects and downloads have none; those are read where they are saved
+        return b""
+
+
+def addresses(marked: MarkedAnswer) -> list[str]:
+    """Every page, and addresses made by hand that ask for the marked answer in every way there is."""
+    one, flag, pair = marked.response_id, marked.flag_id, marked.pair_id
+    rag, nli, two = (marked.versions[name] for name in ("rag", "nli", "two"))
+    return [
+        *(f"/{ADDRESSES.get(name, name)}" for name in (*PAGES, *METHOD_PAGES) if name != "overview"),
+        "/",
+        f"/item?flag={flag}",
+        f"/item?response={one}",
+        f"/item?response={marked.attempt_id}",
+        "/item?queue=secret",
+        "/queue?rule=low_groundedness&id=marked",
+        "/responses?id=marked&all=1",
+        f"/responses?judge_version={nli}&min_score=0.6",
+        "/responses?judge_side=low&sort=lowest",
+        "/responses?status=error&judge=nli",
+        "/responses?model=mark-generator",
+        f"/disagreement?version={rag}&grade=groundedness",
+        f"/disagreement?version={rag}&grade=label&table=true",
+        f"/agreement?version={rag}&grade=groundedness&tables=true",
+        "/agreement?people=Ada&grade=quality",
+        "/trends?show=low_share&by=day&table=true",
+        f"/runs?run={marked.run_id}",
+        f"/pairs?pair={pair}&in=overall&of={two}&seen=1",
+        f"/rejudge?response={one}",
+        f"/rejudge?run={marked.run_id}",
+        f"/rejudge?response={one}&rows=filter&max_score=0.5",
+        f"/audits?audited={rag}",
+        f"/judges?version={rag}&table=true",
+        f"/self_reference?item={pair}",
+    ]
+
+
+def tour(page: Page, places: Sequence[str]) -> Wire:
+    wire = Wire(page)
+    for address in places:
+        wire.open(address)
+        wire.download_all()
+    return wire
+
+
+# A test each: a loaded machine takes seconds for a page.
+PARTS = 4
+TELLING = (
+    "/item?response",
+    "/responses?id",
+    "/disagreement?version",
+    "/pairs?pair",
+    "/runs?run",
+    "/audits?",
+    "/queue?rule",
+)
+
+
+def test_whoever_is_not_blind_is_told(reviewer, desk: Marked) -> None:
+    """Else the next test could not fail."""
+    every = addresses(desk.answer)
+    told = tour(reviewer("Jon"), [one for one in every if one.startswith(TELLING)]).markers()
+    assert {page.split("?")[0] for page in told} >= {
+        "/item",
+        "/responses",
+        "/disagreement",
+        "/pairs",
+        "/runs",
+        "/queue",
+    }
+    texts = set().union(*told.values())
+    assert texts >= {b"mark-reasoning", b"mark-claim", b"mark-review", b"mark-generator", b"mark-refinement"}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_that_is_hidden_comes_to_the_browser_of_a_blind_reviewer(reviewer, desk: Marked, part: int) -> None:
+    told = tour(reviewer("Mara"), addresses(desk.answer)[part::PARTS]).markers()
+    # What she asked for herself comes back: a filter that names a model.
+    asked_for = {"/responses?model=mark-generator": {b"mark-generator"}}
+    assert {at: found for at, found in told.items() if found - asked_for.get(at, set())} == {}
+
+
+def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, desk: Marked) -> None:
+    page = reviewer("Mara")
+    page.goto("/responses")
+    expect(page.get_by_text("1 answer you review blind is left out.")).to_be_visible()
+    page.goto(f"/item?response={desk.answer.response_id}")
+    expect(page.get_by_text("You are to review this answer without seeing the judge and other people.")).to_be_visible()
+    expect(page.get_by_text("answer of marked")).to_be_visible()
+
+
+def test_an_answer_that_is_held_is_hidden_on_the_next_look(reviewer, desk: Marked) -> None:
+    """Nobody gave it to Ben: it is hidden from him once he takes it."""
+    ben = ensure_reviewer(desk.store, "desk", "Ben")
+    rules = QueueRules("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
+    create_queue(desk.store, rules, by=ben)
+    page = reviewer("Ben")
+    page.goto(f"/item?response={desk.answer.response_id}")
+    expect(page.get_by_text("mark-reasoning").first).to_be_visible()
+    assert next_item(desk.store, "open", ben) is not None
+    page.reload()
+    expect(page.get_by_text("Blind until you grade")).to_be_visible()
+    expect(page.get_by_text("mark-reasoning")).to_have_count(0)

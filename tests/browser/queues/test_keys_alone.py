@@ -1,0 +1,60 @@
+"""Fifty items with keys alone, ten on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
+
+import sys
+import time
+from contextlib import closing
+from statistics import median
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser_windows import Reviewers, Windows
+from judgeboard.store.engine import Store
+from queue_page import GUARD, idle, opened, row
+from served_queues import served_queues
+
+pytestmark = pytest.mark.browser
+
+
+def through(page: Page, name: str, items: int) -> tuple[int, list[float]]:
+    """Grade and decide so many items of a queue with keys alone; return the keystrokes and the seconds of each."""
+    opened(page, name)
+    strokes, seconds = 0, []
+    for place in range(items):
+        begun = time.monotonic()
+        for key in ("3", "d"):
+            page.keyboard.press(key)
+        before = row(page)
+        page.wait_for_timeout(GUARD)  # somebody read it
+        page.keyboard.press("yn"[place % 2])
+        strokes += 3
+        expect(page.locator(f".jb-head[data-row='{before}']")).to_have_count(0)
+        idle(page)
+        seconds.append(time.monotonic() - begun)
+    return strokes, seconds
+
+
+def report(engine: str, strokes: int, seconds: list[float]) -> None:
+    each = f"{strokes / len(seconds):.1f} keystrokes, {median(seconds):.2f} s an item, {max(seconds):.2f} s at most"
+    reading = f"{GUARD / 1000:.2f} s of each are reading"
+    sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
+
+
+def test_fifty_items_with_keys_alone(reviewer, desk) -> None:
+    name = desk.queue(50)
+    page = reviewer("Mara")
+    before = len(desk.reviews())
+    report("SQLite", *through(page, name, 50))
+    expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
+    made = desk.reviews()[before:]
+    assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 25
+    assert {grade for _, _, _, grade, _ in made} == {0.5}
+
+
+@pytest.mark.postgres
+def test_ten_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
+    with served_queues(postgres_store.engine.url.render_as_string(hide_password=False)) as started:
+        name = started.queue(10)
+        with closing(Windows(browser, started.url)) as windows:
+            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 10))
+        assert len(started.reviews()) == 10

@@ -1,0 +1,67 @@
+"""Every page of queues fits its window, in the four looks and at three heights."""
+
+import pytest
+from playwright.sync_api import expect
+
+from judgeboard.domain import Preference, QueueOrder
+from judgeboard.filters import RowFilter
+from judgeboard.queues import decide_pair
+from judgeboard.review import ensure_reviewer
+from page_fit import misfits
+from pair_log import land
+from queue_desk import DISMISS
+from queue_page import idle, opened, press, settled
+from served_queues import BLIND
+
+pytestmark = pytest.mark.browser
+
+
+def test_every_page_of_queues_fits(reviewer, desk) -> None:
+    blind, seen = desk.queue(2, **BLIND), desk.queue(4, grades=("label", "groundedness", "quality"), needed=2)
+    desk.desk.review(desk.desk.jon, name=seen)
+    item_id = desk.desk.review(desk.desk.ada, DISMISS, name=seen).item_id
+    wide = desk.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
+    land(desk.store, 2, query_type="fit")
+    desk.desk.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
+    fit = ensure_reviewer(desk.store, "desk", "Fit")
+    held = desk.desk.held(fit, "fitting")
+    decide_pair(desk.store, held.token, reviewer=fit, preference=Preference.A, request_key="fit", now=desk.desk.now)
+    desk.desk.review(fit, name=desk.queue(1), note="A remark on a whole line of its own, or nearly so")
+    page = reviewer("Fit", width=800, scheme="dark")
+    found = {}
+    for address in (
+        "/queue",
+        "/queue?show=Queues",
+        "/queue?show=Queues&new=1",
+        "/queue?show=Splits",
+        f"/queue?show=Splits&split={item_id}",
+        "/queue?show=My+reviews",
+        "/queue?show=My+reviews&on=pairs",
+        f"/item?queue={wide}",
+        f"/item?queue={blind}",
+        f"/item?queue={seen}",
+    ):
+        page.goto(address)
+        expect(page.locator("[data-testid=stMain]")).to_contain_text("e")
+        idle(page)
+        expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
+        found[address] = misfits(page)
+    settled(page)
+    press(page, "y")
+    found["decided"] = misfits(page)
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("height", [700, 900, 1080])
+def test_the_bar_of_a_queue_is_in_view(reviewer, desk, height: int) -> None:
+    name = desk.queue(2, **BLIND)
+    page = reviewer("Tall", height=height)
+    opened(page, name)
+    for _ in range(2):
+        bar = page.locator(".st-key-bar").bounding_box()
+        assert bar is not None
+        assert bar["y"] + bar["height"] <= height
+        pane = page.locator("[class*='st-key-pane_answer']:visible").bounding_box()
+        assert pane is not None
+        assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+        press(page, "y")

@@ -1,0 +1,266 @@
+"""Named queues in a browser: two people on one queue, blind, revealed, split, adjudicated, undone, with keys alone."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import text
+
+from judgeboard.domain import Preference, QueueOrder
+from pair_log import land
+from queue_page import GUARD, idle, opened, press, row, settled
+from served_queues import BLIND, HIDDEN
+
+pytestmark = pytest.mark.browser
+
+
+def listened(page: Page) -> list[str]:
+    """All that the server sends this window from now on, as text."""
+    frames: list[str] = []
+
+    def keep(payload: str | bytes) -> None:
+        frames.append(payload if isinstance(payload, str) else payload.decode("utf-8", "replace"))
+
+    page.on("websocket", lambda socket: socket.on("framereceived", keep))
+    return frames
+
+
+def sent(frames: list[str]) -> list[str]:
+    return [word for word in HIDDEN if any(word in frame for frame in frames)]
+
+
+def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(reviewer, desk) -> None:
+    name = desk.queue(2, needed=2, grades=("groundedness", "label"), **BLIND)
+    mara, jon, lead = reviewer("Mara"), reviewer("Jon"), reviewer("Lead")
+    grades_and_keeps(mara, name)
+    grades_and_changes(jon, name)
+    assert desk.reviews() == [
+        ("Mara", "confirm", "blind", 0.5, "hiddennote"),
+        ("Mara", "confirm", "revealed", 0.5, "hiddennote"),
+        ("Jon", "dismiss", "blind", 1.0, None),
+        ("Jon", "confirm", "revealed", 0.2, None),
+    ]
+    decides_the_split(lead)
+    assert desk.desk.item_states()[-2:] == ["adjudicated", "open"]
+    mara.goto(lead.url)
+    expect(mara.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
+    expect(mara.locator(".jb-words")).to_contain_text("Jon")
+    press(lead, "z")
+    expect(lead.locator(".jb-head")).to_contain_text("is split again")
+    expect(lead.locator('[class*="st-key-note_"] input:visible')).to_have_value("The passage says nothing of it")
+    assert desk.desk.item_states()[-2:] == ["split", "open"]
+
+
+def grades_and_keeps(page: Page, name: str) -> None:
+    """Grade the first item blind, with a note, and keep the grade once the judge is shown."""
+    frames = listened(page)
+    opened(page, name)
+    expect(page).to_have_title("1 of 2 · Judgeboard")
+    expect(page.locator(".jb-signals")).to_contain_text("Blind until you grade")
+    expect(page.get_by_role("button", name="Hallucinated")).to_be_visible()
+    expect(page.get_by_role("button", name="Fails")).to_have_count(0)
+    for key in "dw":
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Hallucinated")).to_have_attribute("kind", "primary")
+    idle(page)
+    assert sent(frames) == [], "nothing hidden reaches the window before the grade"
+    page.keyboard.press("m")
+    page.keyboard.type("hiddennote")
+    page.keyboard.press("Escape")
+    press(page, "y")
+    expect(page.locator(".jb-against").first).to_contain_text("You: 0.5")
+    expect(page.locator(".jb-against").first).to_contain_text("judge: 0.12")
+    expect(page.locator(".jb-reason").first).to_contain_text("hiddenreason")
+    press(page, "y")
+    expect(page.locator(".jb-head")).to_contain_text("Kept")
+    expect(page).to_have_title("2 of 2 · Judgeboard")
+
+
+def grades_and_changes(page: Page, name: str) -> None:
+    """Grade the same item otherwise, and change the grade once the judge and the other person are shown."""
+    frames = listened(page)
+    opened(page, name)
+    page.keyboard.press("g")
+    expect(page.locator("button[kind=primary]").first).to_be_visible()
+    idle(page)
+    assert sent(frames) == [], "neither what the judge said nor what the other person did"
+    press(page, "n")
+    expect(page.locator(".jb-against").first).to_contain_text("You: 1")
+    expect(page.locator(".jb-signals")).to_contain_text("Mara")
+    press(page, "e")
+    expect(page.locator(".st-key-bar")).to_contain_text("Having seen the judge")
+    page.keyboard.press("s")
+    press(page, "y")
+    expect(page.locator(".jb-head")).to_contain_text("Changed")
+
+
+def decides_the_split(page: Page) -> None:
+    """Say the last word, which needs a reason."""
+    page.goto("/queue?show=Splits")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    page.keyboard.press("Enter")
+    settled(page)
+    words = page.locator(".jb-words")
+    for said in ("Mara", "Jon", "Confirmed", "Dismissed", "hiddennote"):
+        expect(words).to_contain_text(said)
+    expect(page.locator(".jb-signals")).to_contain_text("hiddenreason")
+    page.keyboard.press("y")
+    expect(page.locator(".jb-refused")).to_contain_text("say why first")
+    page.wait_for_timeout(GUARD)
+    page.keyboard.press("m")
+    page.keyboard.type("The passage says nothing of it")
+    page.keyboard.press("Escape")
+    press(page, "y")
+    expect(page.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
+
+
+def test_undo_in_a_queue_brings_the_item_back_with_its_grades(reviewer, desk) -> None:
+    name = desk.queue(3)
+    page = reviewer("Mara")
+    opened(page, name)
+    page.keyboard.press("2")
+    press(page, "n")
+    press(page, "z")
+    expect(page.locator(".jb-head")).to_contain_text("Undone")
+    expect(page).to_have_title("1 of 3 · Judgeboard")
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+
+
+def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer, desk) -> None:
+    page = reviewer("Rubens")
+    for asked, keys in ((("quality", "tone", "safety"), "490"), (("tone", "safety"), "44")):
+        opened(page, desk.queue(2, grades=asked))
+        group = page.locator(".st-key-rubric_group")
+        expect(group).to_contain_text("tone")
+        for key in keys:
+            page.keyboard.press(key)
+        expect(group).to_contain_text("safety")
+        expect(group).to_contain_text("2 of 2, 2 given")
+        page.keyboard.press("k")
+        expect(group.get_by_role("button", name="4", exact=False).first).to_have_attribute("kind", "primary")
+        press(page, "y")
+    with desk.store.reading() as connection:
+        query = "SELECT dimension, value FROM review_score ORDER BY id DESC LIMIT 4"
+        given = [tuple(one) for one in connection.execute(text(query))]
+        quality = connection.execute(text("SELECT quality FROM review ORDER BY id DESC LIMIT 2")).scalars().all()
+    assert given == [("safety", 4.0), ("tone", 4.0), ("safety", 5.0), ("tone", 4.0)]
+    assert quality == [None, 4]
+
+
+def test_keys_pressed_across_each_other_leave_none_deaf(reviewer, desk) -> None:
+    page = reviewer("Kay")
+    opened(page, desk.queue(2, grades=("quality", "groundedness")))
+    for key in "3d":
+        page.keyboard.down(key)
+    for key in "3d":
+        page.keyboard.up(key)
+    page.keyboard.press("q")  # no button takes it: the next is not to wait for it
+    expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+    press(page, "y")
+    assert desk.reviews()[-1][:4] == ("Kay", "confirm", None, 0.5)
+
+
+def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, desk) -> None:
+    name = desk.queue(2)
+    page = reviewer("Mara")
+    opened(page, name)
+    page.keyboard.press("j")
+    expect(page.locator('[class*="st-key-reason_"] input')).to_be_focused()
+    page.keyboard.type("in Welsh")
+    page.keyboard.press("Enter")
+    expect(page.locator(".jb-head")).to_contain_text("Skipped")
+    with desk.store.reading() as connection:
+        assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
+
+
+def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, desk) -> None:
+    name = desk.queue(6)
+    page = reviewer("Holger")
+    opened(page, name)
+    before = len(desk.reviews())
+    first = row(page)
+    for _ in range(60):
+        page.keyboard.down("y")
+        page.wait_for_timeout(35)
+    page.keyboard.up("y")
+    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    settled(page)
+    assert len(desk.reviews()) == before + 1
+    for _ in range(6):
+        page.keyboard.press("n")
+    settled(page)
+    assert len(desk.reviews()) == before + 2
+
+
+def test_two_windows_of_one_person_decide_each_item_once(reviewer, desk) -> None:
+    name = desk.queue(3)
+    one, two = reviewer("Ida"), reviewer("Ida")
+    opened(one, name)
+    opened(two, name)
+    assert row(one) == row(two), "what one holds is there in both"
+    before = len(desk.reviews())
+    press(one, "y")
+    two.keyboard.press("m")
+    two.keyboard.type("typed in vain?")
+    two.keyboard.press("Escape")
+    press(two, "n")
+    expect(two.locator(".jb-refused")).to_contain_text("You decided this item already. Your note is kept")
+    press(two, "y")
+    press(one, "n")
+    said = [(who, decision, note) for who, decision, _, _, note in desk.reviews()[before:]]
+    assert said.count(("Ida", None, "typed in vain?")) == 1
+    assert [decision for _, decision, _ in said if decision].count("confirm") == 2
+
+
+def test_leaving_the_queue_gives_back_what_was_held(reviewer, desk) -> None:
+    name = desk.queue(2)
+    page = reviewer("Lea")
+    opened(page, name)
+    assert desk.desk.take(desk.desk.jon, name) is None
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
+    idle(page)
+    assert desk.desk.take(desk.desk.jon, name) is not None
+
+
+def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader(reviewer, desk) -> None:
+    land(desk.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
+    desk.desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+    page = reviewer("Pia")
+    frames = listened(page)
+    opened(page, "pairs")
+    lefts = []
+    for key in "qwee":
+        lefts.append(page.locator(".jb-answer-side").first.inner_text().splitlines()[-1].startswith("left-"))
+        before = row(page)
+        page.keyboard.press(key)
+        expect(page.locator(f".jb-head[data-row='{before}']")).to_have_count(0)
+        idle(page)
+        page.wait_for_timeout(GUARD)
+    expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
+    assert sent(frames) == []
+    with desk.store.reading() as connection:
+        query = "SELECT s.preference FROM preference p JOIN preference_score s ON s.preference_id = p.id ORDER BY p.id"
+        said = list(connection.execute(text(query)).scalars())
+    sides = {True: {"q": "a", "w": "tie", "e": "b"}, False: {"q": "b", "w": "tie", "e": "a"}}
+    assert said == [sides[left][key] for left, key in zip(lefts, "qwee", strict=True)]
+
+
+def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, desk) -> None:
+    desk.queue(3)
+    kind = f"type{desk.names}"
+    page = reviewer("Lead")
+    page.goto(f"/queue?query_type={kind}")
+    page.get_by_role("button", name="Make a queue of these").click()
+    expect(page.get_by_text("New queue")).to_be_visible()
+    expect(page.locator(".jb-say", has_text=kind)).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("Of the form")
+    page.get_by_text("Blind to the judge").click()
+    expect(page.locator(".jb-wrong")).to_contain_text("would tell what is to be blind: order by oldest or random")
+    page.get_by_label("Order").click()
+    page.get_by_role("option", name="Oldest first").click()
+    expect(page.locator(".jb-wrong")).to_have_count(0)
+    idle(page)
+    page.get_by_role("button", name="Make the queue").click()
+    expect(page.locator(".jb-say", has_text="Made: Of the form with 3 answers")).to_be_visible()
+    expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".jb-head")).to_contain_text("in “Of the form”")

@@ -1,0 +1,177 @@
+"""People sign in with a real provider: who was added comes in, with their role and no more, as long as it is theirs."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from judgeboard.domain import Role
+from judgeboard.people.roster import add_person, remove_person
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.event_list import EventFilter, StoredEvent, latest_events
+from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
+from page_rows import fill_pages
+from served import serving
+
+ANN, BOB, EVE, MAL = (f"{name}@example.org" for name in ("ann", "bob", "eve", "mal"))
+PEOPLE = {
+    "ann": {"email": "Ann@Example.org", "email_verified": True},
+    "bob": {"email": BOB, "email_verified": True},
+    "eve": {"email": EVE, "email_verified": True},
+    "mal": {"email": ANN, "email_verified": False},
+}
+
+
+class Desk:
+    """A server where people sign in, and browsers that do."""
+
+    def __init__(self, browser: Browser, url: str, store: Store) -> None:
+        self.browser, self.url, self.store = browser, url, store
+        self.contexts: list[BrowserContext] = []
+        self.frames: list[bytes] = []
+
+    def browse(self) -> Page:
+        """Open a browser of its own; what the server sends it is kept."""
+        context = self.browser.new_context(base_url=self.url, viewport={"width": 1440, "height": 900})
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("websocket", lambda socket: socket.on("framereceived", self._keep))
+        return page
+
+    def sign_in(self, name: str, path: str = "/") -> Page:
+        """Sign in by the provider's own form."""
+        page = self.browse()
+        page.goto(path)
+        page.get_by_role("button", name="Sign in").click()
+        page.locator("input[name=sub]").fill(name)
+        page.get_by_role("button", name="Authorize").click()
+        page.wait_for_url(f"{self.url}/**")
+        return page
+
+    def events(self, **given: str) -> tuple[StoredEvent, ...]:
+        with self.store.reading() as connection:
+            return latest_events(connection, EventFilter(**given), limit=100)
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+
+    def _keep(self, payload: str | bytes) -> None:
+        self.frames.append(payload if isinstance(payload, bytes) else payload.encode())
+
+
+@pytest.fixture(scope="module")
+def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Store]]:
+    folder = tmp_path_factory.mktemp("signing_in")
+    shutil.copyfile(sqlite_template, folder / "desk.db")
+    store = open_store(folder / "desk.db")
+    fill_pages(store)
+    with identity_provider(PEOPLE) as provider:
+        server = serving(folder / "desk.db", HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org")
+        write_secrets(folder, provider, server.port)
+        with server as url:
+            yield url, store
+    store.close()
+
+
+@pytest.fixture
+def desk(browser: Browser, served: tuple[str, Store]) -> Iterator[Desk]:
+    opened = Desk(browser, *served)
+    yield opened
+    opened.close()
+
+
+def in_menu(page: Page) -> str:
+    return page.get_by_test_id("stToolbar").inner_text()
+
+
+def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(desk: Desk) -> None:
+    page = desk.sign_in("eve", "/responses")
+    expect(page.get_by_text(f"{EVE} is not among the people of this Judgeboard")).to_be_visible()
+    page.goto("/responses")
+    expect(page.get_by_text("An admin can add you")).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
+    with desk.store.reading() as connection:
+        texts = connection.exec_driver_sql("SELECT query FROM response UNION SELECT answer FROM response")
+        marks = [text[:40].encode() for (text,) in texts if text and len(text) > 12]
+    assert marks
+    assert not [mark for mark in marks if any(mark in frame for frame in desk.frames)]
+    assert {(event.actor, event.details["action"]) for event in desk.events(kind="refused", actor=EVE)} == {
+        (EVE, "enter")
+    }
+
+
+def test_an_address_that_nobody_verified_is_nobodys(desk: Desk) -> None:
+    page = desk.sign_in("mal")  # with the admin's address
+    expect(page.get_by_text("did not say that it has verified")).to_be_visible()
+    assert desk.events(kind="refused", actor="not verified")
+    assert not desk.events(kind="sign_in", actor=ANN)
+
+
+def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and_removal_counts_at_once(
+    desk: Desk,
+) -> None:
+    admin = desk.sign_in("ann")
+    expect(admin.get_by_role("heading", name="Overview")).to_be_visible()
+    admin.goto("/settings?part=People")
+    admin.get_by_label("E-mail address").fill("Bob@example.org")
+    admin.get_by_label("E-mail address").press("Enter")
+    admin.get_by_role("button", name="Add", exact=True).click()
+    expect(admin.get_by_text(f"{BOB} may come in, as reviewer.")).to_be_visible()
+
+    page = desk.sign_in("bob")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    assert "Settings" not in in_menu(page)
+    assert "Rejudge" not in in_menu(page)
+    for path, said in (
+        ("/settings", "Changing thresholds, rules and the primary judge is for leads and admins; you are a reviewer"),
+        ("/settings?part=Events", "Seeing who did what is for leads and admins"),
+        ("/rejudge?query_type=QA", "Having more than one answer judged is for leads and admins"),
+        ("/import", "Importing is for leads and admins"),
+    ):
+        page.goto(path)
+        expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
+    refused = [event.details for event in desk.events(kind="refused", actor=BOB)]
+    assert {details["action"] for details in refused} == {"change_settings", "read_events", "rejudge_many", "import"}
+    assert {details["role"] for details in refused} == {"reviewer"}
+
+    admin.get_by_test_id("stSelectbox").filter(has_text="New role").click()
+    admin.get_by_role("option", name="Lead").click()
+    admin.get_by_role("button", name="Change role").click()
+    expect(admin.get_by_text(f"{BOB} is lead now.")).to_be_visible()
+    page.goto("/settings")
+    expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
+    expect(page.get_by_text("Database in use")).to_have_count(0)
+
+    remove_person(desk.store, BOB, "cli:root")
+    page.get_by_role("button", name=re.compile("^Apply the rules")).click()
+    expect(page.get_by_text(f"{BOB} is not among the people of this Judgeboard")).to_be_visible()
+    assert not desk.events(kind="apply_rules", actor=BOB)
+    assert [event.kind for event in desk.events(actor=ANN)][:2] == ["change_role", "add_person"]
+
+
+def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(desk: Desk) -> None:
+    add_person(desk.store, BOB, Role.LEAD, "cli:root")
+    page = desk.sign_in("bob")
+    page.goto("/settings")
+    page.get_by_role("button", name=BOB).click()
+    page.get_by_role("button", name="End session").click()  # the provider's own page
+    page.wait_for_url(f"{desk.url}/**")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    page.goto("/settings")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(desk: Desk) -> None:
+    page = desk.sign_in("ann", "/settings")
+    for path in ("/settings", "/settings?part=People", "/settings?part=Events"):
+        page.goto(path)
+        expect(page.get_by_role("button", name=ANN)).to_be_visible()
+    told = "".join(str(event.details) for event in desk.events())
+    for secret in (COOKIE_SECRET, CLIENT_SECRET, "openid-configuration"):
+        assert secret not in told
+        assert not [frame for frame in desk.frames if secret.encode() in frame]

@@ -1,0 +1,125 @@
+"""Claims by keys, the answer sentence by sentence, why one differs, a remark: in a real browser, with keys only."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgeboard.domain import Response
+from judgeboard.store.landing import land_responses
+from judgeboard.store.responses.items import load_item
+from judgeboard.store.reviews.comments import comments_on
+from page_fit import looks, misfits
+
+pytestmark = pytest.mark.browser
+
+SAME_KEY = 300  # ms: two presses of one key within 250 ms count as a held key
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    expect(page.locator(".st-key-decide button:visible").first).to_be_enabled()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
+
+
+def press(page: Page, *keys: str) -> None:
+    head = page.locator(".jb-head")
+    for key in keys:
+        taken = str(head.get_attribute("data-taken"))
+        page.keyboard.press(key)
+        expect(head).not_to_have_attribute("data-taken", taken)
+        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+        page.wait_for_timeout(SAME_KEY)
+
+
+def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, desk) -> None:
+    page = reviewer("Vera")
+    opened(page, f"/item?flag={desk.rows.flags['claims']}")
+    press(page, "v", "b", "v", "x", "1")
+    expect(page.locator(".st-key-tools")).to_contain_text("Claim 2 of 4 · you: contradicted, 2 marked by you")
+    expect(page.locator("mark.jb-at:visible").first).to_contain_text("Basalt is older")
+    press(page, "o", "o")
+    expect(page.get_by_role("button", name="Fooled by fluent text")).to_be_visible()
+    page.wait_for_timeout(750)
+    press(page, "y")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
+    with desk.store.reading() as connection:
+        [review] = load_item(connection, desk.rows.responses["claims"]).reviews
+    assert [(mark.number, mark.status.value) for mark in review.claim_marks] == [(1, "supported"), (2, "contradicted")]
+    assert (review.quality, review.why_differs) == (1, "fluent_text")
+
+
+def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, desk) -> None:
+    page = reviewer("Vera")
+    opened(page, f"/item?flag={desk.rows.flags['many-passages']}")
+    press(page, "i")
+    rows = page.locator(".jb-sentence")
+    expect(rows).to_have_count(3)
+    taken = page.locator(".jb-head").get_attribute("data-taken")
+    frames: list[str] = []
+    page.on("websocket", lambda _socket: frames.append("opened"))
+    link = rows.first.locator(".jb-place > a")
+    goal = page.locator(str(link.get_attribute("href")))
+    link.click()
+    expect(goal).to_be_in_viewport()
+    assert page.locator(".jb-head").get_attribute("data-taken") == taken
+    assert frames == []
+    back = page.locator("mark.jb-found a.jb-n").first
+    back.click()
+    expect(rows.first).to_be_in_viewport()
+    press(page, "i")
+    expect(rows).to_have_count(0)
+
+
+def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, desk) -> None:
+    answer = " ".join(f"Stone number {number} is hard, and nobody knows why it should be." for number in range(60))
+    with desk.store.writing() as connection:
+        [long] = land_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
+    page = reviewer("Vera", width=800, height=700)
+    opened(page, f"/item?response={long}")
+    for number in range(14):
+        press(page, "v")
+        expect(page.locator(".st-key-tools")).to_contain_text(f"Sentence {number + 1} of 60")
+    expect(page.locator("mark.jb-at:visible")).to_contain_text("Stone number 13 ")
+    expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
+
+
+def test_a_remark_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, desk) -> None:
+    page = reviewer("Vera")
+    answer = desk.rows.responses["good"]
+    opened(page, f"/item?response={answer}")
+    page.keyboard.press("t")
+    page.keyboard.type("yes, by 1 and 2")
+    page.keyboard.press("Enter")
+    expect(page.locator(".jb-remark")).to_have_text("yes, by 1 and 2")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: your remark")
+    with desk.store.reading() as connection:
+        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Vera", "yes, by 1 and 2")]
+        assert load_item(connection, answer).reviews == ()
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+
+
+def test_tools_remarks_and_sentences_fit_and_move_nothing(reviewer, desk) -> None:
+    page = reviewer("Vera")
+    opened(page, f"/item?flag={desk.rows.flags['two-judges']}")
+    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
+
+    def places() -> dict[str, dict[str, Any]]:
+        return {look: {name: page.locator(name).bounding_box() for name in anchors} for look in looks(page)}
+
+    before = places()
+    press(page, "1", "o", "v", "p")
+    expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
+    assert places() == before
+    assert misfits(page) == {}
+    press(page, "i")
+    expect(page.locator(".jb-sentence").first).to_be_visible()
+    assert misfits(page) == {}
+    assert [one[".st-key-bar"] for one in places().values()] == [one[".st-key-bar"] for one in before.values()]

@@ -1,0 +1,57 @@
+"""Windows of reviewers: one test after the other uses them, so that what every page needs is loaded once into each."""
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+
+class Windows:
+    """Windows on one server, free or taken."""
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        self.browser, self.url = browser, url
+        self.known: list[BrowserContext] = []
+        self.free: list[BrowserContext] = []
+
+    def take(self) -> BrowserContext:
+        """Return a window without a page and without cookies; what pages keep on the machine else stays."""
+        if self.free:
+            return self.free.pop()
+        window = self.browser.new_context(base_url=self.url)
+        self.known.append(window)
+        return window
+
+    def give_back(self, window: BrowserContext) -> None:
+        """Close its pages and forget who used it."""
+        for page in window.pages:
+            page.close()
+        window.clear_cookies()
+        self.free.append(window)
+
+    def close(self) -> None:
+        """Close all windows."""
+        for window in self.known:
+            window.close()
+
+
+class Reviewers:
+    """The browsers of one test, each with cookies of its own."""
+
+    def __init__(self, windows: Windows) -> None:
+        self.windows = windows
+        self.taken: list[BrowserContext] = []
+
+    def __call__(self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
+        """Open a browser window."""
+        window = self.windows.take()
+        self.taken.append(window)
+        if name:
+            window.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": self.windows.url}])
+        page = window.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.set_default_timeout(20_000)
+        return page
+
+    def close(self) -> None:
+        """Give all windows back."""
+        for window in self.taken:
+            self.windows.give_back(window)

@@ -1,0 +1,74 @@
+"""A served database with queues of answers of which a judge said things that nobody may see who grades blind."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, QueueOrder, Response, Status, Verdict
+from judgeboard.filters import RowFilter
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from queue_desk import QueueDesk, queue_desk
+from served import serving
+
+BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
+# What nobody who is to grade blind may be sent: what a judge said, who wrote the answer, what others said.
+HIDDEN = ("hiddenreason", "hiddenclaim", "hiddenmodel", "hiddenjudge", "hiddenwriter", "hiddennote", "0.1234")
+
+
+@dataclass
+class ServedQueues:
+    """A served database with a desk of queues."""
+
+    url: str
+    store: Store
+    desk: QueueDesk
+    names: int = field(default=0)
+
+    def queue(self, answers: int, **rules: Any) -> str:
+        """Make a queue with answers of its own, named after it; return its name."""
+        self.names += 1
+        name = f"queue {self.names}"
+        kind = f"type{self.names}"
+        claim = Claim("hiddenclaim", ClaimStatus.CONTRADICTED)
+        said = Verdict(Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,))
+        with self.store.writing() as connection:
+            landed = [
+                Response(
+                    "log",
+                    f"{kind}-{n:02}",
+                    f"Question {n} of {name}?",
+                    f"Answer {n}. It goes on.",
+                    ("A passage.",),
+                    kind,
+                    "hiddenwriter",
+                )
+                for n in range(1, answers + 1)
+            ]
+            ids = land_responses(connection, landed).new
+            judge = ensure_version(connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1}))
+            land_judgments(connection, judge, None, [LandedVerdict(one, 0, 0, said) for one in ids])
+        self.desk.queue(name, where=RowFilter(query_types=(kind,)), **rules)
+        return name
+
+    def reviews(self) -> list[tuple[Any, ...]]:
+        """(reviewer, decision, stage, groundedness, note) of every review, in order."""
+        query = (
+            "SELECT w.name, r.decision, r.stage, r.groundedness, r.note FROM review r "
+            "JOIN reviewer w ON w.id = r.reviewer_id ORDER BY r.id"
+        )
+        with self.store.reading() as connection:
+            return [tuple(row) for row in connection.execute(text(query))]
+
+
+@contextmanager
+def served_queues(database: Path | str) -> Iterator[ServedQueues]:
+    store = open_store(database)
+    with serving(database) as url:
+        yield ServedQueues(url, store, queue_desk(store))
+    store.close()
