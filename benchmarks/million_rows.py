@@ -21,7 +21,7 @@ from million_data import COMMON, MIDDLE, NOW, RARE, TODAY, UNSURE_BY, make
 from sqlalchemy import Connection, text
 
 from judgeboard.agreement import agreement
-from judgeboard.agreement_page import agreement_page
+from judgeboard.agreement.page import agreement_page
 from judgeboard.filters import RowFilter
 from judgeboard.judge_health.kept_records import KeptRecords
 from judgeboard.judge_health.page import health_page, judges_in_use

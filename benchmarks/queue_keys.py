@@ -1,0 +1,142 @@
+"""How soon the next item of a queue is on the screen after a decision, in a real browser on a large database.
+
+Makes the rows where the database is empty (as million_rows.py; a file is kept and used again) and a queue over its
+flags, opens it as a reviewer, decides item after item with a key and measures, in the page itself, from the press to
+the second frame after the next item's text is there. Beside it an empty Streamlit page with one button that has a
+key, in the same browser and the same run: what that takes is Streamlit's own part.
+
+    python benchmarks/queue_keys.py [--db PATH|URL] [--rows 1000000] [--turns 25] [--blind]
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from million_rows import fill
+from pages_in_browser import CHROMIUM, free_port, wait_for
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from judgeboard.domain import QueueOrder
+from judgeboard.queues import QueueRules, create_queue
+from judgeboard.store.engine import open_store
+
+LIMIT_MS = 300
+REST_MS = 1_000  # somebody reads: nothing is decided on an item that just appeared
+EMPTY = """
+import streamlit as st
+n = st.session_state.setdefault("n", 0)
+st.button("Next", shortcut="y", on_click=lambda: st.session_state.update(n=n + 1))
+st.html(f'<div class="jb-head" data-row="{n}">{n}</div>')
+"""
+# From the press to the second frame after the row changed, as the page's own clock has it.
+MEASURE = """() => {
+  window.measured = [];
+  let begun = null, before = null;
+  const row = () => document.querySelector('.jb-head')?.dataset.row;
+  window.addEventListener('keydown', (event) => {
+    if (event.isTrusted && event.code === 'KeyY') { begun = performance.now(); before = row(); }
+  }, true);
+  const look = () => {
+    if (begun !== null && row() !== undefined && row() !== before) {
+      const from = begun;
+      begun = null;
+      requestAnimationFrame(() => requestAnimationFrame(() => window.measured.push(performance.now() - from)));
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def main() -> None:
+    """Make what is missing, serve, press, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--db", default=str(Path(tempfile.gettempdir()) / "judgeboard-million.db"))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=25)
+    parser.add_argument("--blind", action="store_true", help="a queue that is blind and shows the judge afterwards")
+    given = parser.parse_args()
+    name = make_queue(given.db, given.rows, blind=given.blind)
+    serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", given.db]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        script = Path(folder) / "empty.py"
+        script.write_text(EMPTY, encoding="utf-8")
+        empty = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        with serving(serve, "--port", "/healthz") as url, serving(empty, "--server.port", "/_stcore/health") as bare:
+            of_queue = opened(browser, url, f"/item?queue={name.replace(' ', '+')}")
+            of_empty = opened(browser, bare, "/")
+            for _ in range(given.turns):  # in turns: what else the machine does falls on both alike
+                press(of_queue)
+                press(of_empty)
+            took, base = times(of_queue), times(of_empty)
+        browser.close()
+    for what, measured in (("next item", took), ("empty page", base)):
+        print(f"{what:<12} median {median(measured):6.0f} ms   max {max(measured):6.0f} ms   n {len(measured)}")
+    said = "ok" if median(took) <= LIMIT_MS else "OVER"
+    print(f"ratio        {median(took) / median(base):.2f}   limit {LIMIT_MS} ms  {said}")
+
+
+def make_queue(database: str, rows: int, *, blind: bool) -> str:
+    """Make the rows where there are none, and a queue of all flagged answers; return its name."""
+    store = open_store(database, create=True)
+    fill(store, rows)
+    name = f"keys {datetime.now(UTC):%d %b %H:%M:%S}"
+    order = QueueOrder.RANDOM if blind else QueueOrder.SEVERITY
+    begun = time.perf_counter()
+    made = create_queue(store, QueueRules(name, order=order, blind_judge=blind, blind_people=blind), by="benchmark")
+    print(f"{store.shown_url}: {made.joined:,} answers joined the queue in {time.perf_counter() - begun:.1f} s")
+    store.close()
+    return name
+
+
+def opened(browser: Browser, url: str, address: str) -> Page:
+    """Open a page as a reviewer and begin to measure."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
+    context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector(".jb-head", timeout=120_000)
+    page.wait_for_timeout(3 * REST_MS)
+    page.evaluate(MEASURE)
+    return page
+
+
+def press(page: Page) -> None:
+    """Press the key that decides, wait for what follows, and let the page rest."""
+    page.bring_to_front()
+    before: Any = page.evaluate("window.measured.length")
+    page.keyboard.press("y")
+    page.wait_for_function("before => window.measured.length > before", arg=before, timeout=60_000)
+    page.wait_for_timeout(REST_MS)
+
+
+def times(page: Page) -> list[float]:
+    """Return what was measured, in ms, without the first."""
+    return [float(each) for each in page.evaluate("window.measured")][1:]
+
+
+@contextmanager
+def serving(command: list[str], port_option: str, health: str) -> Iterator[str]:
+    """Serve until the end of the block."""
+    port = free_port()
+    server = subprocess.Popen([*command, port_option, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(f"http://localhost:{port}{health}")
+        yield f"http://localhost:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()
