@@ -15,7 +15,8 @@
   const NOBODY = 300; // ms of standstill after which a press that no button takes is forgotten: none was to be drawn
   const TRIES = 3;
   const waiting = [];
-  let sent = null; // the press that is on its way: {press, taken, tries, moved}
+  let sent = null; // the press that is on its way: {press, taken, tries}
+  let moved = 0; // when the page was last seen to be drawn, or a press was made
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
@@ -45,12 +46,42 @@
   };
 
   const onItsWay = (press, tries) => {
-    sent = { press, tries, taken: head().dataset.taken, moved: now() };
+    sent = { press, tries, taken: head().dataset.taken };
+    moved = now();
   };
 
   /* Meant for the row that was on the screen; a note that is being typed is not to get it either. */
   const meant = (press) =>
     now() - press.at < STALE && press.row === head()?.dataset.row && !typing(document.activeElement);
+
+  /* The head stands before the buttons do: a page without any is still being drawn, however quiet the server is. */
+  const drawing = () => running() || !document.querySelector("button kbd");
+
+  const followUp = (stood) => {
+    const { press, tries, taken } = sent;
+    const silent = stood > SILENT;
+    if (head().dataset.taken !== taken || (stood > NOBODY && !taker(press))) {
+      sent = null;
+    } else if (silent && tries < TRIES && meant(press)) {
+      onItsWay(press, tries + 1);
+      dispatch(press);
+    } else if (silent) {
+      sent = null;
+    }
+  };
+
+  const sendNext = (stood) => {
+    while (!sent && waiting.length) {
+      const [press] = waiting;
+      const takes = meant(press) && taker(press);
+      if (meant(press) && !takes && stood <= NOBODY) return;
+      waiting.shift();
+      if (takes) {
+        onItsWay(press, 1);
+        dispatch(press);
+      }
+    }
+  };
 
   const look = () => {
     if (!head()) {
@@ -58,27 +89,10 @@
       sent = null;
       return;
     }
-    if (sent) {
-      if (running()) sent.moved = now();
-      const stood = now() - sent.moved;
-      const still = stood > SILENT;
-      if (head().dataset.taken !== sent.taken) {
-        sent = null;
-      } else if (stood > NOBODY && !taker(sent.press)) {
-        sent = null;
-      } else if (still && sent.tries < TRIES && meant(sent.press)) {
-        dispatch(sent.press);
-        onItsWay(sent.press, sent.tries + 1);
-      } else if (still) {
-        sent = null;
-      }
-    }
-    while (!sent && waiting.length) {
-      const press = waiting.shift();
-      if (!meant(press)) continue;
-      dispatch(press);
-      onItsWay(press, 1);
-    }
+    if (drawing()) moved = now();
+    const stood = now() - moved;
+    if (sent) followUp(stood);
+    sendNext(stood);
     if (sent || waiting.length) setTimeout(look, 15);
   };
 
@@ -106,13 +120,16 @@
     if (!head() || !(saves || (plain && OURS.test(event.code)))) return;
     const { key, code, shiftKey, ctrlKey, metaKey } = event;
     const press = { keys: { key, code, shiftKey, ctrlKey, metaKey }, at: now(), row: head().dataset.row };
-    if (sent || waiting.length) {
+    const idle = !sent && !waiting.length;
+    if (idle && taker(press)) {
+      onItsWay(press, 1);
+    } else {
       swallow(event);
       waiting.push(press);
-    } else {
-      onItsWay(press, 1);
-      setTimeout(look, 15);
     }
+    if (!idle) return;
+    moved = now();
+    setTimeout(look, 15);
   }, true);
 
   /* The statement that the keys mark comes into view when another one is chosen. */
