@@ -1,14 +1,21 @@
-"""Pages of a long list: which one is shown, and the line under it that turns."""
+"""Pages of a long list: which one is shown, the line under it that turns, and all of them for a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 
+from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.tables import csv_button
+from judgeboard_dashboard.words import count
+
+PAGE_SIZE = 50
+EXPORT_PAGE = 1_000  # lines that are read at once for a file
+Line = TypeVar("Line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +35,31 @@ def place_in(page: str, query: Query) -> Place:
 
 def turning_foot(
     page: str,
-    words: str,
+    found: LinePage[Any],
+    noun: str,
     export: Callable[[], pd.DataFrame],
     *,
     query: Query,
-    previous_key: str | None,
-    next_key: str | None,
-    size: int,
+    more: str = "",
     beside: Callable[[], None] | None = None,
 ) -> None:
     """Show the place in the list, the CSV button and the two that turn pages (keys K and J).
 
-    ``beside`` shows further buttons before them.
+    ``more`` follows the place; ``beside`` shows further buttons before them.
     """
+    last = found.first + len(found.lines) - 1
+    words = f"{found.first:,}–{last:,} of {count(found.total, noun)}{more}"
     with st.container(key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
         csv_button(export, page, key=f"{page}_csv")
         for label, shortcut, place in (
-            ("Previous", "K", Place(query, before=previous_key)),
-            ("Next", "J", Place(query, after=next_key)),
+            ("Previous", "K", Place(query, before=found.previous_key)),
+            ("Next", "J", Place(query, after=found.next_key)),
         ):
             st.button(
-                f"{label} {size}",
+                f"{label} {PAGE_SIZE}",
                 key=f"{page}_{label.lower()}",
                 type="tertiary",
                 shortcut=shortcut,
@@ -60,6 +68,19 @@ def turning_foot(
                 args=(page, place),
                 wrap=False,
             )
+
+
+def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
+    """Return the lines of all pages, or at least ``most`` of them; ``read`` is given a key (None first) and a size."""
+    lines: list[Line] = []
+    key: str | None = None
+    while most is None or len(lines) < most:
+        found = read(key, EXPORT_PAGE)
+        lines.extend(found.lines)
+        key = found.next_key
+        if key is None:
+            break
+    return lines
 
 
 def _turn(page: str, place: Place) -> None:

@@ -9,7 +9,9 @@ pytestmark = pytest.mark.browser
 
 # What the script looks at: the state of the run, the head with how many presses were taken, buttons with their keys.
 PAGE = """
-<div data-testid="stApp" data-test-script-state="notRunning"><div class="jb-head" data-row="7" data-taken="0"></div></div>
+<div data-testid="stApp" data-test-script-state="notRunning">
+  <div class="jb-head" data-row="7" data-taken="0"></div>
+</div>
 <script>
   const head = document.querySelector(".jb-head");
   const heard = [];

@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from judgeboard.store.schema.tables import EventRow, ResponseRow
-from judgeboard.store.sql.keyset import KeyedList, Order, Stretch
+from judgeboard.store.sql.keyset import KeyedList, Order
+from judgeboard.store.sql.line_page import LinePage, line_page
 
 EVENT = EventRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -38,14 +39,6 @@ class EventFilter:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """A page of the list and where in it the page stands."""
-
-    events: tuple[StoredEvent, ...]
-    stretch: Stretch
-
-
 def event_page(
     connection: Connection,
     given: EventFilter,
@@ -53,7 +46,7 @@ def event_page(
     after: str | None = None,
     before: str | None = None,
     limit: int = 50,
-) -> EventPage:
+) -> LinePage[StoredEvent]:
     """Return a page of events, newest first: behind a key, before one, or the first.
 
     Raises:
@@ -61,7 +54,7 @@ def event_page(
     """
     listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
     stretch = listed.page(after, before, limit)
-    return EventPage(_events(connection, EVENT.c.id.in_([place.id for place in stretch.places])), stretch)
+    return line_page(stretch, _events(connection, EVENT.c.id.in_([place.id for place in stretch.places])))
 
 
 def latest_events(

@@ -1,5 +1,6 @@
 """What the person at this browser said of answers, newest first; a click opens one to be changed or undone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -7,24 +8,23 @@ import streamlit as st
 
 from judgeboard.review import Reviewer
 from judgeboard.store.pairs.own_preferences import has_preferences
-from judgeboard.store.reviews.own_reviews import OwnReview, OwnReviewsPage, own_reviews_page
+from judgeboard.store.reviews.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.changing import EDIT
 from judgeboard_dashboard.item.desk import desk
 from judgeboard_dashboard.item.history import DECIDED
-from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.picking import Rows, row_clicked
 from judgeboard_dashboard.queues.my_pairs import my_pairs
 from judgeboard_dashboard.queues.place import PAIRS, Place, go
 from judgeboard_dashboard.saying import empty, sentence
 from judgeboard_dashboard.session import ask_reviewer, reading
 from judgeboard_dashboard.tables import ROW_HEIGHT, frame, height, one_line
-from judgeboard_dashboard.words import capital, count, rule_words, when
+from judgeboard_dashboard.words import capital, rule_words, when
 
 PAGE = "my_reviews"
-PAGE_SIZE = 50
-EXPORT_PAGE = 500
 QUERY: Query = {}  # the list has no filter
 COLUMNS = {
     "When": "str",
@@ -76,15 +76,7 @@ def _answers(reviewer: Reviewer) -> None:
     stand = "review of yours stands" if found.total == 1 else "reviews of yours stand"
     sentence(f"{found.total:,} {stand}, newest first. Click one to change it or to undo it.")
     _table(found)
-    turning_foot(
-        PAGE,
-        f"{found.first:,}–{found.first + len(found.lines) - 1:,} of {count(found.total, 'review')}",
-        lambda: _export(reviewer.id),
-        query=QUERY,
-        previous_key=found.previous_key,
-        next_key=found.next_key,
-        size=PAGE_SIZE,
-    )
+    turning_foot(PAGE, found, "review", lambda: _export(reviewer.id), query=QUERY)
 
 
 def rows_of(line: OwnReview) -> Rows:
@@ -93,7 +85,7 @@ def rows_of(line: OwnReview) -> Rows:
     return Rows("item", where if line.final else {**where, EDIT: str(line.review_id)})
 
 
-def _table(found: OwnReviewsPage) -> None:
+def _table(found: LinePage[OwnReview]) -> None:
     key = f"my_reviews_{found.lines[0].review_id}_{found.first}_{found.total}"
     st.dataframe(
         _frame(found.lines),
@@ -122,7 +114,7 @@ def _table(found: OwnReviewsPage) -> None:
     )
 
 
-def _frame(lines: tuple[OwnReview, ...]) -> pd.DataFrame:
+def _frame(lines: Sequence[OwnReview]) -> pd.DataFrame:
     return frame(COLUMNS, (_row(line) for line in lines))
 
 
@@ -152,12 +144,5 @@ def _said(line: OwnReview) -> str:
 
 
 def _export(reviewer_id: int) -> pd.DataFrame:
-    lines: list[OwnReview] = []
-    key: str | None = None
     with reading() as connection:
-        while True:
-            found = own_reviews_page(connection, reviewer_id, after=key, limit=EXPORT_PAGE)
-            lines.extend(found.lines)
-            key = found.next_key
-            if key is None:
-                return _frame(tuple(lines))
+        return _frame(all_lines(lambda key, size: own_reviews_page(connection, reviewer_id, after=key, limit=size)))

@@ -1,5 +1,6 @@
 """What the person at this browser said of pairs, newest first; a click opens the pair."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,19 +9,18 @@ import streamlit as st
 from judgeboard.domain import Preference, Shown
 from judgeboard.pairs.preferring import shown_side
 from judgeboard.review import Reviewer
-from judgeboard.store.pairs.own_preferences import OwnPreference, OwnPreferencesPage, own_preferences_page
+from judgeboard.store.pairs.own_preferences import OwnPreference, own_preferences_page
+from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import Query
-from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.pairs.words import SIDES, stored_words
 from judgeboard_dashboard.picking import Rows, row_clicked
 from judgeboard_dashboard.saying import empty, sentence
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.tables import ROW_HEIGHT, frame, height, one_line
-from judgeboard_dashboard.words import capital, count, when
+from judgeboard_dashboard.words import capital, when
 
 PAGE = "my_pairs"
-PAGE_SIZE = 50
-EXPORT_PAGE = 500
 QUERY: Query = {}  # the list has no filter
 COLUMNS = {
     "When": "str",
@@ -45,15 +45,7 @@ def my_pairs(reviewer: Reviewer) -> None:
     stand = "preference of yours stands" if found.total == 1 else "preferences of yours stand"
     sentence(f"{found.total:,} {stand}, newest first. Click one to open its pair.")
     _table(found)
-    turning_foot(
-        PAGE,
-        f"{found.first:,}–{found.first + len(found.lines) - 1:,} of {count(found.total, 'preference')}",
-        lambda: _export(reviewer.id),
-        query=QUERY,
-        previous_key=found.previous_key,
-        next_key=found.next_key,
-        size=PAGE_SIZE,
-    )
+    turning_foot(PAGE, found, "preference", lambda: _export(reviewer.id), query=QUERY)
 
 
 def said_words(line: OwnPreference) -> str:
@@ -79,7 +71,7 @@ def _side_words(preference: Preference, shown: Shown | None) -> str:
     return SIDES[shown_side(preference, shown)]
 
 
-def _table(found: OwnPreferencesPage) -> None:
+def _table(found: LinePage[OwnPreference]) -> None:
     key = f"my_pairs_{found.lines[0].preference_id}_{found.first}_{found.total}"
     st.dataframe(
         _frame(found.lines),
@@ -103,7 +95,7 @@ def _table(found: OwnPreferencesPage) -> None:
     )
 
 
-def _frame(lines: tuple[OwnPreference, ...]) -> pd.DataFrame:
+def _frame(lines: Sequence[OwnPreference]) -> pd.DataFrame:
     return frame(COLUMNS, (_row(line) for line in lines))
 
 
@@ -121,12 +113,5 @@ def _row(line: OwnPreference) -> tuple[Any, ...]:
 
 
 def _export(reviewer_id: int) -> pd.DataFrame:
-    lines: list[OwnPreference] = []
-    key: str | None = None
     with reading() as connection:
-        while True:
-            found = own_preferences_page(connection, reviewer_id, after=key, limit=EXPORT_PAGE)
-            lines.extend(found.lines)
-            key = found.next_key
-            if key is None:
-                return _frame(tuple(lines))
+        return _frame(all_lines(lambda key, size: own_preferences_page(connection, reviewer_id, after=key, limit=size)))

@@ -12,14 +12,13 @@ from judgeboard.store.event_list import EventFilter, StoredEvent, event_actors, 
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.paging import PAGE_SIZE, place_in, turning_foot
 from judgeboard_dashboard.saying import empty, sentence
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.tables import frame, height
 from judgeboard_dashboard.words import count, when
 
 PAGE = "events"
-PAGE_SIZE = 50
 MOST_EXPORTED = 100_000
 SINCE = {"day": ("the last day", 1), "week": ("the last 7 days", 7), "month": ("the last 30 days", 30)}
 COLUMNS = {"When": "str", "Who": "str", "What": "str", "Answer": "str", "Details": "str", "Event": "Int64"}
@@ -81,14 +80,14 @@ def events() -> None:
         given, query = _filters(event_kinds(connection), event_actors(connection), now)
         place = place_in(PAGE, query)
         found = event_page(connection, given, after=place.after, before=place.before, limit=PAGE_SIZE)
-    if not found.events:
+    if not found.lines:
         empty("No event matches." if given != EventFilter() else "Nothing was done here yet.")
         return
-    sentence(f"{count(found.stretch.total, 'event')}, newest first.")
-    rows = _frame(found.events)
+    sentence(f"{count(found.total, 'event')}, newest first.")
+    rows = _frame(found.lines)
     st.dataframe(
         rows,
-        key=f"events_table_{found.events[0].id}",
+        key=f"events_table_{found.lines[0].id}",
         hide_index=True,
         placeholder="",
         row_height=36,
@@ -102,16 +101,7 @@ def events() -> None:
             "Event": st.column_config.NumberColumn(width=75, format="%d"),
         },
     )
-    first = found.stretch.before + 1
-    turning_foot(
-        PAGE,
-        f"{first:,}–{found.stretch.before + len(found.events):,} of {found.stretch.total:,}",
-        lambda: _export(given),
-        query=query,
-        previous_key=found.stretch.previous_key,
-        next_key=found.stretch.next_key,
-        size=PAGE_SIZE,
-    )
+    turning_foot(PAGE, found, "event", lambda: _export(given), query=query)
 
 
 def event_words(kind: str) -> str:

@@ -10,13 +10,14 @@ import streamlit as st
 from judgeboard.filters import RowFilter
 from judgeboard.people import Action, may
 from judgeboard.store.desk.queue_counts import queue_facets
-from judgeboard.store.desk.queue_pages import QueueLine, QueuePage, queue_page
+from judgeboard.store.desk.queue_pages import QueueLine, queue_page
+from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import FIELDS
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
 from judgeboard_dashboard.filter_sentence import filter_sentence
 from judgeboard_dashboard.gate import who_button
-from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.picking import Rows, follow, pick_rows, rejudge_button
 from judgeboard_dashboard.queues.listing import queue_list
 from judgeboard_dashboard.queues.making import new_queue
@@ -27,10 +28,8 @@ from judgeboard_dashboard.queues.splits import splits
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.tables import frame, height, one_line
 from judgeboard_dashboard.waiting import nothing_waits
-from judgeboard_dashboard.words import SORTS, ago, capital, count, rule_words
+from judgeboard_dashboard.words import SORTS, ago, capital, rule_words
 
-PAGE_SIZE = 50
-EXPORT_PAGE = 500
 COLUMNS = {
     "Why": "str",
     "Groundedness": "Float64",
@@ -97,7 +96,7 @@ def _nothing(where: RowFilter) -> None:
     nothing_waits()
 
 
-def _sentence(chosen: Chosen, found: QueuePage) -> None:
+def _sentence(chosen: Chosen, found: LinePage[QueueLine]) -> None:
     """How many wait, which and in what order; beside it the button that starts."""
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
@@ -114,7 +113,7 @@ def _sentence(chosen: Chosen, found: QueuePage) -> None:
         )
 
 
-def _table(found: QueuePage) -> None:
+def _table(found: LinePage[QueueLine]) -> None:
     rows = _frame(found.lines)
     key = f"queue_table_{found.lines[0].flag_id}_{found.first}"
     st.dataframe(
@@ -161,18 +160,8 @@ def _row(line: QueueLine, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _foot(chosen: Chosen, found: QueuePage) -> None:
-    last = found.first + len(found.lines) - 1
-    turning_foot(
-        "queue",
-        f"{found.first:,}–{last:,} of {count(found.total, 'flag')}",
-        lambda: _export(chosen),
-        query=chosen.query,
-        previous_key=found.previous_key,
-        next_key=found.next_key,
-        size=PAGE_SIZE,
-        beside=lambda: _beside(chosen),
-    )
+def _foot(chosen: Chosen, found: LinePage[QueueLine]) -> None:
+    turning_foot("queue", found, "flag", lambda: _export(chosen), query=chosen.query, beside=lambda: _beside(chosen))
 
 
 def _beside(chosen: Chosen) -> None:
@@ -201,15 +190,8 @@ def _export(chosen: Chosen) -> pd.DataFrame:
     """All lines of the filter with whole sentences and ids, for a file; texts are their first 300 characters."""
     names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
     kinds = {"severity": "Float64", "groundedness": "Float64", "quality": "Int64", "asked_at": "object"}
-    lines: list[QueueLine] = []
-    key: str | None = None
     with reading() as connection:
-        while True:
-            found = queue_page(connection, chosen.where, chosen.sort, after=key, limit=EXPORT_PAGE)
-            lines.extend(found.lines)
-            key = found.next_key
-            if key is None:
-                break
+        lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
     return frame(
         {name: kinds.get(name, "str") for name in names}, ([getattr(line, name) for name in names] for line in lines)
     )

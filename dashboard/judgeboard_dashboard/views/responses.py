@@ -14,21 +14,20 @@ from judgeboard.flags import RULES
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.responses.response_facets import response_facets
 from judgeboard.store.responses.response_list import ORDERS, order_of
-from judgeboard.store.responses.response_pages import ResponseLine, ResponsePage, response_page
+from judgeboard.store.responses.response_pages import ResponseLine, response_page
+from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import FIELDS, Query
 from judgeboard_dashboard.drill import CELL_FIELDS, Drilled, drilled
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
-from judgeboard_dashboard.paging import place_in, turning_foot
+from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.picking import follow, item, rejudge_button, row_clicked
 from judgeboard_dashboard.saying import empty
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.tables import frame, height, one_line
 from judgeboard_dashboard.words import ago, count
 
-PAGE_SIZE = 50
-EXPORT_PAGE = 1_000
 EXPORT_MOST = 50_000  # lines of one file; `judgeboard export` writes more without keeping them in memory
 MORE = ("judge", "score", "graded", "source", "model", "days")
 COLUMNS = {
@@ -126,7 +125,7 @@ def _nothing(asked: Asked) -> None:
     empty("No answers yet. Import a log: `judgeboard import FILE`", "Or try the sample: `judgeboard demo`")
 
 
-def _table(found: ResponsePage) -> None:
+def _table(found: LinePage[ResponseLine]) -> None:
     rows = _frame(found.lines)
     key = f"responses_table_{found.lines[0].response_id}_{found.first}"
     st.dataframe(
@@ -187,17 +186,15 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _foot(asked: Asked, found: ResponsePage) -> None:
-    last = found.first + len(found.lines) - 1
+def _foot(asked: Asked, found: LinePage[ResponseLine]) -> None:
     most = f" · CSV holds the first {EXPORT_MOST:,}, judgeboard export all" if found.total > EXPORT_MOST else ""
     turning_foot(
         "responses",
-        f"{found.first:,}–{last:,} of {count(found.total, 'answer')}{most}",
+        found,
+        "answer",
         lambda: _export(asked),
         query=asked.query,
-        previous_key=found.previous_key,
-        next_key=found.next_key,
-        size=PAGE_SIZE,
+        more=most,
         # A cell of agreement names its answers one by one: no filter of a job says the same.
         beside=None
         if asked.where.response_ids is not None
@@ -210,15 +207,10 @@ def _export(asked: Asked) -> pd.DataFrame:
     names = [column.name for column in fields(ResponseLine) if column.name not in {"judged", "flag_id", "response_id"}]
     verdict = ("version_title", "groundedness", "quality", "label")
     kinds = {"groundedness": "Float64", "quality": "Int64", "judges": "Int64", "reviews": "Int64", "asked_at": "object"}
-    lines: list[ResponseLine] = []
-    key: str | None = None
     with reading() as connection:
-        while len(lines) < EXPORT_MOST:
-            found = response_page(connection, asked.where, asked.sort, after=key, limit=EXPORT_PAGE)
-            lines.extend(found.lines)
-            key = found.next_key
-            if key is None:
-                break
+        lines = all_lines(
+            lambda key, size: response_page(connection, asked.where, asked.sort, after=key, limit=size), EXPORT_MOST
+        )
     return frame(
         {name: kinds.get(name, "str") for name in (*names, *verdict)},
         (

@@ -35,14 +35,14 @@ def test_pages_follow_each_other_without_a_gap(told: Store) -> None:
         numbers, after = [], None
         while True:
             page = event_page(connection, EventFilter(), after=after, limit=50)
-            numbers += [event.details["n"] for event in page.events]
-            after = page.stretch.next_key
+            numbers += [event.details["n"] for event in page.lines]
+            after = page.next_key
             if after is None:
                 break
         assert numbers == list(range(119, -1, -1))
-        assert page.stretch.total == 120
-        back = event_page(connection, EventFilter(), before=page.stretch.previous_key, limit=50)
-        assert [event.details["n"] for event in back.events] == numbers[50:100]
+        assert page.total == 120
+        back = event_page(connection, EventFilter(), before=page.previous_key, limit=50)
+        assert [event.details["n"] for event in back.lines] == numbers[50:100]
 
 
 def test_filters_narrow_together(told: Store) -> None:

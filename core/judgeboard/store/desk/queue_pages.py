@@ -16,6 +16,7 @@ from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.schema.tables import CurrentJudgmentRow, ResponseRow
 from judgeboard.store.settings_table import primary_judge
 from judgeboard.store.sql.keyset import Place
+from judgeboard.store.sql.line_page import LinePage, line_page
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME
 
 RESPONSE = ResponseRow.__table__
@@ -47,20 +48,6 @@ class QueueLine:
 
 
 @dataclass(frozen=True, slots=True)
-class QueuePage:
-    """Some lines of ``total``; ``first`` is the place of the first line, from 1 (0 where there is none).
-
-    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
-    """
-
-    lines: tuple[QueueLine, ...]
-    total: int
-    first: int
-    next_key: str | None
-    previous_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Neighbours:
     """Where a flag stands among ``total``, from 1; one that is not ``listed`` has the place it would have."""
 
@@ -80,7 +67,7 @@ def queue_page(
     before: str | None = None,
     limit: int = 50,
     reviewer_id: int | None = None,
-) -> QueuePage:
+) -> LinePage[QueueLine]:
     """Return the page behind ``after``, the one before ``before``, or the first.
 
     The list may have changed since a key was given: a page that would be cut short at the front is the first page,
@@ -91,13 +78,7 @@ def queue_page(
         BadInput: No such order, or a key that names no place.
     """
     stretch = queue_list(connection, given, order_named(sort), reviewer_id).page(after, before, limit)
-    return QueuePage(
-        lines=_lines(connection, [place.id for place in stretch.places]),
-        total=stretch.total,
-        first=stretch.before + 1 if stretch.places else 0,
-        next_key=stretch.next_key,
-        previous_key=stretch.previous_key,
-    )
+    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
 
 
 def neighbours(

@@ -12,6 +12,7 @@ from judgeboard.store.responses.text_starts import text_start
 from judgeboard.store.schema.method_tables import PairRow, PreferenceRow, PreferenceScoreRow
 from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
 from judgeboard.store.sql.keyset import KeyedList, Order
+from judgeboard.store.sql.line_page import LinePage, line_page
 
 PAIR = PairRow.__table__
 PREFERENCE = PreferenceRow.__table__
@@ -50,20 +51,6 @@ class OwnPreference:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPreferencesPage:
-    """Some lines of ``total``; ``first`` is the place of the first, from 1 (0 where there is none).
-
-    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
-    """
-
-    lines: tuple[OwnPreference, ...]
-    total: int
-    first: int
-    next_key: str | None
-    previous_key: str | None
-
-
 def has_preferences(connection: Connection, reviewer_id: int) -> bool:
     """Whether a person ever said anything of a pair."""
     query = select(PREFERENCE.c.id).where(PREFERENCE.c.reviewer_id == reviewer_id).limit(1)
@@ -72,7 +59,7 @@ def has_preferences(connection: Connection, reviewer_id: int) -> bool:
 
 def own_preferences_page(
     connection: Connection, reviewer_id: int, *, after: str | None = None, before: str | None = None, limit: int = 50
-) -> OwnPreferencesPage:
+) -> LinePage[OwnPreference]:
     """Return the preferences of a person that stand: behind ``after``, before ``before``, or the newest.
 
     Raises:
@@ -81,13 +68,7 @@ def own_preferences_page(
     own = [PREFERENCE.c.reviewer_id == reviewer_id, standing_preference()]
     listed = KeyedList(connection, PREFERENCE, NEWEST, own=own, count_index=NEWEST.index)
     stretch = listed.page(after, before, limit)
-    return OwnPreferencesPage(
-        lines=_lines(connection, [place.id for place in stretch.places]),
-        total=stretch.total,
-        first=stretch.before + 1 if stretch.places else 0,
-        next_key=stretch.next_key,
-        previous_key=stretch.previous_key,
-    )
+    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
 
 
 def _lines(connection: Connection, preference_ids: Sequence[int]) -> tuple[OwnPreference, ...]:

@@ -18,6 +18,7 @@ from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import JudgeVersionRow
+from judgeboard.store.sql.line_page import LinePage, line_page
 from judgeboard.store.sql.literal_conditions import OPEN
 
 VERSION = JudgeVersionRow.__table__
@@ -57,20 +58,6 @@ class ResponseLine:
     flag_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsePage:
-    """Some lines of ``total``; ``first`` is the place of the first line, from 1 (0 where there is none).
-
-    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
-    """
-
-    lines: tuple[ResponseLine, ...]
-    total: int
-    first: int
-    next_key: str | None
-    previous_key: str | None
-
-
 def response_page(
     connection: Connection,
     given: RowFilter,
@@ -79,7 +66,7 @@ def response_page(
     after: str | None = None,
     before: str | None = None,
     limit: int = 50,
-) -> ResponsePage:
+) -> LinePage[ResponseLine]:
     """Return the page behind ``after``, the one before ``before``, or the first; orders are `response_list.ORDERS`.
 
     The list may have changed since a key was given: a page that would be cut short at the front is the first page,
@@ -89,13 +76,7 @@ def response_page(
         BadInput: No such order, or a key that names no place.
     """
     stretch = response_list(connection, given, sort).page(after, before, limit)
-    return ResponsePage(
-        lines=_lines(connection, given, [place.id for place in stretch.places]),
-        total=stretch.total,
-        first=stretch.before + 1 if stretch.places else 0,
-        next_key=stretch.next_key,
-        previous_key=stretch.previous_key,
-    )
+    return line_page(stretch, _lines(connection, given, [place.id for place in stretch.places]))
 
 
 def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:

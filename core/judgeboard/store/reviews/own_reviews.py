@@ -14,6 +14,7 @@ from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
 from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewScoreRow
 from judgeboard.store.sql.keyset import KeyedList, Order
+from judgeboard.store.sql.line_page import LinePage, line_page
 
 FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -58,20 +59,6 @@ class OwnReview:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnReviewsPage:
-    """Some lines of ``total``; ``first`` is the place of the first, from 1 (0 where there is none).
-
-    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
-    """
-
-    lines: tuple[OwnReview, ...]
-    total: int
-    first: int
-    next_key: str | None
-    previous_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class WholeReview:
     """A review with all that was given in it."""
 
@@ -90,7 +77,7 @@ class WholeReview:
 
 def own_reviews_page(
     connection: Connection, reviewer_id: int, *, after: str | None = None, before: str | None = None, limit: int = 50
-) -> OwnReviewsPage:
+) -> LinePage[OwnReview]:
     """Return the reviews of a person that stand: behind ``after``, before ``before``, or the newest.
 
     Raises:
@@ -99,13 +86,7 @@ def own_reviews_page(
     own = [REVIEW.c.reviewer_id == reviewer_id, standing()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     stretch = listed.page(after, before, limit)
-    return OwnReviewsPage(
-        lines=_lines(connection, [place.id for place in stretch.places]),
-        total=stretch.total,
-        first=stretch.before + 1 if stretch.places else 0,
-        next_key=stretch.next_key,
-        previous_key=stretch.previous_key,
-    )
+    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:

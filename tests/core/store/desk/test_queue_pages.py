@@ -12,10 +12,11 @@ from judgeboard.filters import RowFilter
 from judgeboard.review import decide, undo
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_order import ORDERS
-from judgeboard.store.desk.queue_pages import QueuePage, neighbours, queue_page
+from judgeboard.store.desk.queue_pages import QueueLine, neighbours, queue_page
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.response_list import ORDERS as RESPONSE_ORDERS
 from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.sql.line_page import LinePage
 
 LIMIT = 7
 FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")]
@@ -26,7 +27,7 @@ def filled(store: Store) -> DeskRows:
     return made_desk(store)
 
 
-def page(desk: DeskRows, *args: Any, **options: Any) -> QueuePage:
+def page(desk: DeskRows, *args: Any, **options: Any) -> LinePage[QueueLine]:
     with desk.store.reading() as connection:
         return queue_page(connection, *args, **options)
 
@@ -160,7 +161,7 @@ def test_orders_that_do_not_exist_are_refused(sqlite_store: Store) -> None:
 
 def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
     with store.reading() as connection:
-        assert queue_page(connection, RowFilter()) == QueuePage((), 0, 0, None, None)
+        assert queue_page(connection, RowFilter()) == LinePage((), 0, 0, None, None)
         assert response_page(connection, RowFilter()).lines == ()
         assert open_counts(connection) == []
         assert neighbours(connection, RowFilter(), "worst", 1) is None

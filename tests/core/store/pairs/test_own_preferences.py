@@ -4,7 +4,8 @@ from judgeboard.domain import Preference, QueueOrder
 from judgeboard.queues import decide_pair, next_item, undo_pair
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.own_preferences import OwnPreferencesPage, has_preferences, own_preferences_page
+from judgeboard.store.pairs.own_preferences import OwnPreference, has_preferences, own_preferences_page
+from judgeboard.store.sql.line_page import LinePage
 from pair_log import land
 from query_plans import plans_of
 from queue_desk import QueueDesk, queue_desk
@@ -19,7 +20,7 @@ def say(desk: QueueDesk, who: Reviewer, preference: Preference, key: str) -> int
 
 def page(
     store: Store, who: Reviewer, *, after: str | None = None, before: str | None = None, limit: int = 50
-) -> OwnPreferencesPage:
+) -> LinePage[OwnPreference]:
     with store.reading() as connection:
         return own_preferences_page(connection, who.id, after=after, before=before, limit=limit)
 
@@ -52,7 +53,7 @@ def test_who_said_nothing_of_pairs_has_none(store: Store) -> None:
     with store.reading() as connection:
         assert has_preferences(connection, desk.jon.id)
         assert not has_preferences(connection, desk.mara.id)
-    assert page(store, desk.mara) == OwnPreferencesPage((), 0, 0, None, None)
+    assert page(store, desk.mara) == LinePage((), 0, 0, None, None)
     assert next_item(store, "pairs", desk.mara, now=desk.now) is not None
 
 
