@@ -145,6 +145,20 @@ def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(reviewer, de
     assert decisions(desk.store)[before:] == [("Nora", "confirm", "yes, nobody uses my 1234")]
 
 
+def test_a_note_begun_right_after_a_grade_loses_no_letter(reviewer, desk) -> None:
+    page = reviewer("Nils")
+    page.goto(f"/item?response={desk.rows.responses['good']}")
+    expect(page.get_by_role("button", name="Save grade")).to_be_visible()
+    for key, words in (("f", "the second passage"), ("g", " says otherwise")):
+        page.keyboard.press(key)
+        page.keyboard.press("m")
+        page.keyboard.type(words, delay=60)
+        page.keyboard.press("Escape")
+    expect(page.locator('[class*="st-key-groundedG_"] button:visible')).to_have_attribute("kind", "primary")
+    note = page.locator('[class*="st-key-note_"] input:visible')
+    expect(note).to_have_value("the second passage says otherwise")
+
+
 def test_undo_brings_the_item_back_with_its_draft(reviewer, desk) -> None:
     page = reviewer("Olga")
     flag = opened(page, f"/item?flag={desk.rows.flags['nothing-found']}")

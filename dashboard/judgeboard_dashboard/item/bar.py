@@ -10,7 +10,7 @@ from judgeboard.store.judgments.rubric_scores import RubricScores
 from judgeboard_dashboard.controls import Turn, key_button
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.desk import Draft
-from judgeboard_dashboard.item.fields import field_key, fill_fields
+from judgeboard_dashboard.item.fields import field_key, fill_fields, note_key
 from judgeboard_dashboard.item.presses import Presses
 from judgeboard_dashboard.item.rubric import rubric_fields
 from judgeboard_dashboard.item.scales import ANCHORS, QUALITIES
@@ -123,7 +123,7 @@ def note_field(
         show(tag("div", label, cls="jb-label"))
         st.text_input(
             "Note",
-            key=field_key("note", draft),
+            key=note_key(draft),
             label_visibility="collapsed",
             placeholder=hint,
         )

@@ -17,7 +17,8 @@ class Draft:
     """Grades given on the screen but not saved: all become one review with the decision.
 
     ``shown`` counts how often the fields on the screen were filled anew from here. It is part of their keys: a value
-    that the browser sends for an older field says nothing about the new one. ``dimensions`` are those of the rubric
+    that the browser sends for an older field says nothing about the new one. ``noted`` is the same of the note, which
+    no grade fills anew: somebody may be typing into it. ``dimensions`` are those of the rubric
     that the answer was judged by, in the order in which they are asked for; ``scores`` what was given on them,
     ``dimension_at`` the place of the one that the keys give a level to. ``marks`` are what was said of single
     statements, ``at`` the place of the statement that the keys mark.
@@ -36,6 +37,7 @@ class Draft:
     why: WhyDiffers | None = None
     spans: tuple[dict[str, Any], ...] | None = None
     shown: int = 0
+    noted: int = 0
 
     @classmethod
     def of(cls, grade: Grade) -> "Draft":
@@ -134,12 +136,13 @@ class Desk:
         return self.drafts[response_id]
 
     def put_draft(self, response_id: int, draft: Draft) -> None:
-        """Set the draft of a response; its fields are filled anew."""
+        """Set the draft of a response; its fields are filled anew, the note too."""
         self.drafts[response_id] = draft
         self.refill(draft)
+        draft.noted = draft.shown
 
     def refill(self, draft: Draft) -> None:
-        """Have the fields on the screen filled anew from the draft."""
+        """Have the fields on the screen filled anew from the draft, except the note."""
         self._fields += 1
         draft.shown = self._fields
 

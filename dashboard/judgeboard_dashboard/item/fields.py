@@ -13,6 +13,11 @@ def field_key(name: str, draft: Draft) -> str:
     return f"{name}_{draft.shown}"
 
 
+def note_key(draft: Draft) -> str:
+    """Return the key of the note; no grade changes it."""
+    return f"note_{draft.noted}"
+
+
 def rubric_key(place: int, draft: Draft) -> str:
     """Return the key of the field of a rubric's dimension, by its place."""
     return field_key(f"rubric{place}", draft)
@@ -22,9 +27,9 @@ def read_fields(here: Desk) -> None:
     """Take into the drafts what was typed since the last run."""
     state = st.session_state
     for draft in here.drafts.values():
-        if not {field_key("note", draft), field_key(LAST_FILLED, draft)} <= set(state):
+        if not {note_key(draft), field_key(LAST_FILLED, draft)} <= set(state):
             continue  # not on the screen, or its filling was cut off
-        draft.note = state[field_key("note", draft)]
+        draft.note = state[note_key(draft)]
         # What stands behind the three dots is not drawn everywhere, and what is not drawn is forgotten.
         draft.corrected_answer = state.get(field_key("corrected", draft), draft.corrected_answer)
         draft.groundedness = state.get(field_key("exact", draft), draft.groundedness)
@@ -41,8 +46,8 @@ def fill_fields(draft: Draft, *, labels: bool = True) -> None:
     What stands in the popover is given with every run, not once: the browser loads it when it is opened, would miss
     the value and say that there is none. The note is given once, or its typing would be cut off.
     """
-    if field_key("note", draft) not in st.session_state:
-        st.session_state[field_key("note", draft)] = draft.note
+    if note_key(draft) not in st.session_state:
+        st.session_state[note_key(draft)] = draft.note
     st.session_state[field_key("corrected", draft)] = draft.corrected_answer
     st.session_state[field_key("exact", draft)] = draft.groundedness
     if labels:

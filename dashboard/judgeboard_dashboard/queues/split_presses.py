@@ -98,8 +98,9 @@ class SplitPresses(Presses):
             else:
                 undo(self.store, review_id=said.id, reviewer=lead, request_key=key)
             self.here.say(f"Undone: {self.screen.external_id} is split again.")
-            self.here.draft(self.screen.response_id).note = said.note or ""
-            self.here.refill(self.here.draft(self.screen.response_id))
+            draft = self.here.draft(self.screen.response_id)
+            draft.note = said.note or ""
+            self.here.put_draft(self.screen.response_id, draft)
         except DecisionRefused as refused:
             self.here.say(str(refused), refused=True)
 
