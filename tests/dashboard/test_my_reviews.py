@@ -69,7 +69,7 @@ def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> Non
 
 
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
-    assert "You have reviewed nothing yet." in shown(open_page("queue", show="My reviews"))
+    assert "You have reviewed no answer yet." in shown(open_page("queue", show="My reviews"))
     assert open_page("queue", reviewer="", show="My reviews").text_input(key="who_name")
 
 

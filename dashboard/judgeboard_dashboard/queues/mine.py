@@ -70,7 +70,7 @@ def _answers(reviewer: Reviewer) -> None:
         found = own_reviews_page(connection, reviewer.id, after=turned.after, before=turned.before, limit=PAGE_SIZE)
     if not found.total:
         empty(
-            "You have reviewed nothing yet.", "What you decide or grade is listed here, and can be changed from here."
+            "You have reviewed no answer yet.", "What you decide or grade is listed here, and can be changed from here."
         )
         return
     stand = "review of yours stands" if found.total == 1 else "reviews of yours stand"
