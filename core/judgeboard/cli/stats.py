@@ -45,6 +45,6 @@ def _statistics(row: dict[str, object]) -> str:
     for name in ("agreement", "kappa", "weighted_kappa", "pearson", "spearman"):
         estimate = row.get(name)
         if isinstance(estimate, dict) and estimate["value"] is not None:
-            known = Estimate(estimate["value"], estimate["low"], estimate["high"], estimate["n"])
+            known = Estimate(estimate["value"], estimate["low"], estimate["high"])
             shown.append(f"{name.replace('_', ' ')} {number_words(known)}")
     return ", ".join(shown) or "too few to say"

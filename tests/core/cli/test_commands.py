@@ -116,6 +116,20 @@ def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureF
     assert "4 responses, 0 reviews" in capsys.readouterr().out
 
 
+def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database, log, grades = str(tmp_path / "desk.db"), tmp_path / "log.jsonl", tmp_path / "grades.jsonl"
+    answers = [{"id": f"a{n}", "question": f"q{n}?", "response": "ten", "contexts": ["ten"]} for n in range(12)]
+    log.write_text("\n".join(map(json.dumps, answers)))
+    said = [{"id": f"a{n}", "annotator": "Mara", "label": "grounded" if n else "hallucinated"} for n in range(12)]
+    grades.write_text("\n".join(map(json.dumps, said)))
+    assert run(["import", str(log), "--db", database]) == 0
+    assert run(["import", str(grades), "--kind", "grades", "--db", database]) == 0
+    run(["judge", "--judge", "lexical", "--db", database])
+    capsys.readouterr()
+    assert run(["stats", "--db", database]) == 0
+    assert "lexical, label, 12 graded: agreement 0.92 [" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
 def test_exported_responses_import_again_without_a_change(
     database: str, tmp_path: Path, format_: str, capsys: pytest.CaptureFixture[str]
