@@ -5,12 +5,14 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade
+from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, QueueOrder
+from judgeboard.filters import RowFilter
 from judgeboard.review import decide, ensure_reviewer, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.items import load_item
 from judgeboard.store.reviews.own_reviews import own_reviews_page
 from judgeboard_dashboard.queues.mine import rows_of
+from queue_desk import queue_desk
 
 TAGS = re.compile(r"<[^>]*>")
 
@@ -66,6 +68,17 @@ def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> Non
     assert list(rows["Said"]) == ["Graded", "Confirmed"]
     assert list(rows["Note"])[1] == "no"
     assert rows["Seconds"][1] == 8
+
+
+def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqlite_store, open_page) -> None:
+    desk = queue_desk(sqlite_store)
+    desk.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
+    desk.reveal(desk.review(desk.mara, Decision.CONFIRM), desk.mara, Decision.DISMISS)
+    [table] = open_page("queue", show="My reviews").dataframe
+    assert list(table.value["Said"]) == ["Dismissed, judge shown", "Confirmed, blind"]
+    item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
+    assert "Mara confirmed (blind)" in item
+    assert "Mara dismissed (judge shown)" in item
 
 
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:

@@ -13,6 +13,9 @@ MOST = 10
 MOST_MARKS = 5
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "took it back"}
 
+WHEN_SAID = {"blind": "blind", "revealed": "judge shown", "adjudication": "last word"}
+"""When a review was given, by its stage; one that was given at the item page has none."""
+
 
 def history(item: Item) -> Html | None:
     """Return the foldable list of the last ten events, None where nothing happened."""
@@ -82,11 +85,12 @@ def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
 
 def _review(review: ItemReview) -> Html:
     gone = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
+    stage = f" ({WHEN_SAID[review.stage]})" if review.stage else ""
     note = f": “{review.note}”" if review.note else ""
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
     return tag(
-        "span", tag("b", review.reviewer), f" {review_words(review)}{gone}{note}", why, _marks(review), corrected
+        "span", tag("b", review.reviewer), f" {review_words(review)}{stage}{gone}{note}", why, _marks(review), corrected
     )
 
 

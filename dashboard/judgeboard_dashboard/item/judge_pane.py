@@ -6,7 +6,7 @@ from dataclasses import replace
 from judgeboard.store.judgments.rubric_scores import RUBRIC, RubricScores
 from judgeboard.store.responses.items import Item, ItemJudgment, ItemReview
 from judgeboard_dashboard.evidence import Html, join, tag
-from judgeboard_dashboard.item.history import history, review_words, score_words
+from judgeboard_dashboard.item.history import WHEN_SAID, history, review_words, score_words
 from judgeboard_dashboard.item.marks import ICONS, NumberedClaim, problems_first
 from judgeboard_dashboard.item.rubric import rubric_block
 from judgeboard_dashboard.item.scales import KEYS
@@ -169,7 +169,7 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     lines: list[Html] = []
     for place, review in enumerate(standing[:3]):
         name = ("Person" if len(standing) == 1 else "People") if place == 0 else ""
-        who = f"{review.reviewer}, {day(review.at)}"
+        who = ", ".join(filter(None, (review.reviewer, day(review.at), WHEN_SAID.get(review.stage or ""))))
         lines += [tag("span", name), _who(who), tag("b", review_words(review))]
     return lines
 

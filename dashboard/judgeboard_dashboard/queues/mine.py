@@ -14,7 +14,7 @@ from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.changing import EDIT
 from judgeboard_dashboard.item.desk import desk
-from judgeboard_dashboard.item.history import DECIDED
+from judgeboard_dashboard.item.history import DECIDED, WHEN_SAID
 from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.picking import Rows, row_clicked
 from judgeboard_dashboard.queues.my_pairs import my_pairs
@@ -98,7 +98,7 @@ def _table(found: LinePage[OwnReview]) -> None:
         on_select=row_clicked(key, [rows_of(line) for line in found.lines]),
         column_config={
             "When": st.column_config.TextColumn(width=100),
-            "Said": st.column_config.TextColumn(width=95),
+            "Said": st.column_config.TextColumn(width=165, help="The first word, said blind, is the one that counts"),
             "Groundedness": st.column_config.NumberColumn(width=105, format="%.2f"),
             "Quality": st.column_config.NumberColumn(width=65),
             "Label": st.column_config.TextColumn(width=95),
@@ -138,9 +138,11 @@ def _row(line: OwnReview) -> tuple[Any, ...]:
 
 def _said(line: OwnReview) -> str:
     if line.decision is not None:
-        return capital(DECIDED[line.decision].removeprefix("was "))
-    graded = (line.label, line.quality, line.groundedness) != (None, None, None)
-    return "Graded" if graded else "Noted"
+        said = capital(DECIDED[line.decision].removeprefix("was "))
+    else:
+        graded = (line.label, line.quality, line.groundedness) != (None, None, None)
+        said = "Graded" if graded else "Noted"
+    return said if line.stage is None else f"{said}, {WHEN_SAID[line.stage]}"
 
 
 def _export(reviewer_id: int) -> pd.DataFrame:
