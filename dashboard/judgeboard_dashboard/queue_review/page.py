@@ -24,6 +24,7 @@ from judgeboard_dashboard.item.tools import tools_line
 from judgeboard_dashboard.queue_review.bar import queue_bar
 from judgeboard_dashboard.queue_review.card import Card
 from judgeboard_dashboard.queue_review.head import queue_head
+from judgeboard_dashboard.queue_review.kept_drafts import keep_draft
 from judgeboard_dashboard.queue_review.leaving import walk_through
 from judgeboard_dashboard.queue_review.pair_page import draw_pair
 from judgeboard_dashboard.queue_review.panes import guide_pane, revealed_pane, seen_pane
@@ -71,7 +72,9 @@ def _draw(walk: Walk, card: Card, here: Desk, reviewer: Reviewer) -> None:
         draw_pair(walk, card, here, reviewer)
         return
     reveal = walk.reveal
-    if reveal is not None and reveal.differs(here.draft(item.response_id)):
+    if reveal is None:
+        keep_draft(here, item.response_id, card.held.token)
+    elif reveal.differs(here.draft(item.response_id)):
         reveal.changing = True
     blind = item.hidden.judge
     seen = None if blind else primary_verdict(item)
