@@ -22,7 +22,8 @@ from judgeboard.importers.rows import Row, Unreadable
 from judgeboard.queues.bundle_fields import FilledIn, UnusableLine
 from judgeboard.queues.item_texts import ItemText, PairText
 from judgeboard.queues.rules import ASKED
-from judgeboard.queues.taking import Held, split_token
+from judgeboard.queues.taking import Held
+from judgeboard.queues.tokens import split_token
 from judgeboard.store.queues.leases import OFFLINE
 
 FORMAT = 1

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, Grade, ItemState, QueueState, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
-from judgeboard.queues.taking import split_token
+from judgeboard.queues.tokens import split_token
 from judgeboard.review.checks import (
     check_same,
     checked_grade,

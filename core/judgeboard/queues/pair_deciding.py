@@ -12,7 +12,7 @@ from judgeboard.pair_records import OVERALL, AspectPreference
 from judgeboard.pairs.preferring import checked_note, order_for, stored_side
 from judgeboard.people import Action, allowed
 from judgeboard.queues.deciding import refusal
-from judgeboard.queues.taking import split_token
+from judgeboard.queues.tokens import split_token
 from judgeboard.review.checks import checked_key, checked_seconds
 from judgeboard.review.sentences import kept
 from judgeboard.review.settling import settle_item

@@ -1,6 +1,5 @@
 """Hands out items of a queue: taken by one statement, held with a token until a moment, renewed, given back."""
 
-import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,7 @@ from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people import Action, allowed
 from judgeboard.queues.making import check_open
+from judgeboard.queues.tokens import new_secret, split_token, token_of
 from judgeboard.storable_text import unstorable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -99,7 +99,7 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
         queue = open_queue(connection, queue_by_id(connection, item.queue_id), reviewer)
         if item.state is not ItemState.OPEN:
             return None
-        lease = take_place_at(connection, item_id, reviewer.id, _token(), now=at, until=_until(queue, at))
+        lease = take_place_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
         return None if lease is None else held_item(lease, item, queue)
 
 
@@ -167,12 +167,12 @@ def _next(
         # What lies in somebody's bundle is not served at a page as well.
         if lease.token is None or lease.token.startswith(OFFLINE):
             continue
-        if _token_of(lease) not in holding:
+        if token_of(lease) not in holding:
             renew_place(connection, lease.token, reviewer.id, until)
             return held_item(lease, item_by_id(connection, lease.queue_item_id), queue, until)
     if queue.again_share:
         serve_again(connection, queue, reviewer.id, now)
-    taken = take_place(connection, queue.id, reviewer.id, _token(), now=now, until=until)
+    taken = take_place(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
     return None if taken is None else held_item(taken, item_by_id(connection, taken.queue_item_id), queue)
 
 
@@ -208,7 +208,7 @@ def _give_back(connection: Connection, token: str, reviewer: Reviewer, now: date
 def held_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None) -> Held:
     """Return a place as its holder is told of it."""
     return Held(
-        token=_token_of(lease),
+        token=token_of(lease),
         until=until or lease.until or datetime.min.replace(tzinfo=UTC),
         lease_id=lease.id,
         item_id=item.id,
@@ -218,25 +218,5 @@ def held_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | Non
     )
 
 
-def split_token(token: str) -> tuple[int, str]:
-    """Return the item and the secret that a token is made of: the item is known even when somebody else has it.
-
-    Raises:
-        BadInput: It is no token.
-    """
-    item, dot, secret = token.partition(".")
-    if not dot or not item.isdecimal() or not secret:
-        raise BadInput("this is not the token of an item: take one with `judgeboard queue next`")
-    return int(item), secret
-
-
-def _token_of(lease: Lease) -> str:
-    return f"{lease.queue_item_id}.{lease.token}"
-
-
 def _until(queue: Queue, now: datetime) -> datetime:
     return now + timedelta(seconds=queue.lease_seconds)
-
-
-def _token() -> str:
-    return secrets.token_urlsafe(16)

@@ -107,8 +107,12 @@ def test_a_token_is_good_once_and_for_its_holder_alone(desk) -> None:
     assert (again.review_id, again.repeated) == (first.review_id, True)
     with pytest.raises(DecisionRefused, match="You decided this item already"):
         desk.say(held, desk.mara)
+
+
+@pytest.mark.parametrize("token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"])
+def test_what_is_no_token_is_refused_as_such(desk, token) -> None:
     with pytest.raises(BadInput, match="not the token of an item"):
-        renew(desk.store, "nonsense", desk.mara)
+        renew(desk.store, token, desk.mara)
 
 
 def test_a_press_that_arrives_several_times_at_once_is_one(desk) -> None:
