@@ -6,17 +6,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from judgeboard.errors import BadInput
 from judgeboard.people import Action, Actor, actor_name, allowed, require
 from judgeboard.queues.bundle_file import BundleHead, write_bundle
 from judgeboard.queues.item_texts import item_texts
-from judgeboard.queues.taking import TRIES, Held, held_item, open_queue
+from judgeboard.queues.taking import Held, held_item, open_queue
+from judgeboard.queues.trying import tried
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.queues.handing_out import take_place
 from judgeboard.store.queues.item_rows import item_by_id
-from judgeboard.store.queues.leases import OFFLINE, take_place
+from judgeboard.store.queues.leases import OFFLINE
 from judgeboard.store.queues.queue_rows import Queue, queue_named
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.times import iso_z
@@ -67,7 +68,8 @@ def export_bundle(
     Raises:
         NotAllowed: It is somebody else's and ``by`` is no lead, or the reviewer may not review.
         NotFound: No such queue.
-        BadInput: The queue is closed, given to others or has nothing left for them, or the file cannot be written.
+        BadInput: The queue is closed, given to others or has nothing left for them, they take from it at a page in
+            this moment, or the file cannot be written.
     """
     at, path = now or datetime.now(UTC), Path(file)
     if not 1 <= items <= MOST_ITEMS:
@@ -76,12 +78,7 @@ def export_bundle(
         raise BadInput(f"a bundle is held for up to {LONGEST_HOLD.days} days")
     if path.exists():
         raise BadInput(f"{path} is there already: somebody may have filled it in; name another file")
-    for _ in range(TRIES):
-        try:
-            return _exported(store, queue, reviewer, path, items, by, at, hold)
-        except IntegrityError:  # the reviewer took one of them at a page in this moment
-            continue
-    raise BadInput(f"{reviewer.name} takes items of {queue} at this moment: try again")
+    return tried(lambda: _exported(store, queue, reviewer, path, items, by, at, hold), reviewer)
 
 
 def _exported(

@@ -1,20 +1,21 @@
-"""Hands out items of a queue: taken by one statement, held with a token until a moment, renewed, given back."""
+"""Hands out items of a queue: taken by a person, held with a token until a moment, renewed, given back."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people import Action, allowed
 from judgeboard.queues.making import check_open
 from judgeboard.queues.tokens import new_secret, split_token, token_of
+from judgeboard.queues.trying import tried
 from judgeboard.storable_text import unstorable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.queues.handing_out import take_place, take_place_at
 from judgeboard.store.queues.item_rows import QueueItem, item_by_id
 from judgeboard.store.queues.joining import follow_queues
 from judgeboard.store.queues.leases import (
@@ -24,8 +25,6 @@ from judgeboard.store.queues.leases import (
     held_places,
     lease_by_token,
     renew_place,
-    take_place,
-    take_place_at,
 )
 from judgeboard.store.queues.queue_rows import Queue, is_given, queue_by_id, queue_named
 from judgeboard.store.queues.serving_again import serve_again
@@ -34,7 +33,6 @@ from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import lock_response
 
 LONGEST_REASON = 500
-TRIES = 5  # two sessions of one person may reach for two places of one item: the later tries again
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +70,39 @@ def next_item(
     Raises:
         NotAllowed: The reviewer may not review.
         NotFound: No such queue.
-        BadInput: The queue is closed, or given to others.
+        BadInput: The queue is closed or given to others, or other sessions of the reviewer take from it at once.
     """
-    for _ in range(TRIES):
-        try:
-            with allowed(store, reviewer, Action.REVIEW) as connection:
-                return _next(connection, queue, reviewer, holding, now or datetime.now(UTC))
-        except IntegrityError:
-            continue
-    return None
+
+    def take() -> Held | None:
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            return _next(connection, queue, reviewer, holding, now or datetime.now(UTC))
+
+    return tried(take, reviewer)
 
 
 def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> Held | None:
     """Take one item by its id, skipped before or not.
 
-    None where others hold or did all that it needs, the reviewer did it already, or it is served again to another.
+    None where others hold or did all that it needs, the reviewer did it already, it is served again to another, or
+    its answer stopped matching.
 
     Raises:
         NotAllowed: The reviewer may not review.
         NotFound: No such item.
-        BadInput: Its queue is closed, or given to others.
+        BadInput: Its queue is closed or given to others, or other sessions of the reviewer take it at once.
     """
     at = now or datetime.now(UTC)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        item = item_by_id(connection, item_id)
-        queue = open_queue(connection, queue_by_id(connection, item.queue_id), reviewer)
-        if item.state is not ItemState.OPEN:
-            return None
-        lease = take_place_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
-        return None if lease is None else held_item(lease, item, queue)
+
+    def take() -> Held | None:
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            item = item_by_id(connection, item_id)
+            queue = open_queue(connection, queue_by_id(connection, item.queue_id), reviewer)
+            if item.state is not ItemState.OPEN:
+                return None
+            lease = take_place_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
+            return None if lease is None else held_item(lease, item, queue)
+
+    return tried(take, reviewer)
 
 
 def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> datetime | None:
@@ -163,6 +165,25 @@ def _next(
     queue = queue_named(connection, named) if isinstance(named, str) else queue_by_id(connection, named.id)
     open_queue(connection, queue, reviewer)
     until = _until(queue, now)
+    if (held := _kept(connection, queue, reviewer, holding, now, until)) is not None:
+        return held
+    if queue.again_share:
+        serve_again(connection, queue, reviewer.id, now)
+    taken = take_place(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
+    if taken is None:  # another session of theirs may have taken the last one between these statements
+        return _kept(connection, queue, reviewer, holding, now, until)
+    return held_item(taken, item_by_id(connection, taken.queue_item_id), queue)
+
+
+def _kept(
+    connection: Connection,
+    queue: Queue,
+    reviewer: Reviewer,
+    holding: Collection[str],
+    now: datetime,
+    until: datetime,
+) -> Held | None:
+    """Return what a reviewer holds already and has not at hand, held anew."""
     for lease in held_places(connection, reviewer.id, now, queue.id):
         # What lies in somebody's bundle is not served at a page as well.
         if lease.token is None or lease.token.startswith(OFFLINE):
@@ -170,10 +191,7 @@ def _next(
         if token_of(lease) not in holding:
             renew_place(connection, lease.token, reviewer.id, until)
             return held_item(lease, item_by_id(connection, lease.queue_item_id), queue, until)
-    if queue.again_share:
-        serve_again(connection, queue, reviewer.id, now)
-    taken = take_place(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
-    return None if taken is None else held_item(taken, item_by_id(connection, taken.queue_item_id), queue)
+    return None
 
 
 def open_queue(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:

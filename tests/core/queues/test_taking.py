@@ -1,12 +1,13 @@
 """Items are handed out once, held for a while, and come back."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.queues import close_queue, release, renew, skip, take_item
+from judgeboard.queues import close_queue, export_bundle, release, renew, skip, take_item
 from queue_desk import CONFIRM, DISMISS
 
 
@@ -123,6 +124,59 @@ def test_a_press_that_arrives_several_times_at_once_is_one(desk) -> None:
         said = list(threads.map(lambda _: desk.say(held, desk.mara, note="once", request_key="one press"), range(4)))
     assert [row["id"] for row in desk.reviews()] == [one.review_id for one in said[:1]]
     assert sorted(one.repeated for one in said) == [False, True, True, True]
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_several_sessions_of_one_person_at_one_item_hold_it_once(desk, by_name) -> None:
+    desk.flagged(0.1)
+    for number in range(8):
+        name, start = f"q{number}", Barrier(4)
+        queue_id = desk.queue(name, needed=4).queue.id
+        item_id = desk.items()[-1]["id"]
+
+        def take(_session: int, name: str = name, item_id: int = item_id, start: Barrier = start):
+            start.wait()
+            return take_item(desk.store, item_id, desk.mara, now=desk.now) if by_name else desk.take(desk.mara, name)
+
+        with ThreadPoolExecutor(4) as sessions:
+            assert {held.item_id for held in sessions.map(take, range(4))} == {item_id}
+        assert sum(lease["queue_id"] == queue_id and lease["token"] is not None for lease in desk.leases()) == 1
+
+
+def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(desk) -> None:
+    gone, *others = desk.flagged(0.1, 0.2, 0.3)
+    desk.queue(needed=2)
+    for who in (desk.mara, desk.jon):
+        assert desk.held(who).response_id == gone
+    desk.judge(gone, 0.9)
+    desk.later(minutes=20)
+    assert desk.held(desk.ada).response_id == others[0]
+    assert desk.item_states() == ["left", "open", "open"]
+    assert desk.held(desk.mara).response_id == others[0]
+
+
+def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(desk, tmp_path) -> None:
+    for name in ("page", "file"):
+        [gone] = desk.flagged(0.1)
+        desk.queue(name)
+        held = desk.held(desk.mara, name)
+        desk.judge(gone, 0.9)
+        desk.later(minutes=20)
+        if name == "page":
+            assert take_item(desk.store, held.item_id, desk.jon, now=desk.now) is None
+            continue
+        with pytest.raises(BadInput, match="nothing left for Jon"):
+            export_bundle(desk.store, name, desk.jon, tmp_path / "b", items=1, by=desk.lead, now=desk.now)
+
+
+def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(desk) -> None:
+    (answer,) = desk.flagged(0.1)
+    desk.queue(needed=2)
+    desk.review(desk.jon)
+    assert desk.held(desk.mara).response_id == answer
+    desk.judge(answer, 0.9)  # somebody reviewed it: it stays
+    desk.later(minutes=20)
+    assert desk.held(desk.ada).response_id == answer
 
 
 def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(desk) -> None:

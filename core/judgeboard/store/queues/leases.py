@@ -1,4 +1,4 @@
-"""Places for reviews: laid, taken by one statement, renewed, given back, used."""
+"""Places for reviews: laid, held, renewed, given back, used."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,8 @@ from sqlalchemy import (
     Row,
     and_,
     delete,
-    exists,
     func,
     insert,
-    literal_column,
-    or_,
     select,
     update,
 )
@@ -26,9 +23,7 @@ QUEUE = QueueRow.__table__
 LEASE = LeaseRow.__table__
 SKIP = SkipRow.__table__
 
-# As the index of waiting places says it: SQLite uses a partial index only for its own words.
 PLACE = LEASE.alias("place")
-_WAITING: ColumnElement[bool] = literal_column("NOT place.done")
 
 OFFLINE = "offline-"  # begins the token of a place that somebody has in a file
 
@@ -80,68 +75,6 @@ def fit_places(connection: Connection, item: Mapping[str, Any], wanted: int, now
     rows = [_place(item, slot) for slot in range(first, first - spare)]
     if rows:
         connection.execute(insert(LEASE), rows)
-
-
-def take_place(
-    connection: Connection,
-    queue_id: int,
-    reviewer_id: int,
-    token: str,
-    *,
-    now: datetime,
-    until: datetime,
-) -> Lease | None:
-    """Take the first free place of a queue for a reviewer, in one statement; None where none is left for them.
-
-    Not handed out: items that they reviewed, hold or skipped, and what is served again to others. On PostgreSQL a row
-    that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
-    """
-    other = LEASE.alias("other")
-    mine = exists().where(
-        other.c.queue_item_id == PLACE.c.queue_item_id,
-        other.c.reviewer_id == reviewer_id,
-        other.c.id != PLACE.c.id,
-    )
-    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
-    first = (
-        select(PLACE.c.id)
-        .where(
-            PLACE.c.queue_id == queue_id,
-            _WAITING,
-            or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
-            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
-            ~mine,
-            ~skipped,
-        )
-        .order_by(PLACE.c.position, PLACE.c.queue_item_id, PLACE.c.slot)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    return _taken(connection, LEASE.c.id == first.scalar_subquery(), reviewer_id, token, now, until)
-
-
-def take_place_at(
-    connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
-) -> Lease | None:
-    """Take a free place at one item, which a reviewer asks for by name.
-
-    None where all are held or used, they reviewed it already, or it is served again to somebody else.
-    """
-    used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
-    first = (
-        select(PLACE.c.id)
-        .where(
-            PLACE.c.queue_item_id == item_id,
-            PLACE.c.done.is_(False),
-            or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
-            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
-            ~used,
-        )
-        .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    return _taken(connection, LEASE.c.id == first.scalar_subquery(), reviewer_id, token, now, until)
 
 
 def held_places(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
@@ -244,17 +177,13 @@ def _place(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
     }
 
 
-def _taken(
-    connection: Connection,
-    which: ColumnElement[bool],
-    reviewer_id: int,
-    token: str,
-    now: datetime,
-    until: datetime,
+def hold_place(
+    connection: Connection, lease_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
+    """Let somebody hold a place from now on, whoever held it before; None where it is gone."""
     taking = (
         update(LEASE)
-        .where(which)
+        .where(LEASE.c.id == lease_id)
         .values(reviewer_id=reviewer_id, token=token, taken_at=now, until=until)
         .returning(*_COLUMNS)
     )

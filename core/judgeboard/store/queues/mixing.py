@@ -1,6 +1,6 @@
 """Mixes answers drawn at random into a queue, so that what no rule flags is looked at by the same eyes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +13,8 @@ from judgeboard.flags.random_sample import draw
 from judgeboard.store.queues.item_rows import ITEM, NewItem, insert_items
 from judgeboard.store.queues.matching import drawn_answers, reviews_needed
 from judgeboard.store.queues.queue_rows import Queue
+from judgeboard.store.reviews.reviews import hold_responses
 from judgeboard.store.schema.tables import FlagRow, ResponseRow
-from judgeboard.store.sql.batches import batches
 
 FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -53,7 +53,7 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> Mixed:
     if not candidates:
         return Mixed(0, missing)
     candidates.sort(key=lambda one: draw(f"{queue.seed}:mix", one.source, one.external_id))
-    free = _hold(connection, [one.response_id for one in candidates[:missing]]) - _there(connection, queue)
+    free = hold_responses(connection, [one.response_id for one in candidates[:missing]]) - _there(connection, queue)
     missing = count_mix(connection, queue).short  # another transaction may have drawn before they were held
     chosen = [one for one in candidates if one.response_id in free][:missing]
     places = _places(connection, queue)
@@ -84,15 +84,6 @@ def still_drawn(connection: Connection, flag_ids: Collection[int]) -> set[int]:
 
 def _there(connection: Connection, queue: Queue) -> set[int]:
     return set(connection.execute(select(ITEM.c.response_id).where(ITEM.c.queue_id == queue.id)).scalars())
-
-
-def _hold(connection: Connection, response_ids: Sequence[int]) -> set[int]:
-    """Hold answers and return them, without those that another transaction draws or changes: it is not waited for."""
-    query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
-    held: set[int] = set()
-    for some in batches(sorted(response_ids)):
-        held |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
-    return held
 
 
 def _counts(connection: Connection, queue: Queue) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from judgeboard.store.schema.tables import (
     ReviewerRow,
     ReviewScoreRow,
 )
+from judgeboard.store.sql.batches import batches
 
 FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -99,6 +100,15 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     if row is None:
         raise NotFound(f"no answer {response_id}")
     return LockedResponse(*row)
+
+
+def hold_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
+    """Hold responses and return them, without those that another transaction changes: it is not waited for."""
+    query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
+    held: set[int] = set()
+    for some in batches(sorted(response_ids)):
+        held |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
+    return held
 
 
 def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:

@@ -1,0 +1,93 @@
+"""Hands out the free places of queues: the first that a person may have, or one at an item that they ask for.
+
+What was not given back, since its holder went away, is looked at again first: it may have stopped matching meanwhile.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, exists, literal_column, or_, select
+
+from judgeboard.store.queues.item_rows import item_by_id
+from judgeboard.store.queues.joining import follow_queues
+from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, hold_place
+from judgeboard.store.reviews.reviews import hold_responses
+
+# As the index of waiting places says it: SQLite uses a partial index only for its own words.
+_WAITING: ColumnElement[bool] = literal_column("NOT place.done")
+
+
+def take_place(
+    connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+) -> Lease | None:
+    """Take the first free place of a queue for a reviewer; None where none is left for them.
+
+    Not handed out: items that they reviewed, hold or skipped, and what is served again to others.
+    """
+    other = LEASE.alias("other")
+    mine = exists().where(
+        other.c.queue_item_id == PLACE.c.queue_item_id,
+        other.c.reviewer_id == reviewer_id,
+        other.c.id != PLACE.c.id,
+    )
+    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
+    free = (
+        select(PLACE.c.id, PLACE.c.queue_item_id, PLACE.c.until)
+        .where(
+            PLACE.c.queue_id == queue_id,
+            _WAITING,
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~mine,
+            ~skipped,
+        )
+        .order_by(PLACE.c.position, PLACE.c.queue_item_id, PLACE.c.slot)
+    )
+    return _take_first(connection, free, reviewer_id, token, now, until)
+
+
+def take_place_at(
+    connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+) -> Lease | None:
+    """Take a free place at one item, which a reviewer asks for by name.
+
+    None where all are held or used, they reviewed it already, it is served again to somebody else, or it left.
+    """
+    used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    free = (
+        select(PLACE.c.id, PLACE.c.queue_item_id, PLACE.c.until)
+        .where(
+            PLACE.c.queue_item_id == item_id,
+            PLACE.c.done.is_(False),
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~used,
+        )
+        .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
+    )
+    return _take_first(connection, free, reviewer_id, token, now, until)
+
+
+def _take_first(
+    connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
+) -> Lease | None:
+    """Take the first of these places.
+
+    On PostgreSQL a row that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
+    """
+    first = free.limit(1).with_for_update(skip_locked=True)
+    while (place := connection.execute(first).one_or_none()) is not None:
+        if place.until is not None and place.until <= now:
+            _follow(connection, place.queue_item_id, now)
+        taken = hold_place(connection, place.id, reviewer_id, token, now=now, until=until)
+        if taken is not None:
+            return taken
+    return None
+
+
+def _follow(connection: Connection, item_id: int, now: datetime) -> None:
+    """Let an item whose holder went away leave where its answer stopped matching: its places go with it."""
+    item = item_by_id(connection, item_id)
+    # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
+    if item.response_id is not None and hold_responses(connection, [item.response_id]):
+        follow_queues(connection, [item.response_id], now)
