@@ -252,6 +252,61 @@ def test_what_is_served_again_and_taken_back_is_there_again(desk) -> None:
     assert desk.held(desk.mara).item_id == again.item_id
 
 
+def again_desk(desk, answers: int) -> None:
+    """Mara reviewed so many answers eight days ago, each of which is to be served to her again."""
+    desk.flagged(*[0.1] * answers)
+    desk.queue(again_share=0.999)
+    for _ in range(answers):
+        desk.review(desk.mara)
+    desk.later(days=8)
+    desk.flagged(0.1, 0.2)
+
+
+def served_again(desk) -> int:
+    return sum(item["again_for"] is not None for item in desk.items())
+
+
+def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(desk) -> None:
+    again_desk(desk, 3)
+    first = desk.held(desk.mara)
+    ahead = desk.held(desk.mara, "q", first.token)
+    assert served_again(desk) == 1
+    release(desk.store, first.token, desk.mara, now=desk.now)
+    release(desk.store, ahead.token, desk.mara, now=desk.now)
+    first = desk.held(desk.mara)
+    assert served_again(desk) == 1
+    desk.later(seconds=1)
+    skip(desk.store, first.token, desk.mara, now=desk.now)
+    assert desk.held(desk.mara).item_id == ahead.item_id
+    assert served_again(desk) == 1
+    desk.later(seconds=1)
+    desk.review(desk.mara)  # of what the week brought: the next draw lays the next
+    assert desk.held(desk.mara).response_id != first.response_id
+    assert served_again(desk) == 2
+
+
+def test_one_answer_is_served_again_once(desk) -> None:
+    again_desk(desk, 1)
+    for _ in range(3):
+        desk.review(desk.mara)
+    desk.later(days=8)
+    for _ in range(2):
+        desk.review(desk.mara)
+    assert desk.take(desk.mara) is None
+    again = [item["response_id"] for item in desk.items() if item["again_for"] is not None]
+    assert len(again) == len(set(again)) == 3
+
+
+def test_what_one_took_back_is_not_served_again(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue(again_share=0.999)
+    first = desk.review(desk.mara)
+    desk.undo(first.review_id, desk.mara)
+    desk.later(days=8)
+    assert desk.held(desk.mara).item_id == first.item_id
+    assert served_again(desk) == 0
+
+
 def test_the_last_word_on_a_split_is_not_served_again(desk) -> None:
     desk.flagged(0.1)
     desk.queue(needed=2, again_share=0.999)
