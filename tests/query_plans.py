@@ -1,4 +1,4 @@
-"""How SQLite reads what a block of code asks for."""
+"""What a block of code asks of a database, and how SQLite reads it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +7,21 @@ from typing import Any
 from sqlalchemy import event
 
 from judgeboard.store.engine import Store
+
+
+@contextmanager
+def statements_of(store: Store) -> Iterator[list[str]]:
+    """Every statement that is sent while the block runs."""
+    sent: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        sent.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(store.engine, "before_cursor_execute", note)
 
 
 @contextmanager

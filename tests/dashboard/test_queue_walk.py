@@ -1,11 +1,8 @@
 """Going through a queue: one item on the screen, the next one at hand, and what a press costs."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import event
 
 from judgeboard.domain import Decision, QueueOrder
 from judgeboard.filters import RowFilter
@@ -17,7 +14,7 @@ from judgeboard_dashboard.item.screen import Listing
 from judgeboard_dashboard.queue_review.presses import QueuePresses, take_back
 from judgeboard_dashboard.queue_review.screen import QueueScreen
 from judgeboard_dashboard.queue_review.walk import AT_HAND, AWAKE, Walk, begin
-from query_plans import plans_of
+from query_plans import plans_of, statements_of
 from queue_desk import QueueDesk, queue_desk
 
 STATEMENTS_A_PRESS = 60
@@ -74,25 +71,13 @@ def started(desk: QueueDesk, who=None, **rules) -> Walk:
     return walk
 
 
-@contextmanager
-def counted(store: Store) -> Iterator[list[str]]:
-    sent: list[str] = []
-
-    def note(_connection, _cursor, statement, *_rest) -> None:
-        sent.append(statement)
-
-    event.listen(store.engine, "before_cursor_execute", note)
-    yield sent
-    event.remove(store.engine, "before_cursor_execute", note)
-
-
 @pytest.mark.parametrize("rules", [{}, BLIND | {"reveal": False}])
 def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(desk, rules) -> None:
     desk.flagged(*(0.1 + number / 1000 for number in range(120)))
     walk, here = started(desk, **rules), Desk()
     counts = []
     for place in range(30):
-        with counted(desk.store) as sent:
+        with statements_of(desk.store) as sent:
             press(walk, here, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)[place % 3])
         counts.append(len(sent))
     assert walk.place == "31 of 120"

@@ -18,6 +18,7 @@ from judgeboard.review import decide
 from judgeboard.store.engine import open_store
 from judgeboard.store.queues.mixing import wanted
 from judgeboard.store.settings_table import set_setting
+from query_plans import statements_of
 from queue_desk import CONFIRM, DISMISS, queue_desk
 
 
@@ -174,6 +175,29 @@ def test_a_mix_keeps_up_with_what_joins(desk) -> None:
     assert {item["position"] for item in items if item["mixed"]} <= {
         item["position"] for item in items if not item["mixed"]
     }
+
+
+@pytest.mark.parametrize("drawn", [0, 40])
+def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(desk, drawn) -> None:
+    drawn_desk(desk)
+    desk.land(*(f"r{number}" for number in range(drawn)))
+    drawn_desk(desk, 0.0)
+    desk.flagged(*[0.1] * 20)
+    desk.queue(mix=0.5, needed=2)
+    with statements_of(desk.store) as sent:
+        for _ in range(3):
+            desk.review(desk.mara)
+        skip(desk.store, desk.held(desk.mara).token, desk.mara, now=desk.now)
+    assert sent
+    assert [one for one in sent if "count(" in one] == []
+
+
+def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(desk) -> None:
+    desk.flagged(0.1, 0.2)
+    assert desk.queue(mix=0.5).short == 2
+    drawn_desk(desk)
+    desk.land("r1")
+    assert sum(item["mixed"] for item in desk.items()) == 1
 
 
 def test_what_is_drawn_does_not_stand_where_something_is_served_again(desk) -> None:

@@ -22,7 +22,7 @@ from judgeboard.store.queues.item_rows import (
     unlink_flags,
 )
 from judgeboard.store.queues.matching import Matching, matching_answers, positions, reviews_needed
-from judgeboard.store.queues.mixing import still_drawn, top_up
+from judgeboard.store.queues.mixing import may_be_drawn, still_drawn, top_up
 from judgeboard.store.queues.queue_rows import ANSWERS, Queue, any_open_queue, list_queues
 from judgeboard.store.sql.batches import batches
 
@@ -46,26 +46,30 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> Joined:
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
     """Bring every open queue in line with the open flags of these answers.
 
-    An answer that stops matching leaves, unless somebody holds it or has reviewed it there.
+    An answer that stops matching leaves, unless somebody holds it or has reviewed it there. A mix is looked at where
+    that changes what it is made of: it reads the whole queue, and most reviews change nothing of it.
     """
     if not response_ids or not any_open_queue(connection):
         return
     for queue in list_queues(connection, only_open=True, subject=ANSWERS):
+        changed = False
         for some in batches(sorted(response_ids)):
-            _follow(connection, queue, some, now)
-        if queue.mix:
+            changed |= _follow(connection, queue, some, now)
+            changed |= queue.mix > 0 and may_be_drawn(connection, queue, some)
+        if queue.mix and changed:
             top_up(connection, queue, now)
 
 
-def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> None:
+def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> bool:
+    """Bring a queue in line with these answers; return whether any joined or left."""
     matching = matching_answers(connection, queue, response_ids)
     answers = {one.response_id: one for one in _not_done(connection, queue, response_ids, matching)}
     items = unfinished_items(connection, queue.id, response_ids)
     new = [one for response_id, one in answers.items() if response_id not in items]
-    _join(connection, queue, new, now)
+    changed = _join(connection, queue, new, now) > 0
     known = {response_id: one for response_id, one in answers.items() if response_id in items}
     if not items:
-        return
+        return changed
     flags = flags_of(connection, [item.id for item in items.values()])
     link_flags(connection, {items[id_].id: one.flag_ids for id_, one in known.items()})
     places = positions(connection, queue, known.values())
@@ -73,9 +77,10 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
         item = items[response_id]
         if item.state is ItemState.LEFT:
             set_item_state(connection, item, ItemState.OPEN, now, places=item.reviews_needed)
+            changed = True
         if not item.mixed and places[response_id] < item.position:
             move_item(connection, item.id, places[response_id])
-    _leave(connection, list(items.values()), known, flags, now)
+    return _leave(connection, list(items.values()), known, flags, now) or changed
 
 
 def _not_done(
@@ -93,7 +98,8 @@ def _leave(
     known: dict[int, Matching],
     flags: dict[int, set[int]],
     now: datetime,
-) -> None:
+) -> bool:
+    """Let items leave that nothing keeps; return whether any left."""
     waiting = [item for item in items if item.state is not ItemState.LEFT]
     stale: dict[int, set[int]] = {}
     for item in waiting:
@@ -102,6 +108,7 @@ def _leave(
     drawn = still_drawn(connection, {flag for item in waiting if item.mixed for flag in stale[item.id]})
     suspects = [item for item in waiting if stale[item.id] - drawn]
     touched = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
+    left = False
     for item in suspects:
         if item.id in touched:
             continue
@@ -109,6 +116,8 @@ def _leave(
         if not flags[item.id] - (stale[item.id] - drawn) and (item.response_id or 0) not in known:
             set_item_state(connection, item, ItemState.LEFT, now)
             close_flags(connection, stale[item.id] - drawn)
+            left = True
+    return left
 
 
 def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now: datetime) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
 from judgeboard.domain import FlagState, ItemState
 from judgeboard.filters import RowFilter
@@ -70,6 +70,18 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> Mixed:
     if new:
         insert_items(connection, queue.id, new, now)
     return Mixed(len(new), missing - len(new))
+
+
+def may_be_drawn(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
+    """Whether any of these answers waits for the random sample and never was in a queue: its mix may take it in."""
+    there = exists().where(ITEM.c.response_id == FLAG.c.response_id, ITEM.c.queue_id == queue.id)
+    waits = exists().where(
+        FLAG.c.response_id.in_(response_ids),
+        FLAG.c.state == FlagState.OPEN.value,
+        FLAG.c.rule == RANDOM_SAMPLE,
+        ~there,
+    )
+    return connection.execute(select(waits)).scalar_one()
 
 
 def still_drawn(connection: Connection, flag_ids: Collection[int]) -> set[int]:
