@@ -14,6 +14,7 @@ from judgeboard.queues.bundle_file import BundleHead, BundleLine, read_bundle, t
 from judgeboard.queues.deciding import decide_item
 from judgeboard.queues.item_texts import ItemText, PairText, item_texts
 from judgeboard.queues.pair_deciding import decide_pair
+from judgeboard.queues.tokens import split_token
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.pairs.desk_preferences import preference_by_key
@@ -27,6 +28,7 @@ from judgeboard.store.reviews.reviews import review_by_key
 CHANGED = "the texts in the file are not those that are stored: they were changed in the file, or forgotten here"
 OTHERWISE = "this was merged before with other words: change what is stored, not the file"
 ELSEWHERE = "its reviewer decided this item at a page meanwhile"
+TAKEN = "its reviewer took this item at a page meanwhile: it waits for them there"
 NO_ITEM = "there is no such item"
 
 
@@ -126,7 +128,9 @@ def _merge(store: Store, head: BundleHead, one: BundleLine, reviewer: Reviewer, 
         kept = one.grade != Grade() if one.side is None else one.grade.note is not None
         with store.reading() as connection:
             own = lease_of(connection, one.item_id, reviewer.id)
-        reason = ELSEWHERE if own is not None and own.done else str(refused)
+        reason = str(refused)
+        if own is not None and own.token not in {None, split_token(one.token)[1]}:
+            reason = ELSEWHERE if own.done else TAKEN
         return Conflict(one.line, one.item_id, reason, kept=kept)
 
 

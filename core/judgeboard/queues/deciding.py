@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, Grade, ItemState, QueueState, Stage
+from judgeboard.domain import Decision, Grade, ItemState, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
+from judgeboard.queues.refusing import refusal
 from judgeboard.queues.tokens import split_token
 from judgeboard.review.checks import (
     check_same,
@@ -23,7 +24,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.queues.item_reviews import has_seen
 from judgeboard.store.queues.item_rows import QueueItem, flags_of, item_by_id, lock_item
-from judgeboard.store.queues.leases import JUDGE, PEOPLE, Lease, lease_by_token, use_place
+from judgeboard.store.queues.leases import JUDGE, PEOPLE, lease_by_token, use_place
 from judgeboard.store.queues.queue_rows import Queue, queue_by_id
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import NewReview, insert_review, lock_response, review_by_key, worst_flag
@@ -109,7 +110,7 @@ def decide_item(
             request_key=key,
             at=at,
         )
-        refused = refusal(lease, item, queue, reviewer)
+        refused = refusal(connection, lease, item, queue, reviewer, at)
         if lease is not None and refused is None:
             review_id = insert_review(connection, review)
             use_place(connection, lease.id, review_id=review_id)
@@ -126,19 +127,6 @@ def _seen(connection: Connection, queue: Queue, item: QueueItem, reviewer: Revie
     return tuple(
         what for what, away in hidden.items() if not away or has_seen(connection, reviewer.id, response_id, what)
     )
-
-
-def refusal(lease: Lease | None, item: QueueItem, queue: Queue, reviewer: Reviewer) -> str | None:
-    """Say why a word on an item cannot be taken from this place, None where it can."""
-    if queue.state is QueueState.CLOSED:
-        return f"The queue {queue.name} was closed meanwhile."
-    if item.state is ItemState.LEFT:
-        return "This item left its queue meanwhile."
-    if lease is None or lease.reviewer_id != reviewer.id:
-        return "You held this item without a sign for too long, and somebody else has it now."
-    if lease.done:
-        return "You decided this item already."
-    return None
 
 
 def _keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, queue: Queue) -> str:

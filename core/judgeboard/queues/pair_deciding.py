@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.pair_records import OVERALL, AspectPreference
 from judgeboard.pairs.preferring import checked_note, order_for, stored_side
 from judgeboard.people import Action, allowed
-from judgeboard.queues.deciding import refusal
+from judgeboard.queues.refusing import refusal
 from judgeboard.queues.tokens import split_token
 from judgeboard.review.checks import checked_key, checked_seconds
 from judgeboard.review.sentences import kept
@@ -98,7 +98,7 @@ def decide_pair(
             "stage": None if seen else Stage.BLIND.value,
             "seen": list(seen),
         }
-        refused = refusal(lease, item, queue, reviewer)
+        refused = refusal(connection, lease, item, queue, reviewer, at)
         if lease is not None and refused is None:
             (preference_id,) = insert_preferences(connection, [row], [{OVERALL: AspectPreference(preference)}])
             use_place(connection, lease.id, preference_id=preference_id)

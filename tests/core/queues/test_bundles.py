@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.queues import MergedBundle, close_queue, export_bundle, merge_bundle
+from judgeboard.queues import MergedBundle, close_queue, export_bundle, merge_bundle, take_item
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.reviews.reviewers import store_reviewer
 from judgeboard.store.schema.method_tables import PreferenceScoreRow
@@ -124,6 +124,17 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(des
     (conflict,) = merged(desk, file).conflicts
     assert (conflict.reason, conflict.kept) == ("its reviewer decided this item at a page meanwhile", False)
     assert desk.flag_states() == ["dismissed"]
+
+
+def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    (line,) = exported(desk, file)
+    assert take_item(desk.store, line["item"], desk.mara, now=desk.now) is not None
+    fill(file, {"decision": "confirm"})
+    (conflict,) = merged(desk, file).conflicts
+    assert "took this item at a page" in conflict.reason
 
 
 def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(desk, tmp_path) -> None:

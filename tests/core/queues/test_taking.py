@@ -1,6 +1,7 @@
 """Items are handed out once, held for a while, and come back."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -108,6 +109,38 @@ def test_a_token_is_good_once_and_for_its_holder_alone(desk) -> None:
     assert (again.review_id, again.repeated) == (first.review_id, True)
     with pytest.raises(DecisionRefused, match="You decided this item already"):
         desk.say(held, desk.mara)
+
+
+def test_who_does_not_hold_an_item_is_told_what_became_of_it(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    skipped = desk.held(desk.mara)
+    skip(desk.store, skipped.token, desk.mara, now=desk.now)
+    foreign = replace(skipped, token=f"{skipped.item_id}.of-another-database")
+    for held in (skipped, foreign):
+        with pytest.raises(DecisionRefused, match="nobody else does: it is free to be taken"):
+            desk.say(held, desk.mara)
+    asked_for = take_item(desk.store, skipped.item_id, desk.mara, now=desk.now)
+    with pytest.raises(DecisionRefused, match="decide it where you took it last"):
+        desk.say(skipped, desk.mara)
+    for held in (asked_for, foreign):
+        with pytest.raises(DecisionRefused, match="somebody else has it now"):
+            desk.say(held, desk.jon)
+    desk.say(asked_for, desk.mara)
+    with pytest.raises(DecisionRefused, match="You decided this item already"):
+        desk.say(skipped, desk.mara)
+
+
+def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue(needed=2)
+    first = desk.held(desk.jon)
+    held = desk.held(desk.mara)
+    release(desk.store, first.token, desk.jon, now=desk.now)
+    again = take_item(desk.store, held.item_id, desk.mara, now=desk.now)
+    assert again is not None
+    assert again.lease_id == held.lease_id
+    assert desk.take(desk.jon) is not None
 
 
 @pytest.mark.parametrize("token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"])
