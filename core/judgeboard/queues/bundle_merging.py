@@ -29,6 +29,7 @@ CHANGED = "the texts in the file are not those that are stored: they were change
 OTHERWISE = "this was merged before with other words: change what is stored, not the file"
 ELSEWHERE = "its reviewer decided this item at a page meanwhile"
 TAKEN = "its reviewer took this item at a page meanwhile: it waits for them there"
+TAKEN_BACK = "what was merged of this line was taken back or changed since: it is said anew at a page, not in the file"
 NO_ITEM = "there is no such item"
 
 
@@ -62,7 +63,8 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     before stays as it is, so that the same file may be merged again, also with more lines filled in.
 
     A conflict is an item that somebody else has by now, or that was settled or left meanwhile, texts that are not the
-    stored ones, or other words on a line that was merged before. In the first cases grade and note are kept as a
+    stored ones, or a line that was merged before and now has other words, or whose words were taken back or changed
+    since. In the first cases grade and note are kept as a
     review without a decision (of a pair: the note).
 
     Args:
@@ -117,9 +119,9 @@ def _merge(store: Store, head: BundleHead, one: BundleLine, reviewer: Reviewer, 
         return Conflict(one.line, one.item_id, NO_ITEM, kept=False)
     if stored is not None:
         standing = next((word for word in words if word.id == stored), None)
-        if standing is not None and not _says_the_same(one, standing, text):
-            return Conflict(one.line, one.item_id, OTHERWISE, kept=False)
-        return True
+        if standing is None:
+            return Conflict(one.line, one.item_id, TAKEN_BACK, kept=False)
+        return _says_the_same(one, standing, text) or Conflict(one.line, one.item_id, OTHERWISE, kept=False)
     if text_values(text) != dict(one.texts):
         return Conflict(one.line, one.item_id, CHANGED, kept=False)
     try:

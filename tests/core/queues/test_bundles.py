@@ -156,7 +156,21 @@ def test_what_was_merged_and_is_taken_back_is_served_at_the_page(desk, tmp_path)
     desk.undo(desk.reviews()[0]["id"], desk.mara)
     desk.review(desk.mara, DISMISS)
     assert desk.flag_states() == ["dismissed"]
-    assert counts(merged(desk, file)) == (0, 1, 0, 0)
+    assert counts(merged(desk, file)) == (0, 0, 0, 1)
+
+
+def test_new_words_on_a_line_that_was_taken_back_are_not_said_to_be_stored(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"})
+    merged(desk, file)
+    desk.undo(desk.reviews()[0]["id"], desk.mara)
+    fill(file, {"decision": "dismiss", "note": "on second thought"})
+    came = merged(desk, file)
+    assert counts(came) == (0, 0, 0, 1)
+    assert "was taken back or changed since" in came.conflicts[0].reason
 
 
 def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp_path) -> None:
