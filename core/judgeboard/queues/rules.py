@@ -77,7 +77,7 @@ class QueueRules:
 
     def _check_texts(self) -> None:
         for grade in self.grades:
-            if not grade.strip() or len(grade) > LONGEST_KEY or unstorable(grade):
+            if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
                 raise BadInput("a grade is label, groundedness, quality or the name of a rubric's dimension")
         if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
             raise BadInput(f"guidelines have at most {LONGEST_GUIDELINES:,} characters")
