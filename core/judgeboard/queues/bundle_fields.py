@@ -8,7 +8,7 @@ from judgeboard.domain import DimensionScore, Grade, Label, checked_groundedness
 from judgeboard.errors import BadInput
 from judgeboard.importers.json_text import json_kind
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.review.checks import LONGEST_KEY, checked_seconds
+from judgeboard.review.checks import LONGEST_KEY, LONGEST_LOOK, checked_seconds
 from judgeboard.storable_text import unstorable
 
 
@@ -56,7 +56,7 @@ class FilledIn:
         try:
             return checked_seconds(float(value))
         except (BadInput, OverflowError):
-            raise UnusableLine(self._line, "seconds", "is a number of seconds from 0") from None
+            raise UnusableLine(self._line, "seconds", f"is a number of seconds from 0 to {LONGEST_LOOK:,}") from None
 
     def grade(self) -> Grade:
         """Return the grade that label, scores, note and corrected answer make."""

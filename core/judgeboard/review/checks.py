@@ -15,6 +15,7 @@ from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import LockedResponse, StoredReview, judgment_is_of, replacement_of
 
 LONGEST_KEY = 200
+LONGEST_LOOK = 30 * 86_400  # seconds: nobody looks at one answer for longer, and a sum of more says nothing
 
 
 def checked_key(request_key: str) -> str:
@@ -32,10 +33,10 @@ def checked_seconds(seconds: float | None) -> float | None:
     """Return how long somebody looked, in seconds; None is unknown.
 
     Raises:
-        BadInput: It is negative or not finite.
+        BadInput: It is negative, not finite or longer than 30 days.
     """
-    if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
-        raise BadInput("the time spent is a number of seconds from 0")
+    if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
+        raise BadInput(f"the time spent is a number of seconds from 0 to {LONGEST_LOOK:,}")
     return seconds
 
 
