@@ -27,6 +27,7 @@ from judgeboard.queues.tokens import split_token
 from judgeboard.store.queues.leases import OFFLINE
 
 FORMAT = 1
+MOST_NAMED = 20
 SIDES = ("left", "tie", "right")
 DECISIONS = (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)
 _HEAD = ("judgeboard_bundle", "bundle", "queue", "subject", "reviewer")
@@ -53,13 +54,17 @@ _HOW = {
 
 @dataclass(frozen=True, slots=True)
 class BundleHead:
-    """What the first line of a bundle says: which one it is, of which queue, for whom."""
+    """What the first line of a bundle says: which one it is, of which queue, for whom, how many items follow.
+
+    ``items`` is None in a bundle that was written before it was said.
+    """
 
     bundle: str
     queue: str
     subject: str
     origin: str
     reviewer: str
+    items: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def write_bundle(
         "queue": head.queue,
         "subject": head.subject,
         "reviewer": {"origin": head.origin, "name": head.reviewer},
+        "items": head.items,
         "held_until": until,
         "guidelines": guidelines,
         "fill_in": _HOW[head.subject],
@@ -108,7 +114,8 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
     """Return a bundle as it came back, checked to its last line.
 
     Raises:
-        BadInput: It cannot be read, is no bundle, or a line cannot be used: the message names file, line and field.
+        BadInput: It cannot be read, is no bundle or not all of one, or lines cannot be used: the message names the
+            file, and line and field of the first 20.
     """
     with ByteSource(file) as source:
         try:
@@ -119,10 +126,18 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
     first, *others = rows or [Rejected(1, None, "no line", None)]
     try:
         head = _head(_values(first))
-        lines = [_read_line(one.line, _values(one), head) for one in others]
-        _check_once(lines)
     except UnusableLine as wrong:
         raise BadInput(f"{name}, {wrong}") from None
+    lines, unusable = _read_lines(others, head)
+    if unusable:
+        more = len(unusable) - MOST_NAMED
+        named = "; ".join(str(one) for one in unusable[:MOST_NAMED])
+        raise BadInput(f"{name}, {named}{f'; and {more:,} more' if more > 0 else ''}")
+    if head.items is not None and len(lines) < head.items:
+        raise BadInput(
+            f"{name}: {len(lines):,} of its {head.items:,} items are there: it was cut off, or lines were deleted; "
+            "a line that says nothing stays as it came"
+        )
     return head, lines
 
 
@@ -165,7 +180,27 @@ def _head(given: tuple[int, dict[str, Any]]) -> BundleHead:
         raise UnusableLine(line, "reviewer", "is missing or names nobody")
     if values["subject"] not in _TEXTS:
         raise UnusableLine(line, "subject", "is answers or pairs")
-    return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"])
+    items = values.get("items")
+    if items is not None and (isinstance(items, bool) or not isinstance(items, int)):
+        raise UnusableLine(line, "items", "is not the number that the file came with")
+    return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items)
+
+
+def _read_lines(rows: Iterable[Row | Rejected], head: BundleHead) -> tuple[list[BundleLine], list[UnusableLine]]:
+    """Return the lines of the items, and what cannot be used of them; an item that stands twice is there once."""
+    lines: dict[int, BundleLine] = {}
+    unusable: list[UnusableLine] = []
+    for row in rows:
+        try:
+            one = _read_line(row.line, _values(row), head)
+            if one.item_id in lines:
+                first = lines[one.item_id].line
+                raise UnusableLine(one.line, "item", f"stands on line {first} already: keep one")
+        except UnusableLine as wrong:
+            unusable.append(wrong)
+        else:
+            lines[one.item_id] = one
+    return list(lines.values()), unusable
 
 
 def _read_line(line: int, given: tuple[int, dict[str, Any]], head: BundleHead) -> BundleLine:
@@ -205,11 +240,3 @@ def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, 
     if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
         raise UnusableLine(line, "token", "is of another item or bundle")
     return item_id, token
-
-
-def _check_once(lines: Iterable[BundleLine]) -> None:
-    first: dict[int, int] = {}
-    for one in lines:
-        if one.item_id in first:
-            raise UnusableLine(one.line, "item", f"stands on line {first[one.item_id]} already: keep one")
-        first[one.item_id] = one.line

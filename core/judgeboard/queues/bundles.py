@@ -95,7 +95,7 @@ def _exported(
         texts = item_texts(connection, taken, reviewer.id)
         details = {"bundle": bundle, "queue": found.name, "reviewer": reviewer.id, "items": len(taken)}
         record_event(connection, "export_bundle", actor_name(by), details=details, now=now)
-        head = BundleHead(bundle, found.name, found.subject, reviewer.origin, reviewer.name)
+        head = BundleHead(bundle, found.name, found.subject, reviewer.origin, reviewer.name, len(taken))
         # Last, within the transaction: where the file cannot be written nothing is held.
         write_bundle(path, head, iso_z(until), found.guidelines, zip(taken, texts, strict=True))
     return Bundle(bundle, found.name, reviewer, len(taken), until, path)

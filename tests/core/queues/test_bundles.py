@@ -293,6 +293,48 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
         exported(desk, file)
 
 
+def test_every_line_that_cannot_be_used_is_named_up_to_twenty(desk, tmp_path) -> None:
+    desk.flagged(*[0.1] * 24)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"}, {"quality": 7}, {"decision": "confirm"}, {"note": 5})
+    with pytest.raises(BadInput, match=r"line 3, quality: .*; line 5, note: .* not a number$"):
+        merged(desk, file)
+    fill(file, {"decision": "confirm"}, *({"quality": 7} for _ in range(23)))
+    with pytest.raises(BadInput, match=r"line 3, .*; line 22, .*; and 3 more$"):
+        merged(desk, file)
+    assert desk.reviews() == []
+
+
+def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_without_a_count_is_not(
+    desk, tmp_path
+) -> None:
+    desk.flagged(0.1, 0.2, 0.3)
+    desk.queue()
+    file = tmp_path / "b.jsonl"
+    exported(desk, file)
+    fill(file, {"decision": "confirm"})
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([head, *lines[:2]]), encoding="utf-8")
+    with pytest.raises(BadInput, match="2 of its 3 items are there"):
+        merged(desk, file)
+    assert desk.reviews() == []
+    older = {name: value for name, value in json.loads(head).items() if name != "items"}
+    file.write_text("\n".join([json.dumps(older), *lines[:2]]), encoding="utf-8")
+    assert counts(merged(desk, file)) == (1, 0, 1, 0)
+
+
+def test_a_bundle_goes_to_somebody_who_may_review(desk, tmp_path) -> None:
+    desk.flagged(0.1)
+    desk.queue()
+    with desk.store.writing() as connection:
+        gone = store_reviewer(connection, "oidc", "gone@example.org", role=Role.NONE)
+    with pytest.raises(NotAllowed):
+        export_bundle(desk.store, "q", gone, tmp_path / "b", items=1, by=desk.lead, now=desk.now)
+    assert not (tmp_path / "b").exists()
+
+
 def test_where_the_file_cannot_be_written_nothing_is_held(desk, tmp_path) -> None:
     desk.flagged(0.1)
     desk.queue()
