@@ -106,6 +106,7 @@ def test_all_unsure_goes_to_adjudication(desk) -> None:
         ({"quality": 1}, {"quality": 3}, True),
         ({"quality": 1}, {"quality": 2}, False),
         ({"groundedness": 0.9}, {"groundedness": 0.5}, True),
+        ({"groundedness": 0.6}, {"groundedness": 0.2}, True),  # 0.6 - 0.2 is a little less than 0.4 as it is stored
         ({"groundedness": 0.9}, {"groundedness": 0.51}, False),
         ({"quality": 1}, {"groundedness": 1.0}, False),
     ],
