@@ -51,9 +51,21 @@ def allowed(
                 require(connection, actor, action)
             yield connection
     except _Refused as refused:
-        with store.writing() as connection:
-            details = {"action": refused.action.value, "role": refused.role.value}
-            record_event(connection, REFUSED, refused.actor, response_id=response_id, details=details)
+        _record(store, refused, response_id)
+        raise
+
+
+def check_allowed(store: Store, actor: Actor, action: Action) -> None:
+    """Refuse what the actor's role does not allow where nothing is changed yet; a refusal leaves its event.
+
+    Raises:
+        NotAllowed: It is not theirs to do.
+    """
+    try:
+        with store.reading() as connection:
+            require(connection, actor, action)
+    except _Refused as refused:
+        _record(store, refused)
         raise
 
 
@@ -68,6 +80,12 @@ def require(connection: Connection, actor: Actor, action: Action) -> None:
     role = role_now(connection, actor)
     if role.rank < LEAST_ROLE[action].rank:
         raise _Refused(why_not(action, role), actor_name(actor), action, role)
+
+
+def _record(store: Store, refused: _Refused, response_id: int | None = None) -> None:
+    with store.writing() as connection:
+        details = {"action": refused.action.value, "role": refused.role.value}
+        record_event(connection, REFUSED, refused.actor, response_id=response_id, details=details)
 
 
 def role_now(connection: Connection, actor: Actor) -> Role:

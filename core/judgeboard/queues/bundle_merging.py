@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.pairs.preferring import stored_side
-from judgeboard.people import Action, Actor, actor_name, allowed
+from judgeboard.people import Action, Actor, actor_name, check_allowed
 from judgeboard.queues.bundle_file import BundleHead, BundleLine, read_bundle, text_values
 from judgeboard.queues.deciding import decide_item
 from judgeboard.queues.item_texts import ItemText, PairText, item_texts
@@ -86,8 +86,7 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     if reviewer is None:
         raise NotFound(f"nobody here is {head.reviewer} ({head.origin}): it is another database's bundle")
     own = isinstance(by, Reviewer) and by.id == reviewer.id
-    with allowed(store, by, Action.REVIEW if own else Action.ASSIGN):
-        pass
+    check_allowed(store, by, Action.REVIEW if own else Action.ASSIGN)
     merged, already, conflicts = 0, 0, list[Conflict]()
     filled = [one for one in lines if one.filled]
     for one in filled:

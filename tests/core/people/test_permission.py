@@ -7,7 +7,7 @@ from sqlalchemy import insert, select
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people import LEAST_ROLE, Action, allowed, may, require
+from judgeboard.people import LEAST_ROLE, Action, allowed, check_allowed, may, require
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews.reviewers import set_role, store_reviewer
@@ -40,12 +40,15 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Stor
     if role.rank >= LEAST_ROLE[action].rank:
         with allowed(sqlite_store, ann, action):
             pass
+        check_allowed(sqlite_store, ann, action)
         assert (may(ann, action), events(sqlite_store)) == (True, [])
     else:
         with pytest.raises(NotAllowed, match="Ask an admin"), allowed(sqlite_store, ann, action):
             raise AssertionError("the body of a refused change runs")
+        with pytest.raises(NotAllowed, match="Ask an admin"):
+            check_allowed(sqlite_store, ann, action)
         assert not may(ann, action)
-        assert events(sqlite_store) == [("refused", ann.name, {"action": action.value, "role": role.value})]
+        assert events(sqlite_store) == [("refused", ann.name, {"action": action.value, "role": role.value})] * 2
 
 
 def test_each_role_may_more_than_the_one_before() -> None:
