@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges import JUDGES, fingerprint
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judgments.judge_versions import StoredVersion, find_version
 from judgeboard.store.runs.job_rows import last_job_of_version
 
 _PARAMS = ("max_output", "domain", "claims")
@@ -31,3 +31,18 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
     if last is not None and last.judge.get("base_url"):
         spec["base_url"] = last.judge["base_url"]
     return spec
+
+
+def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what a job carries to ask the stored version that these fields make, None where they ask another thing.
+
+    That is a judge which judged nothing here, or one at another address than it is asked at.
+
+    Raises:
+        BadInput: The fields make no judge.
+    """
+    version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
+    known = None if version is None else judge_spec(connection, version)
+    if known is None or judge.get("base_url") not in (None, known.get("base_url")):
+        return None
+    return known

@@ -1,5 +1,6 @@
 """Asks for a job, watches it, cancels it; a worker that polls the rows does the work."""
 
+import math
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +12,9 @@ from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter, from_dict
+from judgeboard.jobs.judge_spec import spec_as_set_up
 from judgeboard.judges import JUDGES
+from judgeboard.llm.address import is_address
 from judgeboard.people import LEAST_ROLE, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -29,6 +32,7 @@ from judgeboard.store.runs.runs import StoredRun, get_run, run_counts
 from judgeboard.store.runs.worker_rows import alive
 
 REJUDGE = "rejudge"
+MOST_IN_FLIGHT = 1024  # calls: the command takes no more either
 # Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
 _ASKABLE = {"kind", "name", "model", "base_url", "max_output", "domain", "claims", "logprobs"}
 
@@ -89,19 +93,19 @@ def request_rejudge(
         judge: ``kind`` and further fields of `JudgeOptions` (name, model, base_url, max_output, domain, claims).
         where: Which responses; all by default.
         mode: ``all``, ``failed`` or ``plain``, as `judge_pending`.
-        max_cost: Stop once the calls have cost this much.
-        concurrency: Calls in flight at most.
+        max_cost: Stop once the calls have cost this much, in dollars: finite, 0 or more.
+        concurrency: Calls in flight at most, 1 to 1024.
         estimate: What was shown to the person who asked.
-        actor: Who asks. A reviewer may name one answer; the job then keeps to it, whatever comes to match.
+        actor: Who asks. A reviewer may name one answer; the job then keeps to it, whatever comes to match. They may
+            name a judge version that is stored; the job asks it at the address at which it is asked anyway.
 
     Raises:
-        NotAllowed: It is more than one answer, and the actor neither lead nor admin.
-        BadInput: No such kind of judge, an option that no job may carry, or the same is being done already.
+        NotAllowed: It is more than one answer, or a judge that nobody set up here, and the actor neither lead nor
+            admin.
+        BadInput: No such kind of judge, an option that no job may carry or a value it cannot have, or the same is
+            being done already.
     """
-    if judge.get("kind") not in JUDGES:
-        raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
-    if strange := sorted(set(judge) - _ASKABLE):
-        raise BadInput(f"a job cannot carry {', '.join(strange)}")
+    _check(judge, max_cost, concurrency)
     now = datetime.now(UTC)
     job = StoredJob(
         id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
@@ -122,7 +126,7 @@ def request_rejudge(
     )
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
         if role_now(connection, actor).rank < LEAST_ROLE[Action.REJUDGE_MANY].rank:
-            job = _of_one_answer(connection, job, actor)
+            job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)
         record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
@@ -187,6 +191,19 @@ def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
     return [job_progress(store, job_id) for job_id in ids]
 
 
+def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
+    if judge.get("kind") not in JUDGES:
+        raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
+    if strange := sorted(set(judge) - _ASKABLE):
+        raise BadInput(f"a job cannot carry {', '.join(strange)}")
+    if judge.get("base_url") and not is_address(judge["base_url"]):
+        raise BadInput("the address of a judge begins with http:// or https://, and names a host")
+    if max_cost is not None and not (math.isfinite(max_cost) and max_cost >= 0):
+        raise BadInput("the calls may cost a finite number of dollars, 0 or more")
+    if not 1 <= concurrency <= MOST_IN_FLIGHT:
+        raise BadInput(f"there can be 1 to {MOST_IN_FLIGHT:,} calls in flight")
+
+
 def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
     """The job, kept to the one answer that its filter means now; refused where that is not one."""
     where = from_dict(job.filter["where"])
@@ -194,6 +211,18 @@ def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> Stor
     if len(found) > 1:
         require(connection, actor, Action.REJUDGE_MANY)
     return replace(job, filter=job.filter | {"where": replace(where, response_ids=tuple(found)).as_dict()})
+
+
+def _as_set_up(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """The job, with its judge as it is asked anyway; refused where there is no such judge version.
+
+    A verdict counts as its version's whoever answered: at an address of their own a person could say it themselves.
+    """
+    known = spec_as_set_up(connection, job.judge)
+    if known is None:
+        require(connection, actor, Action.CHOOSE_JUDGE)
+        return job
+    return replace(job, judge=known)
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:

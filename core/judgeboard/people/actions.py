@@ -15,6 +15,7 @@ class Action(StrEnum):
     ADJUDICATE = "adjudicate"
     CHANGE_SETTINGS = "change_settings"
     REJUDGE_MANY = "rejudge_many"
+    CHOOSE_JUDGE = "choose_judge"
     CANCEL_JOBS = "cancel_jobs"
     IMPORT = "import"
     READ_EVENTS = "read_events"
@@ -35,6 +36,7 @@ LEAST_ROLE: dict[Action, Role] = {
     Action.ADJUDICATE: Role.LEAD,
     Action.CHANGE_SETTINGS: Role.LEAD,
     Action.REJUDGE_MANY: Role.LEAD,
+    Action.CHOOSE_JUDGE: Role.LEAD,
     Action.CANCEL_JOBS: Role.LEAD,
     Action.IMPORT: Role.LEAD,
     Action.READ_EVENTS: Role.LEAD,
@@ -50,6 +52,7 @@ _WORDS: dict[Action, str] = {
     Action.ADJUDICATE: "Deciding where people differ",
     Action.CHANGE_SETTINGS: "Changing thresholds, rules and the primary judge",
     Action.REJUDGE_MANY: "Having more than one answer judged",
+    Action.CHOOSE_JUDGE: "Asking a judge that has judged nothing here, or at another address,",
     Action.CANCEL_JOBS: "Stopping somebody else's job",
     Action.IMPORT: "Importing",
     Action.READ_EVENTS: "Seeing who did what",

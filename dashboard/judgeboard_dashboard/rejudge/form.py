@@ -7,15 +7,23 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.filters import RowFilter
 from judgeboard.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
+from judgeboard.people import Action
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.judgments.retired_versions import retired_versions
 from judgeboard.store.responses.items import load_item
 from judgeboard.store.settings_table import primary_judge
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.picking import item, pick_rows
 from judgeboard_dashboard.rejudge.estimate_words import cost_limit_why, details, lead
-from judgeboard_dashboard.rejudge.judge_form import Askable, JudgeAsked, askable_kinds, judge_form
+from judgeboard_dashboard.rejudge.judge_form import (
+    Askable,
+    JudgeAsked,
+    askable_kinds,
+    judge_as_set_up,
+    judge_form,
+)
 from judgeboard_dashboard.rejudge.place import Place
 from judgeboard_dashboard.rejudge.rows import Rows, first_choice, names, one, rows
 from judgeboard_dashboard.saying import caption
@@ -30,6 +38,9 @@ def form(place: Place, where: RowFilter) -> Place:
     """Show the form; return the place with the rows chosen in it, and with the job that was asked for."""
     selected, place = _rows(place, where)
     judge = _judge()
+    if judge is None:
+        caption("No judge that can be asked again has judged here: a lead asks one for the first time.")
+        return place
     estimate = _estimate(judge, selected)
     limit = _cost_limit(judge, estimate)
     if estimate is None:
@@ -94,7 +105,7 @@ def _answer(response_id: int) -> None:
         st.button("Other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
-def _judge() -> JudgeAsked:
+def _judge() -> JudgeAsked | None:
     with reading() as connection:
         kinds = askable_kinds()
         retired = retired_versions(connection)
@@ -107,6 +118,8 @@ def _judge() -> JudgeAsked:
         (Askable(version, spec) for version, spec in specs if spec is not None),
         key=lambda each: (each.version.name != primary, -each.version.id),
     )
+    if not permitted(Action.CHOOSE_JUDGE):
+        return judge_as_set_up(askable)
     return judge_form(askable, askable[0].version.id if askable else None)
 
 

@@ -88,6 +88,17 @@ def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
     return JudgeAsked(_chat_spec(), _more())
 
 
+def judge_as_set_up(askable: Sequence[Askable]) -> JudgeAsked | None:
+    """Show the versions alone, for whom nothing else of a judge is to choose; None where none can be asked again."""
+    if not askable:
+        return None
+    known = {one.version.id: one for one in askable}
+    chosen = st.selectbox(
+        "With", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
+    )
+    return JudgeAsked(known[chosen].spec, 16)
+
+
 def askable_kinds() -> frozenset[str]:
     """Return the kinds of judges that this page has fields for."""
     return frozenset(KINDS) & frozenset(JUDGES)

@@ -1,6 +1,7 @@
 """What can be asked for, what it will take, and what is said of it."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,24 @@ def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
         request_rejudge(sqlite_log, judge={**RAG, "api_key": "sk-1"}, actor="Mara")
     with pytest.raises(NotFound, match="no job"):
         job_progress(sqlite_log, "rejudge-0")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"judge": {**RAG, "base_url": "file:///etc/passwd"}}, "http:// or https://"),
+        ({"judge": RAG, "max_cost": float("nan")}, "finite"),
+        ({"judge": RAG, "max_cost": -1.0}, "0 or more"),
+        ({"judge": RAG, "concurrency": 0}, "1 to 1,024 calls"),
+        ({"judge": RAG, "concurrency": 10**9}, "1 to 1,024 calls"),
+    ],
+)
+def test_a_value_that_no_job_can_have_is_refused_whoever_asks(
+    sqlite_log: Store, asked: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        request_rejudge(sqlite_log, **asked, actor="cli:root")
+    assert recent_jobs(sqlite_log) == []
 
 
 def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:

@@ -14,11 +14,13 @@ from judgeboard.people.roster import add_person, change_role, remove_person
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.judgments.judge_versions import ensure_version
 from judging_log import land_answers
 from pair_log import land as land_pair
 from written_tables import written_tables
 
 LEXICAL = {"kind": "lexical"}
+FIRST = {"kind": "lexical", "name": "first"}
 
 
 @pytest.fixture
@@ -52,6 +54,9 @@ OF_LEADS: dict[str, Change] = {
     "rejudge_many by ids": lambda store, who, _: request_rejudge(
         store, judge=LEXICAL, where=RowFilter(response_ids=(1, 2)), actor=who
     ),
+    "choose_judge": lambda store, who, _: request_rejudge(
+        store, judge=LEXICAL, where=RowFilter(response_ids=(1,)), actor=who
+    ),
     "retire_versions": lambda store, who, _: judgeboard.retire_version(store, "second", who),
     "manage_people": lambda store, who, _: change_role(store, who.name, Role.ADMIN, who),
 }
@@ -66,7 +71,7 @@ OF_REVIEWERS: dict[str, Change] = {
         store, pair_id=1, reviewer=who, preference=Preference.A, shown=Shown.AB, request_key="k"
     ),
     "rejudge_one": lambda store, who, _: request_rejudge(
-        store, judge=LEXICAL, where=RowFilter(response_ids=(1,)), actor=who
+        store, judge=FIRST, where=RowFilter(response_ids=(1,)), actor=who
     ),
 }
 
@@ -105,9 +110,27 @@ def test_a_lead_may(log: Store, bob: Reviewer, tmp_path: Path, name: str) -> Non
 
 
 def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(log: Store, bob: Reviewer) -> None:
-    job = request_rejudge(log, judge=LEXICAL, where=RowFilter(ids=("1",)), actor=bob)
+    job = request_rejudge(log, judge=FIRST, where=RowFilter(ids=("1",)), actor=bob)
     assert len(job_progress(log, job).where.response_ids or ()) == 1
     cancel_job(log, job, bob)
+
+
+@pytest.mark.parametrize(
+    "own", [{"base_url": "http://127.0.0.1:9/v1"}, {"domain": "rocks"}, {"model": "another"}, {"name": "other"}]
+)
+def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherwise(
+    log: Store, bob: Reviewer, tmp_path: Path, own: dict[str, str]
+) -> None:
+    as_a_lead_asks = {"kind": "rag", "model": "m"}
+    with log.writing() as connection:
+        ensure_version(connection, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
+
+    def ask(store: Store, who: Reviewer, _: Path) -> str:
+        return request_rejudge(store, judge=as_a_lead_asks | own, where=RowFilter(response_ids=(1,)), actor=who)
+
+    assert refused(log, ask, bob, tmp_path) == ["choose_judge"]
+    change_role(log, bob.name, Role.LEAD, "cli:root")
+    ask(log, bob, tmp_path)
 
 
 def test_a_reviewer_stops_no_job_of_somebody_else(log: Store, bob: Reviewer, tmp_path: Path) -> None:

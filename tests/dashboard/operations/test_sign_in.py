@@ -10,9 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
+from judgeboard.jobs import recent_jobs
+from judgeboard.judge_choice import make_judge
 from judgeboard.people.roster import add_person, remove_person
 from judgeboard.store.engine import Store
 from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard_dashboard import serve as serving
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.evidence import as_label
@@ -174,3 +177,22 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     remove_person(sqlite_store, ANN, "cli:root")
     assert "is not among the people" in said(page.run())
     assert not page.dataframe
+
+
+def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
+    page_rows, open_signed_in, who: dict[str, Any], said, sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("queue")
+    page.query_params["response"] = str(page_rows.responses["claims"])
+    page.switch_page("views/rejudge.py")
+    assert "a lead asks one for the first time" in said(page.run())
+    with sqlite_store.writing() as connection:
+        ensure_version(connection, make_judge("rag", name="ours", model="m", api_key="none").version)
+    page.run()
+    assert next(each for each in page.selectbox if each.label == "With").options == ["ours v1 · m"]
+    assert not page.text_input
+    page.button(key="rejudge_start").click().run()
+    (job,) = recent_jobs(sqlite_store)
+    assert (job.actor, job.judge["name"], "base_url" in job.judge) == (ANN, "ours", False)
