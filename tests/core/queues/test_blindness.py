@@ -172,7 +172,6 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
     ids = RowFilter(ids=("marked",))
     return {
         "the item": lambda c: load_item(c, one),
-        "the item of its flag": lambda c: load_item(c, response_of_flag(c, answer.flag_id)),
         "its rubric": lambda c: load_rubric_scores(c, one),
         "its remarks": lambda c: comments_on(c, one, who.id),
         "its attempts": lambda c: attempt_sequences(c, one),
@@ -339,6 +338,17 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
         with pytest.raises(NotFound):
             marked.read(desk.mara, lambda c, id_=made_or_missing: load_item(c, id_))
     assert marked.marks(desk.jon, lambda c: load_item(c, marked.answer.attempt_id))
+
+
+def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
+    marked.give()
+    told = []
+    for flag_id in (marked.answer.flag_id, 9_999):
+        with pytest.raises(NotFound) as none:
+            marked.read(marked.desk.mara, lambda c, id_=flag_id: response_of_flag(c, id_))
+        told.append(str(none.value).replace(str(flag_id), "N"))
+    assert told[0] == told[1]
+    assert marked.read(marked.desk.jon, lambda c: response_of_flag(c, marked.answer.flag_id))
 
 
 def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked: Marked) -> None:

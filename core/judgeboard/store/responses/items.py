@@ -86,10 +86,10 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
     """Return the response that a flag is on.
 
     Raises:
-        NotFound: No such flag.
+        NotFound: No such flag, or one on what the reader is to review blind: whether it was flagged is hidden too.
     """
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
-    found = connection.execute(whole(query)).scalar_one_or_none()
+    found = connection.execute(query).scalar_one_or_none()
     if found is None:
         raise NotFound(f"No flag with this id: {flag_id}")
     return int(found)
