@@ -1,13 +1,14 @@
 """Checks what judging and serving need, and says how to mend what is wrong."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.judge_choice import make_judge
 from judgeboard.settings import load_settings, masked
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Readable, Store, open_store
 from judgeboard.store.figures.counts import store_counts
 
 _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
@@ -22,13 +23,13 @@ class Finding:
     fix: str | None = None
 
 
-def check_database(given: str | None) -> list[Finding]:
-    """Open the database and count what is in it."""
+def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
+    """Open the database and count what is in it, as far as whoever asks may ``see`` it."""
     try:
         store = open_store(given)
     except JudgeboardError as error:
         return [Finding(ok=False, what="database", fix=str(error))]
-    with store.reading() as connection:
+    with see(store).reading() as connection:
         counts = store_counts(connection)
     found = [
         Finding(

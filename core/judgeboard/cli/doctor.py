@@ -16,8 +16,9 @@ from judgeboard.cli import options
 def command(model: str | None, base_url: str | None, db: str | None) -> int:
     """Check what judging and serving need; exit code 0 when all is well, 1 when something must be mended."""
     from judgeboard.checkup import check_database, check_endpoint
+    from judgeboard.cli.terminal import seen
 
-    findings = [*check_database(db), *check_endpoint(model, base_url)]
+    findings = [*check_database(db, seen), *check_endpoint(model, base_url)]
     for finding in findings:
         click.echo(
             f"{'ok  ' if finding.ok else 'mend'}  {finding.what}" + (f"\n      {finding.fix}" if finding.fix else "")

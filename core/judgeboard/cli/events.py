@@ -39,12 +39,16 @@ def command(
     as_json: bool,
     db: str | None,
 ) -> None:
-    """Show who did what, newest first. Events hold names, ids and numbers, never a text of the log."""
+    """Show who did what, newest first. Events hold names, ids and numbers, never a text of the log.
+
+    What others did about an answer that you are to review blind is left out until you have.
+    """
+    from judgeboard.cli.terminal import seen
     from judgeboard.store.engine import open_store
     from judgeboard.store.event_list import EventFilter, latest_events
 
     given = EventFilter(kind, actor, response, None if since is None else _moment(since))
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with closing(open_store(db)) as store, seen(store).reading() as connection:
         found = latest_events(connection, given, limit=limit + 1, before_id=before)
     events, more = found[:limit], len(found) > limit
     if as_json:

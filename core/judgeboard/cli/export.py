@@ -43,7 +43,6 @@ def command(table: str, format_: str, output: str, db: str | None) -> None:
     from judgeboard.cli.terminal import seen
     from judgeboard.exporting import export_tables
     from judgeboard.store.engine import open_store
-    from judgeboard.store.queues.hidden_rows import count_hidden
 
     targets: dict[str, Path | BinaryIO]
     if table == "all":
@@ -60,12 +59,6 @@ def command(table: str, format_: str, output: str, db: str | None) -> None:
             raise BadInput("standard output is closed: name a file with -o")
         targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
     store = open_store(db)
-    desk = seen(store)
-    for name, count in export_tables(store, targets, format=format_, viewer=desk.viewer).items():
+    for name, count in export_tables(store, targets, format=format_, viewer=seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
-    with desk.reading() as connection:
-        hidden = count_hidden(connection)
-    if hidden:
-        answers = "1 answer" if hidden == 1 else f"{hidden:,} answers"
-        click.echo(f"left out: {answers} that you are to review blind and have not", err=True)
     store.close()

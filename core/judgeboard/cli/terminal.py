@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from judgeboard.storable_text import storable
 
 if TYPE_CHECKING:
@@ -34,13 +36,23 @@ def reviewer(store: "Store") -> "Reviewer":
 
 
 def seen(store: "Store") -> "Seen":
-    """Return the database as whoever types may see it: without what they are to review blind."""
+    """Return the database as whoever types may see it, without what they are to review blind; say how much that is.
+
+    It is said on stderr, once a command: what goes into another program stays as it is.
+    """
+    from judgeboard.store.queues.hidden_rows import count_hidden
     from judgeboard.store.reviews.reviewers import find_reviewer
     from judgeboard.store.seen import Seen
 
     with store.reading() as connection:
         known = find_reviewer(connection, "cli", actor())
-    return Seen(store, None if known is None else known.id)
+    desk = Seen(store, None if known is None else known.id)
+    with desk.reading() as connection:
+        hidden = count_hidden(connection)
+    if hidden:
+        answers = "1 answer" if hidden == 1 else f"{hidden:,} answers"
+        click.echo(f"left out: {answers} that you are to review blind and have not", err=True)
+    return desk
 
 
 @contextmanager

@@ -1,16 +1,20 @@
-"""Who types is a reviewer too: exports and figures of a terminal leave out what they are to review blind."""
+"""Who types is a reviewer too: whatever a terminal reads leaves out what they are to review blind."""
 
 import json
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from judgeboard.cli.app import run
 from judgeboard.cli.terminal import actor
-from judgeboard.domain import QueueOrder
+from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.filters import RowFilter
-from judgeboard.review import ensure_reviewer
+from judgeboard.review import ensure_reviewer, grade
 from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.schema.tables import ResponseRow
 from marked_answer import mark_answer
 from queue_desk import queue_desk
 
@@ -38,3 +42,49 @@ def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFix
     db = blind_desk(sqlite_store)
     assert run(["stats", "--json", "--db", db]) == 0
     assert json.loads(capsys.readouterr().out)["responses"] == 1
+
+
+READING = {
+    "events": ["events", "--json"],
+    "events of one": ["events", "--response", "marked"],
+    "stats": ["stats", "--json"],
+    "doctor": ["doctor"],
+    "agreement of the judge": ["agreement", "--of", "judge", "--grade", "quality", "--judge-version", "rag"],
+    "agreement of people": ["agreement", "--of", "people"],
+    "health": ["health", "--judge-version", "rag", "--json"],
+    "pairs": ["compare", "--recorded", "--judge-version", "two"],
+}
+
+
+@pytest.mark.parametrize("command", READING)
+def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_says_that_it_is_left_out(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    db = blind_desk(sqlite_store)
+    asked = [*READING[command], "--db", db]
+
+    def told() -> tuple[int, str, str]:
+        code = run(asked)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    before = told()
+    assert "mark" not in before[1]
+    assert "left out: 1 answer that you are to review blind and have not" in before[2]
+    say_more(sqlite_store)
+    assert told() == before
+
+
+def say_more(store: Store) -> None:
+    """A colleague and a judge say of the hidden answer what had not been said."""
+    jon = ensure_reviewer(store, "desk", "Jon")
+    with store.reading() as connection:
+        response_id = connection.execute(
+            select(ResponseRow.__table__.c.id).where(ResponseRow.__table__.c.external_id == "marked")
+        ).scalar_one()
+    grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        land_judgments(
+            connection, version, None, [LandedVerdict(response_id, 9, 0, Verdict(Status.OK, groundedness=0.01))]
+        )
