@@ -26,6 +26,7 @@ from judgeboard.store.queues.item_reviews import has_seen
 from judgeboard.store.queues.item_rows import QueueItem, flags_of, item_by_id, lock_item
 from judgeboard.store.queues.leases import JUDGE, PEOPLE, lease_by_token, use_place
 from judgeboard.store.queues.queue_rows import Queue, queue_by_id
+from judgeboard.store.queues.shown_before import had_all_reviews, held_in_sight
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import NewReview, insert_review, lock_response, review_by_key, worst_flag
 
@@ -63,7 +64,8 @@ def decide_item(
 
     The flags for which the answer is there follow once it has as many reviews as it needs and these agree. What had
     been seen is stored with it: in a queue that is blind to the judge the review is *blind*, unless its author had
-    seen the judge on this answer before.
+    seen the judge on this answer before, or could: they took it in a queue that shows the judge, or it had all its
+    reviews already and waits again.
 
     Raises:
         DecisionRefused: The item is not held by that token any more, or its queue is closed. A grade or a note that
@@ -89,7 +91,7 @@ def decide_item(
             check_same(stored, reviewer, same=(stored.queue_item_id, stored.decision) == (item_id, decision))
             lease_id, reveal = 0 if lease is None else lease.id, stored.stage is Stage.BLIND and queue.reveal
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveal, repeated=True)
-        seen = _seen(connection, queue, item, reviewer)
+        seen = _seen(connection, queue, item, reviewer, at if lease is None else lease.taken_at or at)
         blind = queue.blind_judge and JUDGE not in seen
         judgment = None if blind else checked_judgment(connection, judgment_seen_id, response)
         flags = flags_of(connection, [item.id])[item.id]
@@ -121,11 +123,17 @@ def decide_item(
     raise DecisionRefused(message)  # after the commit: the draft stays
 
 
-def _seen(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> tuple[str, ...]:
-    response_id = item.response_id or 0
+def _seen(
+    connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer, taken_at: datetime
+) -> tuple[str, ...]:
     hidden = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.again_for is not None}
     return tuple(
-        what for what, away in hidden.items() if not away or has_seen(connection, reviewer.id, response_id, what)
+        what
+        for what, away in hidden.items()
+        if not away
+        or has_seen(connection, reviewer.id, item.response_id or 0, what)
+        or had_all_reviews(connection, item, reviewer.id)
+        or held_in_sight(connection, item, reviewer.id, what, taken_at)
     )
 
 
