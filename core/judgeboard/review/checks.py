@@ -56,12 +56,15 @@ def checked_grade(
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
 
+    Of a forgotten answer no text is taken: what was blanked would be written down again.
+
     The texts of marks are taken from the answer and from the judgments that they name, not from the screen.
 
     Raises:
         BadInput: A span or a mark does not lie inside the answer, a mark names no claim of this answer's judgments, a
             reason to differ comes without the judgment that was seen, a score is no level of a rubric, or a text
             cannot be stored.
+        DecisionRefused: A note or a corrected answer comes to an answer that was forgotten.
     """
     answer = response.answer
     if grade.why_differs is not None and judgment_seen_id is None:
@@ -70,12 +73,24 @@ def checked_grade(
     spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
     note = (grade.note or "").strip() or None
     corrected = grade.corrected_answer if (grade.corrected_answer or "").strip() else None
+    if note or corrected:
+        check_not_forgotten(response)
     for name, text in (("note", note), ("corrected answer", corrected)):
         reason = None if text is None else unstorable(text)
         if reason is not None:
             raise BadInput(f"the {name} cannot be stored: {reason}")
     marks = checked_marks(connection, grade.claim_marks, response)
     return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
+
+
+def check_not_forgotten(response: LockedResponse) -> None:
+    """Refuse a text about an answer whose texts were blanked.
+
+    Raises:
+        DecisionRefused: They were.
+    """
+    if response.answer is None:
+        raise DecisionRefused(f"{response.external_id} was forgotten: nothing more is written about it.")
 
 
 def is_empty(grade: Grade) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people import Action, allowed
-from judgeboard.review.checks import checked_key
+from judgeboard.review.checks import check_not_forgotten, checked_key
 from judgeboard.storable_text import unstorable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -39,11 +39,12 @@ def comment(
     Raises:
         NotAllowed: No admin lets this person review.
         NotFound: No such response.
+        DecisionRefused: It was forgotten.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request key cannot be used.
     """
     said, key = _checked_text(text), checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
-        lock_response(connection, response_id)
+        check_not_forgotten(lock_response(connection, response_id))
         return _write(connection, "comment", response_id, reviewer, said, None, key, now)
 
 

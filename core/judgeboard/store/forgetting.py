@@ -5,11 +5,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, TableClause, exists, or_, select, update
 
-from judgeboard.domain import ResponseKind
+from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health.controls import ANSWER_OF
+from judgeboard.store.queues.flag_states import close_flags
+from judgeboard.store.queues.item_rows import ITEM, flags_of, set_item_state, waiting_items_on
 from judgeboard.store.responses.outside_ids import responses_named
 from judgeboard.store.schema.method_tables import GenerationRow, PairRow, RefinementRow
 from judgeboard.store.schema.tables import FORGETTABLE, JudgmentRow, ResponseRow, Table
@@ -61,7 +63,17 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         table = Table.metadata.tables[name]
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
         connection.execute(update(table).where(_says_something_of(table, ids)).values(blank))
+    _leave_queues(connection, ids, now)
     return ids
+
+
+def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:
+    of_pair = ITEM.c.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+    items = waiting_items_on(connection, ITEM.c.response_id.in_(ids) | of_pair)
+    for item in items:
+        set_item_state(connection, item, ItemState.LEFT, now)
+    flags = flags_of(connection, [item.id for item in items])
+    close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
 
 
 def drop_written_ahead(store: Store) -> bool:

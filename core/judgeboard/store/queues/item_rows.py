@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, insert, select, update
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import NotFound
@@ -154,6 +154,12 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
     )
     query = by_index(waiting, ITEM, "ix_queue_item_of_response")  # by itself SQLite reads all that wait
     return {row.response_id: _item(row) for row in connection.execute(query)}
+
+
+def waiting_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
+    """Return the items on these answers or pairs that wait, in any queue, served again or not."""
+    query = select(*_COLUMNS).where(subject, ITEM.c.state.in_(UNFINISHED)).order_by(ITEM.c.id)
+    return [_item(row) for row in connection.execute(query)]
 
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:

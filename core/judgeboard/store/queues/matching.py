@@ -94,7 +94,7 @@ def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]
             RESPONSE.c.external_id,
         )
         .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
-        .where(*conditions)
+        .where(*conditions, RESPONSE.c.answer.is_not(None))  # of a forgotten one there is nothing to review
         .order_by(FLAG.c.id)
     )
     found: dict[int, Matching] = {}
