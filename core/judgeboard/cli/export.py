@@ -38,7 +38,8 @@ TABLES = (
 def command(table: str, format_: str, output: str, db: str | None) -> None:
     """Write one table or all of them; each line names its response, or its pair, by source and id.
 
-    A file appears whole or not at all. Exported responses, pairs, comparisons and samples can be imported again.
+    A file appears whole or not at all; a pipe is written as it comes. Exported responses, pairs, comparisons and
+    samples can be imported again.
     """
     from judgeboard.cli.terminal import seen
     from judgeboard.exporting import export_tables

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from judgeboard.errors import BadInput
@@ -30,7 +31,7 @@ def write_rows(
     Args:
         rows: Dicts by column name; a missing key is None.
         columns: What is written, in this order.
-        target: A path, replaced only when all is written, or a stream opened for bytes, which stays open.
+        target: A path, see `write_whole`, or a stream opened for bytes, which stays open.
         format: A key of `EXPORTERS`.
 
     Raises:
@@ -47,13 +48,33 @@ def write_rows(
 def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
     """Write a file that appears whole or not at all; return what ``write`` returns.
 
+    A symbolic link stays, and what it names is written. A pipe or a device is written as it comes: it holds nothing
+    that could be replaced.
+
     Raises:
         BadInput: It cannot be written.
     """
     try:
-        return _replace(path, write)
+        file = _replaceable(path)
+        return _pour(path, write) if file is None else _replace(file, write)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _replaceable(path: Path) -> Path | None:
+    """Return the regular file that a path names or would name, behind all links; None where it is something else."""
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        return path.resolve()
+    file = path.resolve()
+    # A link of the system (to an open file of this process, say) may name no path at all.
+    return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
+
+
+def _pour(path: Path, write: Callable[[BinaryIO], int]) -> int:
+    with path.open("wb") as stream:
+        return write(stream)
 
 
 def _replace(path: Path, write: Callable[[BinaryIO], int]) -> int:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import stat
 
 import pytest
 from pyarrow import parquet
@@ -60,3 +62,53 @@ def test_a_wrong_format_or_place_is_said_in_one_line(tmp_path):
         write_rows([], COLUMNS, tmp_path / "x", "xlsx")
     with pytest.raises(BadInput, match="cannot be written"):
         write_rows([], COLUMNS, tmp_path / "missing" / "x.csv", "csv")
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path, name):
+    pipe, plain = tmp_path / "pipe", tmp_path / "plain"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    assert write_rows(rows(3), COLUMNS, pipe, name) == 3
+    write_rows(rows(3), COLUMNS, plain, name)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.read(reader, 65_536) == plain.read_bytes()
+    os.close(reader)
+
+
+def test_a_pipe_whose_reader_goes_away_is_said_in_one_line(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def left():
+        os.close(reader)
+        yield {"id": 1}
+
+    with pytest.raises(BadInput, match="pipe cannot be written: Broken pipe"):
+        write_rows(left(), COLUMNS, pipe, "jsonl")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_the_file_that_it_names_is_written_whole(tmp_path, there):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    named, link = folder / "named.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(named)
+    if there:
+        named.write_bytes(b"old")
+        with pytest.raises(RuntimeError, match="went away"):
+            write_rows(rows(9, fail_at=5), COLUMNS, link, "jsonl")
+        assert named.read_bytes() == b"old"
+    write_rows(rows(3), COLUMNS, link, "jsonl")
+    assert link.readlink() == named
+    assert len(named.read_text("utf-8").splitlines()) == 3
+    assert [one.name for one in folder.iterdir()] == ["named.jsonl"]
+
+
+def test_a_link_that_leads_nowhere_is_said_in_one_line(tmp_path):
+    ring = tmp_path / "ring"
+    ring.symlink_to(ring)
+    with pytest.raises(BadInput, match="ring cannot be written"):
+        write_rows(rows(1), COLUMNS, ring, "jsonl")
