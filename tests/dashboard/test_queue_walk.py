@@ -127,6 +127,17 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     assert walk.place == "2 of 2"
 
 
+def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_nothing_is_asked_about_the_judge(
+    desk,
+) -> None:
+    ids = desk.flagged(0.42, 0.4)
+    desk.queue("other", assigned=(desk.mara,), **BLIND)
+    walk, here = started(desk, **BLIND), Desk()
+    press(walk, here)
+    assert (walk.reveal, walk.card.item.response_id) == (None, ids[1])
+    assert here.said.startswith("Saved")
+
+
 def test_a_changed_grade_stands_beside_the_blind_one(desk) -> None:
     desk.flagged(0.42)
     walk, here = started(desk, **BLIND), Desk()

@@ -9,6 +9,7 @@ from judgeboard.domain import Decision, Grade, ItemState, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
 from judgeboard.queues.refusing import refusal
+from judgeboard.queues.revealing import may_reveal
 from judgeboard.queues.tokens import split_token
 from judgeboard.review.checks import (
     check_same,
@@ -89,7 +90,8 @@ def decide_item(
         stored = review_by_key(connection, key)  # behind the locks: the same press may be on its way
         if stored is not None:
             check_same(stored, reviewer, same=(stored.queue_item_id, stored.decision) == (item_id, decision))
-            lease_id, reveal = 0 if lease is None else lease.id, stored.stage is Stage.BLIND and queue.reveal
+            lease_id = 0 if lease is None else lease.id
+            reveal = stored.stage is Stage.BLIND and may_reveal(connection, queue, response.id, reviewer)
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveal, repeated=True)
         seen = _seen(connection, queue, item, reviewer, at if lease is None else lease.taken_at or at)
         blind = queue.blind_judge and JUDGE not in seen
@@ -118,7 +120,8 @@ def decide_item(
             use_place(connection, lease.id, review_id=review_id)
             state = settle_item(connection, item.id, at).state
             _record(connection, "decide_item", review, review_id, reviewer, queue)
-            return DecidedItem(review_id, item.id, lease.id, state, blind and queue.reveal, repeated=False)
+            reveal = blind and may_reveal(connection, queue, response.id, reviewer)
+            return DecidedItem(review_id, item.id, lease.id, state, reveal, repeated=False)
         message = f"{refused}{_keep_draft(connection, review, reviewer, queue)}"
     raise DecisionRefused(message)  # after the commit: the draft stays
 

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import Decision, Grade, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
@@ -15,19 +17,29 @@ from judgeboard.review.checks import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.queues.hidden import hidden_of_response
 from judgeboard.store.queues.item_reviews import revealed_review
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.leases import JUDGE, lease_of, note_reveal
-from judgeboard.store.queues.queue_rows import queue_by_id
+from judgeboard.store.queues.queue_rows import Queue, queue_by_id
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import NewReview, insert_review, lock_response, review_by_id, review_by_key
+
+
+def may_reveal(connection: Connection, queue: Queue, response_id: int, reviewer: Reviewer) -> bool:
+    """Whether somebody who has reviewed an answer of a queue blind may be shown the judge now.
+
+    Not while they are to review it blind in another queue as well: what they were shown here would be seen there.
+    """
+    return queue.reveal and not hidden_of_response(connection, reviewer.id, response_id).judge
 
 
 def reveal_item(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
     """Note that the author of a blind review is shown the judge from now on; the first time counts.
 
     Raises:
-        DecisionRefused: It is somebody else's review, not a blind one that stands, or its queue keeps the judge hidden.
+        DecisionRefused: It is somebody else's review, not a blind one that stands, or the judge stays hidden on it
+            (`may_reveal`).
         NotAllowed: No admin lets this person review.
     """
     at = now or datetime.now(UTC)
@@ -36,8 +48,11 @@ def reveal_item(store: Store, review_id: int, *, reviewer: Reviewer, now: dateti
         if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
             raise DecisionRefused("Only a blind review of your own can be followed by a look at the judge.")
         item_id = review.queue_item_id or 0
-        if not queue_by_id(connection, item_by_id(connection, item_id).queue_id).reveal:
+        queue = queue_by_id(connection, item_by_id(connection, item_id).queue_id)
+        if not queue.reveal:
             raise DecisionRefused("This queue keeps hidden what the judge said.")
+        if not may_reveal(connection, queue, review.response_id, reviewer):
+            raise DecisionRefused("You are to review this answer blind in another queue too: the judge is shown there.")
         lease = lease_of(connection, item_id, reviewer.id)
         if lease is None or lease.review_id != review_id:
             raise DecisionRefused("This review was taken back.")

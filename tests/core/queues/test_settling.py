@@ -253,6 +253,28 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(desk) -> None:
         reveal_item(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
 
 
+def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(desk) -> None:
+    desk.flagged(0.1)
+    desk.queue("first", blind_judge=True, order="oldest", assigned=(desk.mara,))
+    desk.queue("second", blind_judge=True, order="oldest", assigned=(desk.mara,))
+    held = desk.held(desk.mara, "first")
+    for _ in range(2):  # the same press twice
+        first = desk.say(held, desk.mara, DISMISS, groundedness=0.9, request_key="once")
+        assert not first.reveal
+    with pytest.raises(DecisionRefused, match="blind in another queue too"):
+        reveal_item(desk.store, first.review_id, reviewer=desk.mara, now=desk.now)
+    with pytest.raises(DecisionRefused, match="has not been shown"):
+        answer_reveal(
+            desk.store, first.review_id, reviewer=desk.mara, grade=Grade(groundedness=0.2), request_key="early"
+        )
+    second = desk.review(desk.mara, DISMISS, "second", groundedness=0.9)
+    assert second.reveal
+    desk.reveal(second, desk.mara, groundedness=0.2)
+    assert [(row["stage"], row["seen"]) for row in desk.reviews()] == [("blind", ["people"])] * 2 + [
+        ("revealed", ["judge"])
+    ]
+
+
 def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(desk) -> None:
     desk.flagged(0.1)
     desk.queue(blind_judge=True, order="oldest", assigned=(desk.mara,))
