@@ -3,7 +3,9 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard_dashboard.queues.asked_rules import orders_of, problems
+from judgeboard.queues.rule_words import ORDER_WORDS
+from judgeboard.queues.rules import orders_of
+from judgeboard_dashboard.queues.asked_rules import problems
 
 GOOD = {
     "name": "March audit",
@@ -52,9 +54,13 @@ def test_an_order_made_from_scores_in_a_blind_queue_is_explained_beside_the_orde
     found = problems(GOOD | {"blind_judge": True, "order": order})
     assert list(found) == ["order"]
     assert "would tell what is to be blind: order by oldest or random" in found["order"]
+    assert ORDER_WORDS[order] in found["order"]
     assert problems(GOOD | {"blind_judge": True, "order": QueueOrder.RANDOM}) == {}
 
 
-def test_pairs_have_no_scores_to_be_ordered_by() -> None:
-    assert orders_of("pairs") == [QueueOrder.OLDEST, QueueOrder.RANDOM]
-    assert orders_of("answers") == list(QueueOrder)
+def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise() -> None:
+    assert orders_of(blind=True) == (QueueOrder.RANDOM, QueueOrder.OLDEST)
+    assert orders_of(blind=False) == tuple(QueueOrder)
+    for blind in (True, False):
+        for order in orders_of(blind=blind):
+            assert problems(GOOD | {"blind_judge": blind, "order": order}) == {}

@@ -88,13 +88,14 @@ def create(
     from judgeboard.cli.terminal import actor
     from judgeboard.filters import parse_where
     from judgeboard.queues import QueueRules, create_queue, people_named
+    from judgeboard.queues.rules import orders_of
     from judgeboard.store.engine import open_store
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
     asked = QueueRules(
         name,
         parse_where(where),
-        order=QueueOrder(order or ("random" if blind else "severity")),
+        order=QueueOrder(order or orders_of(blind=blind)[0]),
         needed=rules["needed"],
         overlap=rules["overlap"],
         blind_people=rules["blind_people"],

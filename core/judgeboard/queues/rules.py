@@ -7,6 +7,7 @@ from typing import Any
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
+from judgeboard.queues.rule_words import ORDER_WORDS
 from judgeboard.review.checks import LONGEST_KEY
 from judgeboard.storable_text import unstorable
 
@@ -70,7 +71,8 @@ class QueueRules:
             raise BadInput(f"an item is held for 10 seconds to a day, not {self.lease_seconds} seconds")
         if self.blind_judge and self.order in FROM_SCORES:
             raise BadInput(
-                f"the order {self.order.value} is made from judges' scores and would tell what is to be blind: "
+                f"the order {self.order.value} ({ORDER_WORDS[self.order]}) is made from judges' scores and would tell "
+                "what is to be blind: "
                 "order by oldest or random"
             )
         self._check_texts()
@@ -96,6 +98,13 @@ class QueueRules:
             "reviews_needed": needed,
             "grades": list(self.grades),
         }
+
+
+def orders_of(*, blind: bool) -> tuple[QueueOrder, ...]:
+    """Return the orders that a queue can have, the usual one first; ``blind`` to the judge: none made from scores."""
+    if not blind:
+        return tuple(QueueOrder)
+    return (QueueOrder.RANDOM, *(one for one in QueueOrder if one not in (*FROM_SCORES, QueueOrder.RANDOM)))
 
 
 def _check_share(name: str, value: float, *, whole: bool = False) -> None:

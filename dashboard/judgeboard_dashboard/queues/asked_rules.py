@@ -6,8 +6,6 @@ from typing import Any
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.queues import QueueRules
-from judgeboard.queues.rules import FROM_SCORES
-from judgeboard.store.queues.queue_rows import PAIRS
 
 GOOD_NAME = "x"
 
@@ -25,11 +23,6 @@ def problems(given: Mapping[str, Any]) -> dict[str, str]:
     if given.get("blind_judge") and (reason := _refused(name=GOOD_NAME, blind_judge=True, order=given["order"])):
         found["order"] = reason
     return found
-
-
-def orders_of(subject: str) -> list[QueueOrder]:
-    """Return the orders that there are: pairs have no score to be ordered by."""
-    return [order for order in QueueOrder if subject != PAIRS or order not in FROM_SCORES]
 
 
 def _refused(**fields: Any) -> str | None:

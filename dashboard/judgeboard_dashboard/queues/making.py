@@ -12,14 +12,14 @@ from judgeboard.people import Action, may, role_of
 from judgeboard.people.permission import why_not
 from judgeboard.queues import Made, QueueRules, create_queue, people_named
 from judgeboard.queues.rule_words import ORDER_WORDS
-from judgeboard.queues.rules import ASKED, LONGEST_NAME, MOST_REVIEWS
+from judgeboard.queues.rules import ASKED, LONGEST_NAME, MOST_REVIEWS, orders_of
 from judgeboard.review import Reviewer
 from judgeboard.store.queues.queue_rows import ANSWERS, PAIRS
 from judgeboard_dashboard.address import filter_in, query_of
 from judgeboard_dashboard.errors import problem
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.picking import Rows, pick_rows
-from judgeboard_dashboard.queues.asked_rules import orders_of, problems
+from judgeboard_dashboard.queues.asked_rules import problems
 from judgeboard_dashboard.queues.known_people import known_people
 from judgeboard_dashboard.queues.place import go
 from judgeboard_dashboard.saying import caption, heading
@@ -50,11 +50,12 @@ def new_queue() -> None:
         left, right = st.columns(2, gap="large")
     given: dict[str, Any] = {}
     wrong: dict[str, Any] = {}
+    with right:
+        _blind(given)  # asked first: the orders that there are depend on it
     with left:
         _what(given, wrong, where)
         _how_many(given, wrong)
     with right:
-        _blind(given)
         _asked(given, wrong)
         people = st.multiselect(
             "Give it to",
@@ -117,11 +118,11 @@ def _what(given: dict[str, Any], wrong: dict[str, Any], where: RowFilter) -> Non
         )
     if given["subject"] == PAIRS:
         caption("Pairs are chosen by query type, source and id.")
-    orders = orders_of(given["subject"])
+    blind = given["blind_judge"] or given["subject"] == PAIRS
     order = st.selectbox(
         "Order",
-        orders,
-        key=f"nq_order_{given['subject']}",
+        orders_of(blind=blind),
+        key=f"nq_order_{blind}",
         format_func=lambda one: capital(ORDER_WORDS[one]),
     )
     given["order"] = order or QueueOrder.OLDEST
