@@ -53,9 +53,16 @@ _SUBJECTS = ("answers", "pairs")
     "--grades",
     default="groundedness,quality",
     show_default=True,
-    help="What is asked for: label, groundedness, quality, dimensions of a rubric.",
+    help="What is asked for: label, groundedness, quality; any other name is a dimension of a rubric, 1 to 5.",
 )
-@click.option("--mix", type=options.FiniteRange(0, 1, max_open=True), default=0.0, help="Share drawn at random (0).")
+@click.option(
+    "--mix",
+    type=options.FiniteRange(0, 1, max_open=True),
+    default=0.0,
+    metavar="SHARE",
+    help="Share drawn at random (0): open flags of the rule random_sample, of the same query types, sources and days. "
+    "More of them: a larger random_share (Settings, or JUDGEBOARD_RANDOM_SHARE), then judgeboard flag.",
+)
 @click.option(
     "--again",
     type=options.FiniteRange(0, 1, max_open=True),
@@ -63,7 +70,7 @@ _SUBJECTS = ("answers", "pairs")
     metavar="SHARE",
     help="Chance to be served an item of one's own again after a week, unsaid (0).",
 )
-@click.option("--guidelines", type=click.Path(path_type=Path), help="A text file for the reviewers.")
+@click.option("--guidelines", type=click.Path(path_type=Path), help="A file of plain text for the reviewers.")
 @click.option("--seed", default="judgeboard", show_default=True, help="What overlap, mix and random order depend on.")
 @click.option(
     "--lease-minutes", type=options.FiniteRange(0, min_open=True), default=10.0, help="How long an item is held (10)."
@@ -88,6 +95,7 @@ def create(
     from judgeboard.cli.terminal import actor
     from judgeboard.filters import parse_where
     from judgeboard.queues import QueueRules, create_queue, people_named
+    from judgeboard.queues.asked_for import unheard_of
     from judgeboard.queues.rules import orders_of
     from judgeboard.store.engine import open_store
 
@@ -112,6 +120,10 @@ def create(
     with closing(open_store(db)) as store:
         people = people_named(store, options.listed(assigned or ""))
         made = create_queue(store, asked, by=actor(), assigned=people)
+        with store.reading() as connection:
+            nowhere = unheard_of(connection, asked)
+    for sentence in nowhere:
+        click.echo(sentence, err=True)
     if as_json:
         names = [one.name for one in people]
         show_json(
@@ -127,7 +139,8 @@ def create(
         click.echo(
             "it is everybody's: what is blind is hidden from whoever holds an item; --assign hides it before, too"
         )
-    click.echo(f"judgeboard queue next {shlex.quote(made.queue.name)}")
+    theirs = people and actor() not in {one.name for one in people}
+    click.echo(f"judgeboard queue {'show' if theirs else 'next'} {shlex.quote(made.queue.name)}")
 
 
 @click.command("close", epilog=options.example("judgeboard queue close legal"))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from judgeboard.domain import QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people import Action, Actor, actor_name, allowed
+from judgeboard.queues.asked_for import check_flags
 from judgeboard.queues.rules import QueueRules
 from judgeboard.review.settling import settle_flag
 from judgeboard.store.engine import Store
@@ -58,12 +59,14 @@ def create_queue(
 
     Raises:
         NotAllowed: Only leads make queues.
-        BadInput: There is a queue of this name.
+        BadInput: There is a queue of this name, or no flag can ever match it.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         if find_queue(connection, rules.name) is not None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
+        if rules.subject != PAIRS:
+            check_flags(connection, rules.where)
         row = rules.as_row() | {"state": QueueState.OPEN.value, "made_by": actor_name(by), "created_at": at}
         queue = queue_by_id(connection, insert_queue(connection, row))
         assign(connection, queue.id, [one.id for one in assigned])

@@ -213,7 +213,7 @@ def _guidelines(given: dict[str, Any], wrong: dict[str, Any]) -> None:
         "Guidelines",
         key="nq_guidelines",
         height=140,
-        placeholder="What reviewers read beside every item: what counts as a problem here",
+        placeholder="What reviewers read beside every item, as plain text: what counts as a problem here",
     )
     given["guidelines"] = (text or "").strip() or None
     wrong["guidelines"] = st.container()

@@ -115,11 +115,43 @@ def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: T
         (("--where", "colour=red"), "colour"),
         (("--guidelines", "none.txt"), "--guidelines none.txt"),
         (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs are chosen by"),
+        (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, low_quality"),
+        (("--where", "state=confirmed"), "a queue holds open flags: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "not 120000 seconds"),
     ],
 )
 def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str, typed: Typed) -> None:
     assert said in typed("lead", "queue", "create", "q", *words, code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--where", "query_type=QA", "--where", "state=open", "--where", "rule=low_quality"), ""),
+        (("--where", "query_type=qa"), "no answer has the query type 'qa'\n"),
+        (("--where", "source=logs"), "no answer has the source 'logs'\n"),
+        (
+            ("--grades", "quality,groundednes"),
+            "nothing was scored on 'groundednes' yet: it is asked for as a dimension",
+        ),
+        (("--subject", "pairs"), "there are no pairs yet: judgeboard import FILE --kind pairs"),
+    ],
+)
+def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
+    words: tuple[str, ...], said: str, desk: QueueDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.flagged(0.1)
+    assert run(["queue", "create", "q", *words, "--db", address(desk.store)]) == 0
+    heard = capsys.readouterr().err
+    assert said in heard
+    assert bool(said) == bool(heard)
+
+
+def test_the_next_command_that_is_printed_works_for_who_made_the_queue(desk: QueueDesk, typed: Typed) -> None:
+    desk.flagged(0.1)
+    for name, given in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
+        printed = typed("lead", "queue", "create", name, *given).splitlines()[-1]
+        assert f"{name}" in typed("lead", *printed.split()[1:])
 
 
 @pytest.mark.parametrize("words", [("--needed", "0"), ("--overlap", "1.5"), ("--mix", "1"), ("--order", "worst")])
