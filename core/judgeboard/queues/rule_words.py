@@ -46,7 +46,8 @@ def _blind(queue: Queue) -> str:
     hidden = [word for word, away in (("the judge", queue.blind_judge), ("other people", queue.blind_people)) if away]
     if not hidden:
         return "not blind"
-    after = ", who is shown after the review" if queue.blind_judge and queue.reveal else ""
+    reveals = queue.blind_judge and queue.reveal and queue.subject != PAIRS  # after a pair the next one comes
+    after = ", who is shown after the review" if reveals else ""
     return f"blind to {' and '.join(reversed(hidden))}{after}"
 
 

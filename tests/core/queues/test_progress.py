@@ -116,6 +116,11 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(des
     assert set(words) - set(rule_words(made.queue)) == {"5 % served again to who reviewed it a week before"}
 
 
+def test_a_queue_of_pairs_promises_no_look_at_the_judge(desk: QueueDesk) -> None:
+    made = desk.queue("pairs", subject="pairs", order="oldest")
+    assert "blind to other people and the judge" in rule_words(made.queue)
+
+
 def test_a_queue_that_is_not_there_is_said(desk) -> None:
     with pytest.raises(NotFound):
         progress(desk, "none")
