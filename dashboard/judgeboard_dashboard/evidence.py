@@ -64,7 +64,10 @@ def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> N
 
 
 def as_label(text: str) -> str:
-    """Return a text for a place that Streamlit renders as markdown (metric, chip, button), with its marks defused."""
+    """Return a text for a place that Streamlit renders as markdown (metric, chip, button), with its marks defused.
+
+    The choices of a selectbox or a multiselect are plain text: there the defusing itself would be read.
+    """
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 

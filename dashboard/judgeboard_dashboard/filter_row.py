@@ -171,11 +171,7 @@ def _several(
     width: int | Literal["stretch"] = 220,
 ) -> tuple[str, ...]:
     options = sorted({*choices, *given})
-    return tuple(
-        st.multiselect(
-            label, options, key=key, placeholder=none, format_func=lambda value: as_label(words(value)), width=width
-        )
-    )
+    return tuple(st.multiselect(label, options, key=key, placeholder=none, format_func=words, width=width))
 
 
 def _in_popover(where: RowFilter, names: _Names, choices: Choices, more: Sequence[str]) -> RowFilter:

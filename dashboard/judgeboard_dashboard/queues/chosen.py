@@ -89,7 +89,6 @@ def _lead(one: QueueProgress, reviewer: Reviewer) -> None:
             sorted({*known_people(), *now}),
             default=now,
             key=key,
-            format_func=as_label,
             accept_new_options=True,
             placeholder="Everybody",
             label_visibility="collapsed",

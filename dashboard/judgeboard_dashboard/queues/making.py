@@ -17,7 +17,7 @@ from judgeboard.review import Reviewer
 from judgeboard.store.queues.queue_rows import ANSWERS, PAIRS
 from judgeboard_dashboard.address import filter_in, query_of
 from judgeboard_dashboard.errors import problem
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.picking import Rows, pick_rows
 from judgeboard_dashboard.queues.asked_rules import problems
 from judgeboard_dashboard.queues.known_people import known_people
@@ -61,7 +61,6 @@ def new_queue() -> None:
             "Give it to",
             known_people(),
             key="nq_people",
-            format_func=as_label,
             accept_new_options=True,
             placeholder="Everybody",
         )

@@ -20,7 +20,7 @@ from judgeboard.people.roster import (
 )
 from judgeboard.review import Reviewer
 from judgeboard_dashboard.errors import problem
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.saying import caption, empty, heading
 from judgeboard_dashboard.session import ask_reviewer, reading, store
@@ -131,7 +131,7 @@ def _changes(lines: list[PersonLine]) -> None:
 def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
     by_name = {line.person.name: line for line in lines}
     with st.container(border=True, key="people_one"):
-        name = st.selectbox("Person", list(by_name), format_func=as_label, key="people_name")
+        name = st.selectbox("Person", list(by_name), key="people_name")
         now = by_name[name].role
         role = st.selectbox(
             "New role",

@@ -15,7 +15,6 @@ from judgeboard.store.reviews.reviewers import list_graders
 from judgeboard.store.settings_table import primary_judge
 from judgeboard_dashboard.disagreement_pictures import picture
 from judgeboard_dashboard.disagreement_table import SIZE, disagreement_table, export_table
-from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.graded_filter import grade_field, people_field, version_field
 from judgeboard_dashboard.picking import follow
 from judgeboard_dashboard.saying import empty, sentence
@@ -82,7 +81,6 @@ def _load() -> tuple[Asked, DisagreementPage]:
                 types = st.multiselect(
                     "Query type",
                     source.graded.query_type_names,
-                    format_func=as_label,
                     placeholder="All types",
                     key="types",
                     bind="query-params",

@@ -22,7 +22,7 @@ from judgeboard.judge_health.record import LevelCounts
 from judgeboard.judges import OFFLINE
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.graded_filter import version_field
 from judgeboard_dashboard.judges.combined import combined_panel
@@ -121,7 +121,7 @@ def _scores(found: HealthPage, *, as_table: bool) -> None:
     names = list(found.levels)
     name = names[0]
     if len(names) > 1:
-        name = st.selectbox("Score", names, format_func=as_label, key="score", bind="query-params", width=240) or name
+        name = st.selectbox("Score", names, key="score", bind="query-params", width=240) or name
     levels = found.levels[name]
     rows = frame({"Level": "str", "Answers": "Int64"}, zip(levels.names, levels.counts.tolist(), strict=True))
     figure(

@@ -9,7 +9,6 @@ from judgeboard.pairs.report import ALL
 from judgeboard.pairs.words import outcome_words
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.compared_pairs import pair_heads, versions_that_compared
-from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.pairs.desk import pair_desk
 from judgeboard_dashboard.pairs.held import HeldPairs, held_pairs
@@ -140,7 +139,6 @@ def _fields(found: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
     types = st.multiselect(
         "Query type",
         found.query_types,
-        format_func=as_label,
         placeholder="All types",
         key="types",
         bind="query-params",

@@ -12,7 +12,6 @@ from judgeboard.trend_periods import Period
 from judgeboard.trend_words import trend_sentence
 from judgeboard.trends import Panel, Trend, trend
 from judgeboard_dashboard.charts.trend import MOST_NUMBERS
-from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.picking import follow, pick_rows, responses
 from judgeboard_dashboard.saying import caption, empty, sentence
 from judgeboard_dashboard.session import page, reading
@@ -134,7 +133,6 @@ def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
         "Query types",
         [panel.query_type for panel in drawn],
         default=[panel.query_type for panel in drawn if panel in most],
-        format_func=as_label,
         key="type",
         bind="query-params",
     )

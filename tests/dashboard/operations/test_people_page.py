@@ -38,6 +38,12 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     assert [event.kind for event in events] == ["remove_person", "change_role", "add_person"]
 
 
+def test_a_name_is_chosen_as_it_is_written(page_rows, open_page, sqlite_store: Store) -> None:
+    add_person(sqlite_store, "bo_b@example.org", Role.ADMIN, "cli:root")
+    page = open_page("settings", part="People")
+    assert "bo_b@example.org" in page.selectbox(key="people_name").options
+
+
 def test_what_cannot_be_is_said(page_rows, open_page, said, sqlite_store: Store) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("settings", part="People")
