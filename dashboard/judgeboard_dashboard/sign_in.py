@@ -30,6 +30,9 @@ class SignIn(NamedTuple):
     fault: str | None = None
 
 
+_NO_PROVIDER = "JUDGEBOARD_ADMIN is set, and .streamlit/secrets.toml has no part [auth] to sign in with"
+
+
 @cache
 def sign_in() -> SignIn:
     """Return what the secrets say of signing in, read once: nobody who edits them opens a running desk to everybody.
@@ -45,7 +48,7 @@ def sign_in() -> SignIn:
         auth = None
     if auth is None:
         if load_settings().admin is not None:
-            return SignIn(True, fault="JUDGEBOARD_ADMIN is set, and no secrets file has a part [auth] to sign in with")
+            return SignIn(True, fault=_NO_PROVIDER)
         return SignIn(asked=False)
     if not isinstance(auth, Mapping):
         return SignIn(True, fault="[auth] in the secrets must be a table")

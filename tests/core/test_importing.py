@@ -164,7 +164,7 @@ def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, t
 def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2})
     summary = import_file(store, path, kind="grades")
-    assert summary.first_rejected[0].reason == "no response 'nobody'"
+    assert summary.first_rejected[0].reason == "no response 'nobody': import the responses first"
     assert summary.usable == 0
 
 

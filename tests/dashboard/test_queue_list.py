@@ -38,6 +38,16 @@ def test_one_line_says_how_far_a_queue_is_and_what_one_did_oneself(desk) -> None
     assert people.loc["Mara", ["Done", "Unsure", "Holds"]].tolist() == [3, 1, 1]
 
 
+def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(desk) -> None:
+    desk.flagged(0.1, 0.2, 0.3)
+    desk.queue()
+    shares = []
+    for _ in range(3):
+        desk.review(desk.mara, CONFIRM)
+        shares.append(list_table([progress(desk)], desk.mara.id)["Finished"].item())
+    assert shares == [0.33, 0.66, 1.0]
+
+
 def test_a_mix_that_is_short_of_drawn_answers_says_so(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
     desk.queue(mix=0.5)

@@ -98,7 +98,9 @@ def _words(error: Exception) -> str:
     """What an error says of itself, without the statement and the texts that a database error repeats."""
     cause = getattr(error, "orig", None)
     if cause is not None:
-        return f"the database refused: {str(cause).partition(chr(10))[0]}"
+        from judgeboard.store.refusals import with_advice
+
+        return f"the database refused: {with_advice(str(cause).partition(chr(10))[0])}"
     return error.strerror or str(error) if type(error) is OSError else str(error)
 
 

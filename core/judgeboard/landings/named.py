@@ -37,4 +37,4 @@ def the_named(what: str, name: Name, named: Mapping[str, Sequence[Found]]) -> Fo
         sources = " and ".join(repr(one.source) for one in candidates)
         return f"{name.external_id!r} is in the sources {sources}: say which with --source"
     where = "" if name.source is None else f" in source {name.source!r}"
-    return f"no {what} {name.external_id!r}{where}"
+    return f"no {what} {name.external_id!r}{where}: import the {what}s first"

@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, P
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
+from judgeboard.store.refusals import CANNOT_WRITE, with_advice
 from judgeboard.store.sql.index_hints import allow_hints
 from judgeboard.store.sql.shadows import allow_shadows
 from judgeboard.store.turns import turns_at
@@ -20,7 +21,6 @@ from judgeboard.store.turns import turns_at
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
-_CANNOT_WRITE = {"unable to open database file", "attempt to write a readonly database"}  # as SQLite says it
 _NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host/name)"
 
 
@@ -76,7 +76,7 @@ class Store:
             ):
                 yield connection
         except OperationalError as error:
-            if str(error.orig) in _CANNOT_WRITE:
+            if str(error.orig) in CANNOT_WRITE:
                 raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
             raise
 
@@ -208,12 +208,9 @@ def upgrade(store: Store) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    """What the database says in its first line, without a password, and what to do where it cannot be written."""
+    """What the database says in its first line, without a password, and what to do about it."""
     said = str(getattr(error, "orig", error)).strip().splitlines()
-    words = masked(said[0]) if said else type(error).__name__
-    if words not in _CANNOT_WRITE:
-        return words
-    return f"{words} (this user must be able to write the file and its folder; give the rights, or --db a copy)"
+    return with_advice(masked(said[0]) if said else type(error).__name__)
 
 
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
@@ -249,4 +246,9 @@ def _missing(url: URL) -> str:
 
 def _mismatch(url: URL, revision: str) -> str:
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
+    if revision > HEAD:
+        return (
+            f"{place} is at schema revision {revision}, this program knows those up to {HEAD}: "
+            "this database was made by a newer Judgeboard, install that version"
+        )
     return f"{place} is at schema revision {revision}, this program needs {HEAD}. Run `judgeboard migrate --db {place}`"

@@ -109,7 +109,7 @@ def _line(one: QueueProgress, reviewer_id: int | None) -> tuple[Any, ...]:
     mine = next((person for person in one.people if person.reviewer.id == reviewer_id), None)
     return (
         one.queue.name if one.queue.state is QueueState.OPEN else f"{one.queue.name} (closed)",
-        one.finished / one.items if one.items else None,
+        one.finished * 100 // one.items / 100 if one.items else None,  # whole per cent; 100 once all are
         0 if mine is None else mine.done,
         one.waiting,
         one.held,

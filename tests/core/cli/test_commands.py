@@ -251,6 +251,21 @@ def test_an_export_never_replaces_the_database(database: str, capsys: pytest.Cap
     assert run(["stats", "--db", database]) == 0
 
 
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [("database is locked", "another process writes to it"), ("database or disk is full", "free some disk space")],
+)
+def test_a_database_that_is_locked_or_full_says_what_to_do(
+    fault: str, advice: str, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, '{fault}'); END")
+    log = tmp_path / "more.jsonl"
+    log.write_text('{"query": "q", "answer": "a"}')
+    assert run(["import", str(log), "--db", database]) == 2
+    assert f"the database refused: {fault} ({advice}" in capsys.readouterr().err
+
+
 def test_an_error_of_the_database_is_one_line_without_the_rows(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

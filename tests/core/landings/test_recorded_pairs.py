@@ -133,7 +133,7 @@ def test_people_in_two_files_are_counted_once(store, bring) -> None:
     grade = {"pair_id": "p", "annotator": "ada", "scale": "-2..2 (positive: answer 2 better)"}
     assert bring({**grade, "depth": 1}, kind="grades").unchanged == 1
     summary = bring({**grade, "depth": -1}, {**grade, "pair_id": "gone", "depth": 1}, kind="grades")
-    assert (summary.new, summary.first_rejected[0].reason) == (1, "no pair 'gone'")
+    assert (summary.new, summary.first_rejected[0].reason) == (1, "no pair 'gone': import the pairs first")
     with store.reading() as connection:
         assert [(each.aspect, each.value) for each in load_preferences(connection)] == [("depth", -1)]
 
@@ -162,7 +162,10 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     summary = bring(*rows, kind="comparisons")
     assert (summary.new, [problem.reason for problem in summary.first_rejected]) == (
         2,
-        ["'p2' is in the sources 'default' and 'other': say which with --source", "no pair 'p3'"],
+        [
+            "'p2' is in the sources 'default' and 'other': say which with --source",
+            "no pair 'p3': import the pairs first",
+        ],
     )
     assert verdicts(store, "j") == [("overall", "a", None, True, True)]
     before = contents()

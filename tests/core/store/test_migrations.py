@@ -1,8 +1,9 @@
 """Migrations end at this program's tables, guards and search index, from nothing and from the revision before."""
 
 import re
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,16 @@ def test_an_older_database_is_not_opened_but_said_how_to_bring_up(tmp_path: Path
     store.close()
     with pytest.raises(SchemaMismatch, match=re.escape(f"judgeboard migrate --db {path}")):
         open_store(path)
+
+
+def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    open_store(path, create=True).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(SchemaMismatch, match="made by a newer Judgeboard, install that version") as refused:
+        open_store(path)
+    assert "migrate" not in str(refused.value)
 
 
 def test_a_missing_database_is_not_made(tmp_path: Path) -> None:

@@ -97,7 +97,9 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_opens_the_desk_
     monkeypatch: pytest.MonkeyPatch, sqlite_store: Store
 ) -> None:
     monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
-    with pytest.raises(BadInput, match=r"nobody could sign in: JUDGEBOARD_ADMIN is set"):
+    with pytest.raises(
+        BadInput, match=r"nobody could sign in: JUDGEBOARD_ADMIN is set, and \.streamlit/secrets\.toml has"
+    ):
         serving.serve(str(sqlite_store.engine.url.database))
 
 
