@@ -54,7 +54,12 @@ ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
     help="The log's name (default: default); for grades, verdicts and comparisons, where what they name is looked for.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would happen; store nothing.")
-@click.option("--rejected", type=click.Path(path_type=Path), help="Where rejected rows go (FILE.rejected.jsonl).")
+@click.option(
+    "--rejected",
+    type=click.Path(path_type=Path),
+    help="Where rejected rows go (FILE.rejected.jsonl, beside the file: name another place where its folder cannot be "
+    "written).",
+)
 @options.database
 def command(
     files: tuple[str, ...],
