@@ -154,7 +154,7 @@ def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
         name = st.selectbox(
             "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
         )
-    return AgreementChoice("repeats", (name,)) if name else None
+    return AgreementChoice("repeats", (name,), grade=asked.grade) if name else None
 
 
 def _show_raters(chosen: AgreementChoice, *, as_tables: bool) -> None:

@@ -9,7 +9,7 @@ from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import measure_agreement, report_results
 from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated
-from judgeboard.domain import Status, Verdict
+from judgeboard.domain import Label, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard_dashboard.drill import rater_rows
@@ -67,9 +67,37 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
     ]
     with sqlite_store.writing() as connection:
         land_judgments(connection, version, None, said)
-    app = open_page("agreement", compare="Judge and its repeats")
+    app = open_page("agreement", compare="Judge and its repeats", grade="Quality")
     assert texts(app, "jb-say")[0].startswith("Asked again about 12 answers, it says the same every time on 33 %")
     assert table_with(app, "Second")["Second"].tolist() == ["ask 2"]
+    for other in ("label", "groundedness"):
+        app = open_page("agreement", compare="Judge and its repeats", grade=other.capitalize())
+        assert texts(app, "jb-empty") == [f"The repeats of again v1 give no {other}; they give quality."]
+
+
+def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version("again")
+    said = [
+        LandedVerdict(
+            each,
+            0,
+            number,
+            Verdict(
+                Status.OK,
+                label=Label.GROUNDED if number and place < 3 else Label.HALLUCINATED,
+                groundedness=0.1 + 0.1 * (number and place < 6),
+                quality=1 + (number and place < 9),
+            ),
+        )
+        for place, each in enumerate(log.answers(12))
+        for number in range(2)
+    ]
+    with sqlite_store.writing() as connection:
+        land_judgments(connection, version, None, said)
+    for grade, share in (("Label", 75), ("Groundedness", 50), ("Quality", 25)):
+        app = open_page("agreement", compare="Judge and its repeats", grade=grade)
+        assert f"it says the same every time on {share} %" in texts(app, "jb-say")[0]
 
 
 def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
