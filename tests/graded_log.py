@@ -14,12 +14,14 @@ from judgeboard.store.filters.filter_sql import response_conditions
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.runs.runs import finish_run, start_or_continue_run
+from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
 from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewerRow, ReviewRow
 from judgeboard.store.settings_table import set_setting
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
 RESPONSE, REVIEW, REVIEWER, FLAG = (row.__table__ for row in (ResponseRow, ReviewRow, ReviewerRow, FlagRow))
+QUEUE, ITEM = QueueRow.__table__, QueueItemRow.__table__
 
 
 @dataclass
@@ -94,6 +96,19 @@ class GradedLog:
         """One review of a person on each response."""
         for response_id, grade in given.items():
             self.review(response_id, reviewer, **grade)
+
+    def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
+        """What a person says of answers that a queue serves them again, unannounced."""
+        with self.store.writing() as connection:
+            queue = {"name": f"queue {next(iter(self.numbers))}", "made_by": "test", "created_at": NOON}
+            queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue).scalar_one()
+            person = self._reviewer(connection, reviewer)
+            item = {"queue_id": queue_id, "position": 0, "joined_at": NOON, "again_for": person}
+            items = {
+                each: connection.execute(insert(ITEM).returning(ITEM.c.id), item | {"response_id": each}).scalar_one()
+                for each in response_ids
+            }
+        self.reviews({each: given | {"queue_item_id": item_id} for each, item_id in items.items()}, reviewer)
 
     def review_all(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
         """The same review of a person on each response."""

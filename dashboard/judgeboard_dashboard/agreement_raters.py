@@ -107,7 +107,7 @@ def _themselves(found: AgreementResult, ids: Mapping[str, int]) -> None:
         _pair_table(found.themselves, two=False),
         [_rows("twice", found.grade, ids, each.first, each.first) for each in found.themselves],
         key="raters_twice",
-        under=("Answers that somebody rated twice: the first and the latest grade.",),
+        under=("Answers that a queue served somebody again: the first grade and the one given then.",),
         columns=COLUMNS,
     )
 

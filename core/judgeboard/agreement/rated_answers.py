@@ -31,7 +31,7 @@ from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.responses.response_facts import response_facts
 from judgeboard.store.reviews.dimensions import dimensions_scored, scales_of_dimension
-from judgeboard.store.reviews.ratings import ADJUDICATION
+from judgeboard.store.reviews.ratings import ADJUDICATION, AGAIN
 from judgeboard.store.reviews.reviewers import reviewer_names
 from judgeboard.store.settings_table import primary_judge, thresholds
 
@@ -70,16 +70,22 @@ class AnswerRatings:
         return item_ratings(said.response_ids, said.reviewer_ids, values, self.scale, groups, self._names)
 
     def rated_twice(self) -> RatedTwice:
-        """Return the first and the latest grade of whoever graded an answer more than once."""
+        """Return each person's first grade of an answer beside the latest that they gave when it was served again.
+
+        Two other words of a person on one answer are no repeat: they had seen the judge in between, changed their mind,
+        or decided two flags of one answer at once.
+        """
         reviews = self.graded.reviews
         values = column_of(reviews.given, self.grade)
+        again = reviews.stages == AGAIN
         rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
-        order = rows[np.lexsort((reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
+        # The oldest comes first among what somebody said of an answer, and what was said of it again after all else.
+        order = rows[np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
         ids, who = reviews.response_ids[order], reviews.reviewer_ids[order]
         starts = np.flatnonzero(np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)])
-        ends = np.append(starts[1:], len(order)) - 1
-        again = ends > starts
-        starts, ends = starts[again], ends[again]
+        ends = np.append(starts[1:], len(order))[: len(starts)] - 1
+        repeated = ~again[order[starts]] & again[order[ends]]
+        starts, ends = starts[repeated], ends[repeated]
         names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
         first, second = (as_said(values[order[at]], self.grade) for at in (starts, ends))
         return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))

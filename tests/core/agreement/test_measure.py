@@ -85,16 +85,32 @@ def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog)
     assert measure(log).n == 12
 
 
-def test_whoever_graded_twice_is_held_against_themselves(log: GradedLog) -> None:
+def test_whoever_was_served_answers_again_is_held_against_themselves(log: GradedLog) -> None:
     ids = log.answers(12)
-    for quality in (3, 4):
-        log.review_all(ids[:6], quality=quality)
-    for _ in range(2):
-        log.review_all(ids[6:], quality=2)
+    log.review_all(ids[:6], quality=3)
+    log.review_all(ids[6:], quality=2)
+    log.review_again(ids[:6], quality=4)
+    log.review_again(ids[6:], quality=1)
+    log.review_again(ids[6:], quality=2)  # the latest counts
     found = measure(log, of="people", grade="quality")
     (again,) = found.themselves
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
     assert found.n == 0
+
+
+def test_what_somebody_says_later_at_the_desk_is_no_repeat(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids, quality=3, stage="blind")
+    log.review_all(ids, quality=1)  # after the judge was seen
+    log.review_all(ids, quality=1, stage="revealed")
+    log.review_all(ids, quality=1, stage="adjudication")
+    log.review_all(ids, "jon", quality=2)  # one draft that decides two flags of each answer
+    log.review_all(ids, "jon", quality=2)
+    log.review_again(ids, "lena", quality=2)  # nothing that it could repeat
+    assert measure(log, of="people", grade="quality").themselves == ()
+    log.review_again(ids, quality=3)
+    (again,) = measure(log, of="people", grade="quality").themselves
+    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
 
 
 def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:

@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 
 @pytest.fixture
 def desk(log: GradedLog) -> GradedLog:
-    """Two judges and three people on 40 answers of two types, some of them settled, some graded twice."""
+    """Two judges and three people on 40 answers of two types, some of them settled, some served again."""
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
     log.say(log.version("one"), labels)
@@ -19,7 +19,8 @@ def desk(log: GradedLog) -> GradedLog:
     log.reviews(labels, "mara")
     log.reviews(dict(list(labels.items())[5:35]), "jon")
     log.reviews(dict(list(labels.items())[:12]), "lee")
-    log.reviews(dict(list(labels.items())[:11]), "jon")
+    log.reviews(dict(list(labels.items())[:5]), "jon")
+    log.review_again(ids[5:11], "jon", label=BAD)
     log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
     return log
 
