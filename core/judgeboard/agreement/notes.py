@@ -62,8 +62,7 @@ class Compared:
 
 def compared(row: AgreementRow, pairs: AnswerPairs) -> Compared:
     """Return a row of the agreement page as the notes read it."""
-    left_out = {"ties": row.left_out.ties, "without_verdict": row.left_out.without_verdict}
-    return Compared(row.version.title, row.statistics, pairs, left_out, row.note)
+    return Compared(row.version.title, row.statistics, pairs, row.left_out, row.note)
 
 
 def notes(

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.rating_source import LeftOut
 from judgeboard.answer_pairs import GRADES, AnswerPairs, GradeName, pairs_of, people_values
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import BadInput
@@ -19,18 +20,6 @@ from judgeboard.stats.scales import SCALES
 from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.settings_table import thresholds
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Answers that people graded and that are in no pair.
-
-    ``ties``: as many people said one label as another. ``without_verdict``: this judge version gave no such verdict,
-    or none that could be used.
-    """
-
-    ties: int
-    without_verdict: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +136,7 @@ class PairSource:
         """Return the row of a judge version's pairs, of one query type where it is named; ``only`` some statistics."""
         grade = cast("GradeName", pairs.grade)
         people = self.people(grade)
-        left_out = LeftOut(people.ties, len(people.response_ids) - pairs.n)
+        left_out = left_out_of(people, pairs)
         shown = pairs if query_type is None else self.of_query_type(pairs, query_type)
         statistics = statistics_of(shown, resamples=resamples, only=only)
         curve = calibration_of(shown) if query_type is None and only is None else None
@@ -166,6 +155,20 @@ class PairSource:
 
     def _code(self, query_type: str) -> int:
         return self.graded.query_type_names.index(query_type)
+
+
+def left_out_of(people: PeopleValues, pairs: AnswerPairs) -> LeftOut:
+    """Return how many answers (stacked people: grades) that people graded are in no pair, by why.
+
+    ``ties``: as many people said one label as another. ``only_gold``: no other person's grade stands.
+    ``without_verdict``: this judge version gave no such verdict, or none that could be used.
+    """
+    counts = {
+        "ties": people.ties,
+        "only_gold": people.only_gold,
+        "without_verdict": len(people.response_ids) - pairs.n,
+    }
+    return {why: n for why, n in counts.items() if n}
 
 
 def led_by_primary(

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.pair_source import led_by_primary
+from judgeboard.agreement.pair_source import led_by_primary, left_out_of
 from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, RatedTwice, Unit, item_ratings, values_at
 from judgeboard.answer_pairs import (
     GRADES,
@@ -112,12 +112,7 @@ class AnswerRatings:
             self._people[human] = people_values(self.graded.reviews, self.scale, human=human)
         people = self._people[human]
         pairs = pairs_of(self.graded, version.id, people, self.scale, self.cut)
-        left_out = {
-            "ties": people.ties,
-            "only_gold": people.only_gold,
-            "without_verdict": len(people.response_ids) - pairs.n,
-        }
-        return HeldAgainst(pairs, {why: n for why, n in left_out.items() if n})
+        return HeldAgainst(pairs, left_out_of(people, pairs))
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's current verdicts on answers."""

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import PairSource, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.words import EMPTY
 from judgeboard.domain import Decision
@@ -54,6 +55,20 @@ def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -
     assert chosen.row is not None
     assert chosen.row.version.title == "nli v1"
     assert [version.title for version in shown.versions] == ["rag v2", "nli v1", "rag v1"]
+
+
+def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -> None:
+    ids = log.answers(14)
+    judged(log, log.version(), ids[:12], wrong=1)
+    log.say_all(log.version(), ids[12:], label=GOOD)
+    log.review_all(ids[12:], "lead", label=GOOD, stage="adjudication")
+    with log.store.reading() as connection:
+        source = PairSource.open(connection, human="majority")
+        shown = agreement_page(connection, source=source)
+    found = measure_agreement(log.store, human="majority")
+    assert shown.row is not None
+    assert shown.row.left_out == found.left_out == {"only_gold": 2}
+    assert text(shown, "only_gold").startswith("2 answers are left out: a lead settled them")
 
 
 def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
