@@ -6,12 +6,14 @@ K. Boyd, K. H. Eng, C. D. Page, "Area under the precision-recall curve: point es
 (ECML 2013) advise, from the influence of each row. What no judge at all would reach is the share of bad answers.
 """
 
+import math
+
 import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.auroc import missing_class
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.auroc import SEPARATED, missing_class
+from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.grouping import Grouping
 from judgeboard.stats.influence import share_estimate
 from judgeboard.stats.ranks import mid_ranks
@@ -30,6 +32,8 @@ def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     bad_found, found = np.cumsum(bad_at), np.cumsum(ranks.counts) / n
     precision, share_bad = bad_found / found, float(bad.mean())
     value = float((bad_at * precision).sum()) / share_bad
+    if math.isclose(value, 1):
+        return measured(value, n, reason=SEPARATED)
     # A row moves the precision at its own score and at every higher one; a bad one counts there itself too.
     found_later, found_bad_later = (
         np.cumsum(each[::-1])[::-1] for each in (bad_at / found, bad_at * precision / found)

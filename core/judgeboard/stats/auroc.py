@@ -16,6 +16,8 @@ from judgeboard.stats.grouping import Grouping
 from judgeboard.stats.ranks import mid_ranks
 from judgeboard.stats.student import Z
 
+SEPARATED = "no interval: the scores separate the classes completely"
+
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     """Return the AUROC of ``score`` (lower is worse, as groundedness is) for telling ``bad`` rows from the others.
@@ -31,7 +33,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     if variance is None:
         return measured(value, n, reason="no interval: a class stands on one evidence group only")
     if variance < 1e-18:
-        return measured(value, n, reason="no interval: the scores separate the classes completely")
+        return measured(value, n, reason=SEPARATED)
     reach = Z * math.sqrt(variance)
     method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"
     return measured(value, n, (max(value - reach, 0), min(value + reach, 1)), method=method, unit=groups.unit)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.auprc import auprc
+from judgeboard.stats.auroc import auroc
 from judgeboard.stats.grouping import grouping
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=60)
@@ -26,6 +27,13 @@ def test_it_is_the_average_precision_of_scikit_learn_or_undefined(rows):
 
 def test_nothing_at_all_is_undefined():
     assert auprc(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason == "no pairs"
+
+
+@pytest.mark.parametrize("of", [auprc, auroc])
+def test_scores_that_separate_the_classes_have_no_interval_and_say_so(of):
+    bad = np.arange(40) < 12
+    got = of(np.where(bad, 0.2, 0.8), bad, grouping(None, 40))
+    assert (got.value, got.low, got.reason) == (1, None, "no interval: the scores separate the classes completely")
 
 
 @pytest.mark.parametrize("clusters", [None, 90])
