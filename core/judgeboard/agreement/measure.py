@@ -257,11 +257,13 @@ def _slices_of_judge(
         return
     tests: dict[str, AlternativeAnnotatorTest] = {}
     if rated is not None and choice.epsilon is not None and choice.by != "rule":
-        names = np.full(len(rated.ids), "", dtype="U200")
-        for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
-            names[inside] = name
+        codes, names = np.full(len(rated.ids), -1), []
+        for code, (name, inside) in enumerate(slices_of(connection, choice.unit, choice.by, rated.ids)):
+            codes[inside] = code
+            names.append(name)
         judge = source.judge_on(version, rated.ids)
-        tests = alternative_annotator_tests_by_slice(judge, rated.ratings, names, choice.epsilon)
+        by_code = alternative_annotator_tests_by_slice(judge, rated.ratings, codes, choice.epsilon)
+        tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
     for name, inside in slices_of(connection, choice.unit, choice.by, held.pairs.response_ids):
         some = HeldAgainst(held.pairs.at(inside), {})
         yield AgreementSlice(name, some.pairs.n, _plain(choice, some), tests.get(name))

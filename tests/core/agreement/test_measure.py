@@ -203,6 +203,18 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
     assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
 
 
+def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: GradedLog) -> None:
+    long = "a question about " + "very " * 60
+    ids = [*log.answers(30, query_type=f"{long}old papers"), *log.answers(40, query_type=f"{long}new papers")]
+    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), truth)
+    for reviewer in ("mara", "jon", "lena"):
+        log.reviews(truth, reviewer)
+    found = measure(log, by="query_type", epsilon=0.2)
+    tested = {each.name: each.alt_test.n for each in found.slices if each.alt_test is not None}
+    assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
+
+
 def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
