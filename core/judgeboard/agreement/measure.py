@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement import notes as saying
 from judgeboard.agreement.anchoring import anchored
 from judgeboard.agreement.choice import AgreementChoice, By, Of
+from judgeboard.agreement.other_grades import other_grades
 from judgeboard.agreement.own_repeats import of_repeats
 from judgeboard.agreement.pair_source import calibration_of, cut_words, of_one_making
 from judgeboard.agreement.rated_answers import AnswerRatings
@@ -175,7 +176,7 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         themselves=themselves,
         against_gold=held,
         slices=slices,
-        notes=said,
+        notes=(*said, *_other_grades(source)),
     )
 
 
@@ -225,7 +226,7 @@ def _judge(connection: Connection, choice: AgreementChoice, source: Source) -> A
         alt_test=alt_test,
         slices=slices,
         anchoring=anchored(connection, version) if choice.unit == "responses" else (),
-        notes=said,
+        notes=(*said, *_other_grades(source)),
     )
 
 
@@ -333,8 +334,13 @@ def _judge_version(
     elif known:
         version = known[0]
     else:
-        raise NotFound(f"no judge version has said anything of {choice.things} that people graded")
+        why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
+        raise NotFound(f"no judge version has said anything of {choice.things} that people graded{why}")
     return version, [each for each in known if not of_one_making(each, version)]
+
+
+def _other_grades(source: Source) -> tuple[saying.Note, ...]:
+    return tuple(other_grades(source.graded.reviews, source.grade)) if isinstance(source, AnswerRatings) else ()
 
 
 def _picked(connection: Connection, unit: Unit) -> IntArray:

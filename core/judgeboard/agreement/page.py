@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.anchoring import anchored
 from judgeboard.agreement.choice import By
 from judgeboard.agreement.notes import Note, compared, headline, headline_name, notes
+from judgeboard.agreement.other_grades import other_grades
 from judgeboard.agreement.pair_source import AgreementRow, PairSource, of_one_making, statistics_of
 from judgeboard.agreement.result import Anchored
 from judgeboard.agreement.slices import SLICES, slices_of
@@ -146,8 +147,9 @@ def agreement_page(
     first = [] if chosen is None else [chosen]
     row = None if chosen is None else source.row(chosen, pairs[chosen.id])
     same = same_answers(source, [*first, *(version for version in versions if version != chosen)], pairs, row)
+    uncounted = tuple(other_grades(source.graded.reviews, grade, reviewer_id))
     if chosen is None or row is None:
-        return AgreementPage(EMPTY, grade, versions, None, (), (), same, flags, (), 0, source)
+        return AgreementPage(EMPTY, grade, versions, None, (), uncounted, same, flags, (), 0, source)
     mine = pairs[chosen.id]
     slices = tuple(_slices(connection, source, mine, by))
     said = notes(
@@ -169,7 +171,7 @@ def agreement_page(
         versions,
         row,
         slices,
-        said,
+        (*said, *uncounted),
         same,
         flags,
         over_time(timed, period),

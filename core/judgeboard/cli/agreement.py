@@ -45,7 +45,8 @@ from judgeboard.errors import BadInput
 @click.option(
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
-    help="What was graded; a rubric's dimension by its name. Default: label; of pairs the preference.",
+    help="What was graded; a rubric's dimension by its name. Default: label, since only labels tell how many bad "
+    "answers a judge misses; a note counts the reviews that give none. Of pairs: the preference.",
 )
 @click.option(
     "--human",

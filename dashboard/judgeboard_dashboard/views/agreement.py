@@ -41,7 +41,17 @@ LEADS = {
 }
 READ_WITH_CARE = "Read with care."
 # Said where they belong, not above the page: under the slices, and in small letters.
-SMALL = {"slices", "some_flagged", "cut", "ties", "only_gold", "without_verdict", "judged_again", "temperature"}
+SMALL = {
+    "slices",
+    "some_flagged",
+    "cut",
+    "ties",
+    "only_gold",
+    "without_verdict",
+    "judged_again",
+    "temperature",
+    "other_grades",
+}
 PERCENT = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=96)
 COUNT = st.column_config.NumberColumn(format="localized", width=66)
 TWO_DIGITS = st.column_config.NumberColumn(format="%.2f", width=62)
@@ -175,6 +185,7 @@ def _show_raters(chosen: AgreementChoice, *, as_tables: bool) -> None:
 def _show_judge(shown: Shown) -> None:
     if shown.page.row is None:
         empty(shown.page.sentence)
+        _notes(shown.page.notes)
         return
     sentence(shown.page.sentence)
     _notes(shown.page.notes)

@@ -42,6 +42,18 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
     assert page(log).sentence == EMPTY
 
 
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids[:6], quality=2)
+    said = "6 reviews give no label, and do not count here: the grade quality counts them."
+    assert text(page(log), "other_grades") == said
+    judged(log, log.version(), ids[6:], wrong=1)
+    assert text(page(log), "other_grades") == said
+    log.review(ids[0], "jon", quality=1)
+    said = "1 review gives no label, and does not count here: the grade quality counts it."
+    assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == said
+
+
 def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
     ids = log.answers(20)
     first, second, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")

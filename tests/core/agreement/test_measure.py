@@ -113,6 +113,31 @@ def test_what_somebody_says_later_at_the_desk_is_no_repeat(log: GradedLog) -> No
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
 
 
+def notes_on_other_grades(found: AgreementResult) -> list[str]:
+    return [each.text for each in found.notes if each.code == "other_grades"]
+
+
+@pytest.mark.parametrize("of", ["people", "judge"])
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog, of: str) -> None:
+    ids = two_people(log)
+    log.say_all(log.version(), ids, label=GOOD, quality=2)
+    assert notes_on_other_grades(measure(log, of=of)) == []
+    log.review_all(log.answers(6), groundedness=0.5, quality=2)
+    said = "6 reviews give no label, and do not count here: the grade groundedness or quality counts them."
+    assert notes_on_other_grades(measure(log, of=of)) == [said]
+    log.review(log.answers(1)[0], quality=2)
+    said = "24 reviews give no quality, and do not count here: the grade label counts them."
+    assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [said]
+
+
+def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
+    ids = log.answers(1)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids, quality=2)
+    with pytest.raises(NotFound, match=r"people graded: 1 review gives no label, .* the grade quality counts it$"):
+        measure(log)
+
+
 def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:
     ids = log.answers(12)
     with log.store.writing() as connection:

@@ -107,6 +107,15 @@ def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store)
     assert texts(app, "jb-say") == ["No answer was rated by two people, so nothing can be said of how far they agree."]
 
 
+def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    log = GradedLog(sqlite_store)
+    log.review_all(log.answers(6), quality=2, groundedness=0.5)
+    said = " ".join(texts(open_page("agreement")))
+    assert "6 reviews give no label, and do not count here: the grade groundedness or quality counts them." in said
+
+
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", by="Length", tables="true")
     slices = table_with(app, "Length")
