@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from judgeboard.stats.grouping import Grouping, grouping
 from judgeboard.stats.people import Human
 from judgeboard.stats.ratings import Ratings, ratings_of
 from judgeboard.stats.scales import Scale
-from judgeboard.store.judgments.judge_versions import StoredVersion
 
 Unit = Literal["responses", "pairs"]
 UNITS: tuple[Unit, ...] = ("responses", "pairs")
@@ -57,39 +56,6 @@ class HeldAgainst:
     pairs: AnswerPairs
     left_out: LeftOut
     wrong: AnswerPairs | None = None
-
-
-class RatingSource(Protocol):
-    """Ratings of one grade, read once; every statistic of agreement takes them from here."""
-
-    @property
-    def unit(self) -> Unit:
-        """What is rated."""
-
-    @property
-    def scale(self) -> Scale:
-        """The grade with its declared categories."""
-
-    def people(self) -> ItemRatings:
-        """Return what each person gave, without what was adjudicated or said after the reveal."""
-
-    def rated_twice(self) -> RatedTwice:
-        """Return what people rated more than once."""
-
-    def gold(self, ids: IntArray) -> FloatArray:
-        """Return the gold of items as ``Ratings.values``, NaN where there is none."""
-
-    def versions(self) -> Sequence[StoredVersion]:
-        """Return the judge versions that can be held against people, the one that is meant unasked first."""
-
-    def held(self, version: StoredVersion, human: Human) -> HeldAgainst:
-        """Return a judge version's verdicts beside what people say."""
-
-    def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
-        """Return a judge version's usable verdicts on items as ``Ratings.values``, NaN where there is none."""
-
-    def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
-        """Return what judge versions gave all items that any of them rated."""
 
 
 def item_ratings(

@@ -10,7 +10,6 @@ from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.bootstrap import wilson_on_groups
 from judgeboard.stats.estimates import leaving_out, unmeasured
 from judgeboard.stats.influence import share_estimate
-from judgeboard.stats.kappa import Weights, agreement_weights
 from judgeboard.stats.ratings import Ratings
 
 NO_ITEM = "no item with two ratings"
@@ -32,7 +31,7 @@ def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
     return by_item
 
 
-def percent_agreement(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
+def percent_agreement(ratings: Ratings) -> Estimate:
     """Return the share of pairs of ratings of one item that are the same, as the mean over items.
 
     Its n counts the items with two ratings at least; the others are left out.
@@ -42,7 +41,7 @@ def percent_agreement(ratings: Ratings, weights: Weights = "nominal") -> Estimat
     if not n:
         return unmeasured(0, NO_ITEM)
     groups = ratings.groups.at(usable)
-    alike = agreement_by_item(ratings.votes[usable].astype(np.float64), agreement_weights(ratings.k, weights))
+    alike = agreement_by_item(ratings.votes[usable].astype(np.float64), np.eye(ratings.k))
     if np.ptp(alike) == 0 and alike[0] in {0, 1}:
         found = wilson_on_groups(float(alike[0]), n, groups.count, groups.unit)
     else:

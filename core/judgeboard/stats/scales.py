@@ -27,14 +27,3 @@ GROUNDEDNESS = Scale("groundedness")
 PREFERENCE = Scale("preference", tuple(each.value for each in Preference))
 
 SCALES = {scale.grade: scale for scale in (LABEL, QUALITY, GROUNDEDNESS)}
-
-
-def levels_scale(dimension: str, low: int, high: int) -> Scale:
-    """Return the scale of a rubric's dimension with whole levels from ``low`` to ``high``, which are equally far apart.
-
-    Raises:
-        ValueError: Fewer than two levels.
-    """
-    if high <= low:
-        raise ValueError(f"a scale has two levels at least, not {low} to {high}")
-    return Scale(dimension, tuple(range(low, high + 1)), weights="quadratic")
