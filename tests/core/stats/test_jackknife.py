@@ -1,8 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from judgeboard.stats.grouping import grouping
+from judgeboard.stats.gwet import gwet
 from judgeboard.stats.jackknife import jackknifed
+from judgeboard.stats.krippendorff import alpha
+from judgeboard.stats.ratings import Ratings
+from judgeboard.stats.scales import LABEL
 
 
 def ratio(sums):
@@ -29,6 +35,30 @@ def test_the_error_is_that_of_leaving_out_one_group_after_the_other():
     assert below == pytest.approx(t.ppf(0.975, count - 1) * error, rel=1e-6)
     assert np.arctanh(got.high) - np.arctanh(got.value) >= below - 1e-9
     assert got.method == "jackknife on Fisher's z"
+
+
+def alpha_carried_by_a_group():
+    """Two raters, of whose twenty groups one holds the rarer kind that both give."""
+    said = np.zeros((100, 2))
+    said[:5] = 1
+    said[20:60:4, 0] = said[22:62:4, 1] = 1
+    return partial(alpha, metric="nominal"), said
+
+
+def ac1_carried_by_a_group():
+    """Two raters, who agree throughout in one of twenty groups and on two of five items in the others."""
+    said = np.repeat(np.arange(100)[:, None] % 2, 2, axis=1).astype(float)
+    apart = (np.arange(100) % 5 > 1) & (np.arange(100) >= 5)
+    said[apart, 1] = 1 - said[apart, 1]
+    return gwet, said
+
+
+@pytest.mark.parametrize("carried", [alpha_carried_by_a_group, ac1_carried_by_a_group])
+def test_what_few_groups_carry_reaches_further_up_than_a_symmetric_interval(carried):
+    coefficient, said = carried()
+    got = coefficient(Ratings(said, ("ann", "ben"), LABEL, grouping(np.arange(100) // 5, 100)))
+    below, above = np.arctanh(got.value) - np.arctanh(got.low), np.arctanh(got.high) - np.arctanh(got.value)
+    assert above > 1.05 * below
 
 
 def test_many_equal_groups_count_as_often_as_they_are():
