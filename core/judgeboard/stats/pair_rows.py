@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from judgeboard.domain import Estimate
 from judgeboard.stats import correlation, detection
 from judgeboard.stats import table_statistics as tables
@@ -19,6 +21,7 @@ from judgeboard.stats.krippendorff import EVERY_VALUE_THE_SAME, Metric, alpha, a
 from judgeboard.stats.limits_of_agreement import limits_of_agreement
 from judgeboard.stats.pairs import Pairs
 from judgeboard.stats.scales import Scale
+from judgeboard.stats.table_estimates import ONE_CATEGORY
 
 NOT_FOR_GRADE = "not a statistic of this grade"
 
@@ -74,8 +77,12 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     return leaving_out(found, ("without a score of the judge", pairs.n - score.size))
 
 
-def _of_table(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.statistic(compute, undefined)
+def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+    def of_table(pairs: Pairs) -> Estimate:
+        several = len(np.union1d(pairs.judge, pairs.people)) > 1
+        return pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
+
+    return of_table
 
 
 def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
@@ -120,9 +127,9 @@ ROWS = {
     "sensitivity": Row(_detects, _share_of_bad(detection.sensitivity)),
     "specificity": Row(_detects, _share_of_bad(detection.specificity)),
     "precision": Row(_detects, _share_of_bad(detection.precision)),
-    "macro_precision": Row(_categorical, _of_table(tables.macro_precision, f"the judge {_NEVER_GAVE}")),
-    "macro_recall": Row(_categorical, _of_table(tables.macro_recall, f"people {_NEVER_GAVE}")),
-    "macro_f1": Row(_categorical, _of_table(tables.macro_f1, "no pairs")),
+    "macro_precision": Row(_categorical, _macro(tables.macro_precision, f"the judge {_NEVER_GAVE}")),
+    "macro_recall": Row(_categorical, _macro(tables.macro_recall, f"people {_NEVER_GAVE}")),
+    "macro_f1": Row(_categorical, _macro(tables.macro_f1, ONE_CATEGORY)),
     "mcc": Row(_categorical, _coefficient(tables.matthews, "one side gave the same category throughout")),
     "auroc": Row(_detects, lambda pairs: _of_score(pairs, auroc)),
     "auprc": Row(_detects, lambda pairs: _of_score(pairs, auprc)),

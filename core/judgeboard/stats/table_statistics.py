@@ -23,7 +23,7 @@ def macro_recall(tables: FloatArray) -> FloatArray:
 
 
 def macro_f1(tables: FloatArray) -> FloatArray:
-    """Return the mean F1 over the categories that either side gave."""
+    """Return the mean F1 over the categories that either side gave; undefined where that is only one."""
     return _macro(2 * _right(tables), tables.sum(axis=-1) + tables.sum(axis=-2), tables)
 
 
@@ -40,10 +40,16 @@ def _right(tables: FloatArray) -> FloatArray:
 
 
 def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
-    """Return the mean of hits / of over the categories that occur, NaN where one of those has nothing in ``of``."""
+    """Return the mean of hits / of over the categories that occur, NaN where one of those has nothing in ``of``.
+
+    Over a single category it would be 1 whatever the judge can tell apart: NaN too.
+    """
     occurs = tables.sum(axis=-1) + tables.sum(axis=-2) > 0
     shares = np.divide(hits, of, out=np.full(of.shape, np.nan), where=of > 0)
-    return _ratio(np.where(occurs, shares, 0.0).sum(axis=-1), occurs.sum(axis=-1).astype(np.float64))
+    categories = occurs.sum(axis=-1)
+    return _ratio(
+        np.where(occurs, shares, 0.0).sum(axis=-1), np.where(categories > 1, categories, 0).astype(np.float64)
+    )
 
 
 def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.scales import Scale
+from judgeboard.stats.scales import LABEL, Scale
 from judgeboard.stats.table_statistics import macro_f1, macro_precision, macro_recall, matthews
 
 tables = st.integers(2, 5).flatmap(
@@ -30,6 +30,9 @@ def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
     people, judge = rows_of(table)
     precision, recall, f1, _ = precision_recall_fscore_support(people, judge, average="macro", zero_division=0)
     counts = np.array(table, dtype=float)
+    if len({*people, *judge}) == 1:  # one mean of one category, 1 whatever the judge can tell apart
+        assert np.isnan([macro_precision(counts), macro_recall(counts), macro_f1(counts)]).all()
+        return
     assert float(macro_f1(counts)) == pytest.approx(f1, abs=1e-9)
     for got, expected, side, other in (
         (macro_precision(counts), precision, judge, people),
@@ -66,6 +69,13 @@ def test_what_a_page_says_where_a_side_never_gave_a_category():
     assert got.mcc.value is not None
     one = pair_statistics(np.array(["a"] * 20), people, scale)
     assert one.mcc.reason == "undefined: one side gave the same category throughout"
+
+
+def test_macro_figures_of_one_category_are_undefined_with_the_reason():
+    good = np.array(["grounded"] * 20)
+    got = pair_statistics(good, good, LABEL)
+    for each in (got.macro_precision, got.macro_recall, got.macro_f1):
+        assert (each.value, each.reason) == (None, "undefined: both gave one and the same category throughout")
 
 
 def test_many_tables_at_once_give_what_each_gives_alone():
