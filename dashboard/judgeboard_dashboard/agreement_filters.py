@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.agreement.choice import By, Of
 from judgeboard.agreement.slices import SLICES
+from judgeboard.agreement.words import PEOPLE_SAY
 from judgeboard.answer_pairs import GradeName
 from judgeboard.stats.people import Human
 from judgeboard.store.reviews.reviewers import Reviewer
@@ -51,7 +52,8 @@ def of_field() -> Of:
 def whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: bool) -> Whose:
     """Ask whose word counts as people's."""
     names = people_names(graders)
-    several = EVERYBODY[grade] if len(graders) > 1 else _EVERYBODY
+    together = PEOPLE_SAY["majority"][grade].removeprefix("the ")
+    words = {_EVERYBODY: EVERYBODY[grade], _WITHOUT_GOLD: together.capitalize()} if len(graders) > 1 else {}
     chosen = st.selectbox(
         "People",
         [*_HUMANS, *names],
@@ -59,7 +61,7 @@ def whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: bool
         bind="query-params",
         width=215,
         disabled=disabled,
-        format_func=lambda name: several if name == _EVERYBODY else name,
+        format_func=lambda name: words.get(name, name),
         help="What a lead settled stands before what people say together. Without it, or with each person's grade as a "
         "row of its own, the same answers may say something else.",
     )

@@ -12,10 +12,11 @@ from judgeboard.store.reviews.reviewers import Reviewer
 
 GRADE_NAMES: dict[GradeName, str] = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 EVERYBODY: dict[GradeName, str] = {
-    "label": "Majority of reviewers",
-    "groundedness": "Mean of reviewers",
-    "quality": "Lower median of reviewers",
+    "label": "Settled, else majority",
+    "groundedness": "Settled, else mean",
+    "quality": "Settled, else lower median",
 }
+"""What people together say where several graded: what a lead settled, else what they make together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ from judgeboard.errors import BadInput
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
     show_default=True,
-    help="What a judge is held against: what a lead settled, else people together; people together throughout "
-    "(majority label, lower median quality, mean groundedness); or each person's grade, stacked.",
+    help="What a judge is held against: what a lead settled, else people together (majority label, lower median "
+    "quality, mean groundedness); people together, adjudications left out; or each person's grade, stacked.",
 )
 @click.option(
     "--unusable",
