@@ -7,7 +7,7 @@ import streamlit as st
 from judgeboard.agreement.page import AgreementPage
 from judgeboard.agreement.rater_cells import ALL, RaterCell
 from judgeboard.agreement.report_page import RHO
-from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
+from judgeboard.agreement.words import epsilon_sentence, not_tested_words, p_words, stand_in_sentence
 from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.words import number_words
@@ -30,7 +30,7 @@ def epsilon_field() -> float:
 
 def stand_in(test: AlternativeAnnotatorTest, version_id: int, grade: GradeName, people: Mapping[str, int]) -> None:
     """Show the alternative annotator test: what it came to, what ε means, each person (``people`` by name)."""
-    left_out = " ".join(f"{n:,} {why}." for why, n in test.left_out)
+    left_out = not_tested_words(test)
     caption(stand_in_sentence(test), epsilon_sentence(test.epsilon))
     if test.omega.value is None:
         caption(f"It needs two people on an answer, and 30 answers of each. Left out: {left_out}" if left_out else None)

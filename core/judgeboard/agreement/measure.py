@@ -226,7 +226,7 @@ def _judge(connection: Connection, choice: AgreementChoice, source: Source) -> A
         alt_test=alt_test,
         slices=slices,
         anchoring=anchored(connection, version) if choice.unit == "responses" else (),
-        notes=(*said, *_other_grades(source)),
+        notes=(*said, *_other_grades(source), *_not_named(choice, source, version)),
     )
 
 
@@ -341,6 +341,14 @@ def _judge_version(
 
 def _other_grades(source: Source) -> tuple[saying.Note, ...]:
     return tuple(other_grades(source.graded.reviews, source.grade)) if isinstance(source, AnswerRatings) else ()
+
+
+def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[saying.Note]:
+    """Say which judge versions could have been meant as well where none was named."""
+    others = [each.title for each in source.versions() if each.id != version.id]
+    if others and not choice.judge_versions:
+        said = f"No judge version was named: this is {version.title}"
+        yield saying.Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
 
 
 def _picked(connection: Connection, unit: Unit) -> IntArray:

@@ -106,6 +106,16 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
     return f"It holds against {won} of {people} at ε = {test.epsilon:g}, {may} here."
 
 
+def not_tested_words(test: AlternativeAnnotatorTest) -> str:
+    """Return what the test left out and why: "1 person with fewer than 30 usable items."."""
+    one = {"people ": "person ", "items ": "item "}
+    said = []
+    for why, n in test.left_out:
+        many = next(each for each in one if why.startswith(each))
+        said.append(f"{n:,} {why if n > 1 else one[many] + why.removeprefix(many)}.")
+    return " ".join(said)
+
+
 def p_words(p: float | None) -> str:
     """Return a p-value as it is shown: "0.0276", "under 0.0001", a dash where nothing was tested."""
     if p is None:
@@ -116,9 +126,9 @@ def p_words(p: float | None) -> str:
 def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means, in one sentence."""
     return (
-        f"ε = {epsilon:g} is what people cost: on {round(epsilon * 100, 6):g} of 100 answers more the judge may be "
-        "further from the other people than the person it would replace (0.2 for experts, 0.15 for skilled people, "
-        "0.1 for a crowd)."
+        f"ε = {epsilon:g} is what people cost: where whoever is nearer to the other people wins an answer, the judge "
+        f"may lose {round(epsilon * 100, 6):g} of 100 answers more than it wins against the person it would replace "
+        "(0.2 for experts, 0.15 for skilled people, 0.1 for a crowd)."
     )
 
 

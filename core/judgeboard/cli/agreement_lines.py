@@ -21,7 +21,10 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
         yield f"People: {result.people_say}."
     for why, n in result.left_out.items():
         yield f"left out: {n:,} {left_out_words(why)}"
+    lead = result.statistics.get("alpha")
     for name in sorted(result.statistics.keys() - {"accuracy"}, key=_place):  # it is the same as agreement
+        if name != "alpha" and result.statistics[name] is lead:
+            continue  # the alpha that leads on this scale has its own line
         yield f"  {statistic_name(name)}: {_words(name, result.statistics[name])}"
     yield from _table(result)
     yield from _raters(result)

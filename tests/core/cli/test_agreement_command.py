@@ -33,7 +33,7 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "hallucinated: 9 1",
         "query_type sql, 40:",
         "It holds against 2 of 2 people at ε = 0.1, so it may stand in for a person here.",
-        "on 10 of 100 answers more the judge may be further from the other people",
+        "the judge may lose 10 of 100 answers more than it wins against the person it would replace",
         "note (few_of_rarer): Only 10 of these answers are 'hallucinated' by people",
     ):
         assert line in said, line
@@ -55,7 +55,25 @@ def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "people and people" not in said
     assert "two of them agree on 100 %" in said
+    assert "Krippendorff's alpha: 1.00" in said
+    assert "Alpha, nominal" not in said  # it is that one
     assert any(line.startswith(("mara and jon, 40:", "jon and mara, 40:")) for line in said.splitlines())
+
+
+def test_where_no_judge_is_named_the_others_are(
+    graded: str, sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["agreement", "--db", graded]
+    assert run(words) == 0
+    assert "--judge-version" not in capsys.readouterr().out
+    ids = sqlite_log.answers(2)
+    sqlite_log.review_all(ids, label=GOOD)
+    sqlite_log.say_all(sqlite_log.version("nli"), ids, label=GOOD)
+    assert run(words) == 0
+    said = "note (other_versions): No judge version was named: this is rag v1; --judge-version takes nli v1 too."
+    assert said in capsys.readouterr().out
+    assert run([*words, "--judge-version", "nli v1"]) == 0
+    assert "No judge version was named" not in capsys.readouterr().out
 
 
 def test_the_report_is_written_beside_what_is_said(

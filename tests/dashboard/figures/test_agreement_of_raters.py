@@ -139,8 +139,24 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     app = open_page("agreement", epsilon="0.1: a crowd")
     said = " ".join(texts(app, "jb-cap"))
     assert "It holds against 3 of 3 people at ε = 0.1, so it may stand in for a person here." in said
-    assert "on 10 of 100 answers more the judge may be further from the other people" in said
+    assert "the judge may lose 10 of 100 answers more than it wins against the person it would replace" in said
     assert table_with(app, "Holds")["Holds"].tolist() == ["yes"] * 3
+
+
+def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, figures: FiguresLog) -> None:
+    names = open_page("agreement").selectbox(key="people").options
+    assert names[:3] == ["Settled, else majority", "Majority of people", "Each by themselves"]
+
+
+def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(40)
+    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), truth)
+    for reviewer, n in (("Mara", 40), ("Jon", 40), ("Lee", 10)):
+        log.reviews(dict(list(truth.items())[:n]), reviewer)
+    said = " ".join(texts(open_page("agreement"), "jb-cap"))
+    assert "Left out: 1 person with fewer than 30 usable items." in said
 
 
 def test_the_report_holds_judge_people_and_judges(
