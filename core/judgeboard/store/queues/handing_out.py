@@ -1,6 +1,6 @@
 """Hands out the free places of queues: the first that a person may have, or one at an item that they ask for.
 
-What was not given back, since its holder went away, is looked at again first: it may have stopped matching meanwhile.
+What was not given back, since its holder went away, may have stopped matching meanwhile: it leaves instead.
 """
 
 from datetime import datetime
@@ -8,10 +8,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, exists, literal_column, or_, select
 
+from judgeboard.domain import FlagState, ItemState
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, hold_place
+from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, free_place, hold_place
 from judgeboard.store.reviews.reviews import hold_responses
+from judgeboard.store.schema.queue_tables import QueueItemFlagRow
+from judgeboard.store.schema.tables import FlagRow
+
+FLAG = FlagRow.__table__
+ITEM_FLAG = QueueItemFlagRow.__table__
 
 # As the index of waiting places says it: SQLite uses a partial index only for its own words.
 _WAITING: ColumnElement[bool] = literal_column("NOT place.done")
@@ -20,7 +26,7 @@ _WAITING: ColumnElement[bool] = literal_column("NOT place.done")
 def take_place(
     connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Take the first free place of a queue for a reviewer; None where none is left for them.
+    """Take the first free place of a queue for a reviewer, in one statement; None where none is left for them.
 
     Not handed out: items that they reviewed, hold or skipped, and what is served again to others.
     """
@@ -32,7 +38,7 @@ def take_place(
     )
     skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (
-        select(PLACE.c.id, PLACE.c.queue_item_id, PLACE.c.until)
+        select(PLACE.c.id)
         .where(
             PLACE.c.queue_id == queue_id,
             _WAITING,
@@ -55,7 +61,7 @@ def take_place_at(
     """
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
-        select(PLACE.c.id, PLACE.c.queue_item_id, PLACE.c.until)
+        select(PLACE.c.id)
         .where(
             PLACE.c.queue_item_id == item_id,
             PLACE.c.done.is_(False),
@@ -76,18 +82,28 @@ def _take_first(
     On PostgreSQL a row that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
     """
     first = free.limit(1).with_for_update(skip_locked=True)
-    while (place := connection.execute(first).one_or_none()) is not None:
-        if place.until is not None and place.until <= now:
-            _follow(connection, place.queue_item_id, now)
-        taken = hold_place(connection, place.id, reviewer_id, token, now=now, until=until)
-        if taken is not None:
+    which = LEASE.c.id == first.scalar_subquery()
+    while (taken := hold_place(connection, which, reviewer_id, token, now=now, until=until)) is not None:
+        if _is_waited_for(connection, taken.queue_item_id):
             return taken
+        if not _leaves(connection, taken, now):
+            return hold_place(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
     return None
 
 
-def _follow(connection: Connection, item_id: int, now: datetime) -> None:
-    """Let an item whose holder went away leave where its answer stopped matching: its places go with it."""
-    item = item_by_id(connection, item_id)
+def _is_waited_for(connection: Connection, item_id: int) -> bool:
+    """Whether a flag for which an item is in its queue is open; pairs and what is served again are there for none."""
+    of_item = ITEM_FLAG.c.queue_item_id == item_id
+    still_open = exists().where(of_item, FLAG.c.id == ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
+    return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
+
+
+def _leaves(connection: Connection, taken: Lease, now: datetime) -> bool:
+    """Give a place back and let its item leave where its answer stopped matching; return whether it left."""
+    item = item_by_id(connection, taken.queue_item_id)
     # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
-    if item.response_id is not None and hold_responses(connection, [item.response_id]):
-        follow_queues(connection, [item.response_id], now)
+    if item.response_id is None or not hold_responses(connection, [item.response_id]):
+        return False
+    free_place(connection, taken.id)
+    follow_queues(connection, [item.response_id], now)
+    return item_by_id(connection, taken.queue_item_id).state is not ItemState.OPEN

@@ -178,12 +178,12 @@ def _place(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
 
 
 def hold_place(
-    connection: Connection, lease_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+    connection: Connection, which: ColumnElement[bool], reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Let somebody hold a place from now on, whoever held it before; None where it is gone."""
+    """Let somebody hold the one place that ``which`` names, whoever held it before; None where there is none."""
     taking = (
         update(LEASE)
-        .where(LEASE.c.id == lease_id)
+        .where(which)
         .values(reviewer_id=reviewer_id, token=token, taken_at=now, until=until)
         .returning(*_COLUMNS)
     )

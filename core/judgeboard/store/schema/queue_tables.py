@@ -122,7 +122,7 @@ class QueueItemFlagRow(Table, table=True):
 class LeaseRow(Table, table=True):
     """The place for one review of an item: free, held by a reviewer until a moment, or ``done``.
 
-    An item has as many as it needs reviews, laid when it joins, so that taking one locks one row.
+    An item has as many as it needs reviews, laid when it joins, so that taking one is one statement on one row.
     ``position`` and ``again_for`` are the item's. ``review_id`` or ``preference_id`` is what was said from here;
     ``revealed_at`` is when its author saw what had been hidden.
     """
