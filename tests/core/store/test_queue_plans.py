@@ -5,6 +5,9 @@ import pytest
 from judgeboard.domain import QueueOrder
 from judgeboard.queues import load_split, own_splits, queue_progress, skip, split_items
 from judgeboard.store.engine import Store
+from judgeboard.store.queues.item_rows import item_by_id
+from judgeboard.store.queues.leases import JUDGE
+from judgeboard.store.queues.shown_before import held_in_sight
 from query_plans import plans_of
 from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
 
@@ -46,3 +49,13 @@ def test_splits_are_found_by_their_state(desk: QueueDesk) -> None:
         load_split(connection, line.item.item_id, desk.lead)
     assert scans(plans) == []
     assert any("ix_queue_item_state (queue_id=? AND state=?)" in plan for plan in plans)
+
+
+def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(desk: QueueDesk) -> None:
+    held = desk.held(desk.jon)
+    with desk.store.reading() as connection:
+        item = item_by_id(connection, held.item_id)
+        with plans_of(desk.store) as plans:
+            assert not held_in_sight(connection, item, desk.jon.id, JUDGE, desk.now)
+    assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
+    assert not any("ix_lease_reviewer" in plan for plan in plans), "all that they ever took"

@@ -37,16 +37,15 @@ def held_in_sight(connection: Connection, item: QueueItem, reviewer_id: int, wha
     """
     given = exists().where(ASSIGNMENT.c.queue_id == item.queue_id, ASSIGNMENT.c.reviewer_id == reviewer_id)
     joined = connection.execute(select(ITEM.c.joined_at).where(ITEM.c.id == item.id, given)).scalar_one_or_none()
-    elsewhere = (
-        select(LEASE.c.id)
-        .join(ITEM, ITEM.c.id == LEASE.c.queue_item_id)
+    in_sight = (
+        select(ITEM.c.id)
         .join(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
-        .where(
-            LEASE.c.reviewer_id == reviewer_id,
-            LEASE.c.taken_at <= (joined or taken_at),
-            ITEM.c.response_id == item.response_id,
-            ITEM.c.id != item.id,
-            _HIDES[what].is_(False),
-        )
+        .where(ITEM.c.response_id == item.response_id, ITEM.c.id != item.id, _HIDES[what].is_(False))
+    )
+    # From the few items of this answer, not from all that its reviewer ever took.
+    elsewhere = select(LEASE.c.id).where(
+        LEASE.c.queue_item_id.in_(in_sight),
+        LEASE.c.reviewer_id == reviewer_id,
+        LEASE.c.taken_at <= (joined or taken_at),
     )
     return connection.execute(elsewhere.limit(1)).first() is not None
