@@ -73,7 +73,7 @@ def _row(number: int, one: AlignedSentence, sentence: Html, passages: Sequence[s
 
 def _place(number: int, one: AlignedSentence, passages: Sequence[str]) -> Html:
     if one.passage is None or one.passage_start is None or one.passage_end is None:
-        return tag("div", "nothing like it in the passages", cls="jb-place jb-mut")
+        return tag("div", "no passage holds enough of its words", cls="jb-place jb-mut")
     text = passages[one.passage - 1][one.passage_start : one.passage_end]
     goal = f"#l{number}" if one.passage_end <= LONGEST else f"#p{one.passage}"
     how = "quoted by the judge" if one.by == "quote" else f"{one.share or 0:.0%} of its words".replace("%", " %")
