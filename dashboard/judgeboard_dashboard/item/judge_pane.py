@@ -169,7 +169,7 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     lines: list[Html] = []
     for place, review in enumerate(standing[:3]):
         name = ("Person" if len(standing) == 1 else "People") if place == 0 else ""
-        who = ", ".join(filter(None, (review.reviewer, day(review.at), WHEN_SAID.get(review.stage or ""))))
+        who = ", ".join(filter(None, (review.reviewer, WHEN_SAID.get(review.stage or ""), day(review.at))))
         lines += [tag("span", name), _who(who), tag("b", review_words(review))]
     return lines
 
