@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Grade, Stage
-from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
 from judgeboard.review.checks import (
     check_own,
@@ -32,8 +32,7 @@ from judgeboard.store.reviews.reviews import (
     StoredReview,
     insert_review,
     lock_flag,
-    lock_response,
-    review_by_id,
+    lock_reviewed,
     review_by_key,
 )
 from judgeboard.store.reviews.standing import spoken_by_others
@@ -77,11 +76,7 @@ def edit(
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        review = review_by_id(connection, review_id)
-        if review is None:
-            raise NotFound(f"no review {review_id}")
-        flag = None if review.flag_id is None else lock_flag(connection, review.flag_id)
-        response = lock_response(connection, review.response_id) if flag is None else flag.response
+        review, flag, response = lock_reviewed(connection, review_id)
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)

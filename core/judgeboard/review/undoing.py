@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Stage
-from judgeboard.errors import NotFound
 from judgeboard.people import Action, allowed
 from judgeboard.review.checks import check_own, check_same, checked_key
 from judgeboard.review.sentences import CANNOT_REOPEN, undone
@@ -24,8 +23,7 @@ from judgeboard.store.reviews.reviews import (
     StoredReview,
     insert_review,
     lock_flag,
-    lock_response,
-    review_by_id,
+    lock_reviewed,
     review_by_key,
 )
 
@@ -58,11 +56,7 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        review = review_by_id(connection, review_id)
-        if review is None:
-            raise NotFound(f"no review {review_id}")
-        flag = None if review.flag_id is None else lock_flag(connection, review.flag_id)
-        response = lock_response(connection, review.response_id) if flag is None else flag.response
+        review, flag, response = lock_reviewed(connection, review_id)
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)

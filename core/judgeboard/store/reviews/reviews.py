@@ -137,6 +137,21 @@ def review_by_key(connection: Connection, request_key: str) -> StoredReview | No
     return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
 
 
+def lock_reviewed(connection: Connection, review_id: int) -> tuple[StoredReview, LockedFlag | None, LockedResponse]:
+    """Read a review and hold what it is about: its flag, where it decided one, and the response.
+
+    Raises:
+        NotFound: No such review.
+    """
+    review = review_by_id(connection, review_id)
+    if review is None:
+        raise NotFound(f"no review {review_id}")
+    if review.flag_id is None:
+        return review, None, lock_response(connection, review.response_id)
+    flag = lock_flag(connection, review.flag_id)
+    return review, flag, flag.response
+
+
 def review_by_id(connection: Connection, review_id: int) -> StoredReview | None:
     """Return a review, None where there is none of this id."""
     return _one(connection, _REVIEWS.where(REVIEW.c.id == review_id))
