@@ -31,6 +31,7 @@ LAYERS: list[set[str]] = [
         "blocking",
         "next_ask",
         "judge_kinds",
+        "reports",
     },
     {"llm", "judges", "flags", "importers", "exporters", "stats"},
     {"store"},

@@ -1,0 +1,1 @@
+"""Figures as JSON, terminal tables and HTML: the only renderers outside the dashboard."""
