@@ -14,8 +14,7 @@ from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, Schema
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.refusals import CANNOT_WRITE, with_advice
-from judgeboard.store.sql.index_hints import allow_hints
-from judgeboard.store.sql.shadows import allow_shadows
+from judgeboard.store.row_filter import prepare_compiler
 from judgeboard.store.turns import turns_at
 
 DEFAULT_DATABASE = "data/judgeboard.db"
@@ -148,8 +147,7 @@ def connect(url: URL, *, create: bool) -> Engine:
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    allow_hints(engine)
-    allow_shadows(engine)
+    prepare_compiler(engine)
     return engine
 
 
@@ -158,7 +156,7 @@ def _served_engine(url: URL) -> Engine:
         engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
-    allow_shadows(engine)
+    prepare_compiler(engine)
     return engine
 
 

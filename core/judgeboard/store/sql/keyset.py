@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, UnaryExpression, func, literal, select, true
 
 from judgeboard.errors import BadInput
-from judgeboard.store.sql.index_hints import by_id, by_index
+from judgeboard.store.row_filter import by_id, by_index
 
 
 @dataclass(frozen=True, slots=True)
