@@ -109,7 +109,7 @@ def open_store(given: str | Path | None = None, *, create: bool = False) -> Stor
 
     Raises:
         MissingDatabase: nothing is there and ``create`` is not set.
-        SchemaMismatch: it was made by another revision; ``judgeboard migrate`` brings an older one up.
+        SchemaMismatch: it was made by another revision.
         BadInput: it cannot be reached or is not a database.
     """
     url = database_url(given)
@@ -184,22 +184,17 @@ def upgrade(store: Store) -> str | None:
     """Bring the schema to the newest revision in one transaction; return the revision it had before.
 
     Raises:
-        SchemaMismatch: this program does not know the revision.
+        SchemaMismatch: it was made by an older or newer Judgeboard, or by another program.
         BadInput: the database refuses.
     """
-    from alembic.util import CommandError
-
     from judgeboard.store.migrations.run import run_upgrade
 
     before = current_revision(store)
+    if before not in {None, HEAD}:
+        raise SchemaMismatch(_mismatch(store.engine.url, str(before)))
     try:
         with store.writing() as connection:
             run_upgrade(connection)
-    except CommandError as error:
-        raise SchemaMismatch(
-            f"{store.shown_url} is at schema revision {before}, which this program does not know: "
-            "it was made by a newer Judgeboard or by another program"
-        ) from error
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
     return before
@@ -249,4 +244,7 @@ def _mismatch(url: URL, revision: str) -> str:
             f"{place} is at schema revision {revision}, this program knows those up to {HEAD}: "
             "this database was made by a newer Judgeboard, install that version"
         )
-    return f"{place} is at schema revision {revision}, this program needs {HEAD}. Run `judgeboard migrate --db {place}`"
+    return (
+        f"{place} is at schema revision {revision}, this program needs {HEAD}: export it with the version "
+        "that made it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
+    )
