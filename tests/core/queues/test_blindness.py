@@ -34,7 +34,7 @@ from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_pages import neighbours, queue_page
 from judgeboard.store.event_list import EventFilter, event_page
-from judgeboard.store.export.export_rows import EXPORTS
+from judgeboard.store.export import EXPORTS
 from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.judgments.rubric_scores import load_rubric_scores
