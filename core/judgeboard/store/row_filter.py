@@ -37,9 +37,11 @@ class _RowFilterCompiler(SQLCompiler):
             return None
         return row_filter(table.name)
 
-    def visit_table(self, table: Any, asfrom: bool = False, **kwargs: Any) -> str:
-        rendered: str = super().visit_table(table, asfrom=asfrom, **kwargs)
-        rows_left = self._rows_left(table) if asfrom else None
+    # SQLAlchemy calls the visit_… methods with keyword arguments, which are passed on as they come.
+    def visit_table(self, table: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        compiler: Any = super()
+        rendered = compiler.visit_table(table, **kwargs)
+        rows_left = self._rows_left(table) if kwargs.get("asfrom") else None
         if rows_left is None:
             return rendered
         self._in_filter = True
@@ -50,19 +52,19 @@ class _RowFilterCompiler(SQLCompiler):
         enclosing: Alias | None = kwargs.get("enclosing_alias")
         if enclosing is not None and enclosing.element is table:
             return subquery  # the alias adds its own name
-        return subquery + self.get_render_as_alias_suffix(self.preparer.quote(table.name))
+        return f"{subquery} AS {self.preparer.quote(table.name)}"
 
-    def visit_textclause(self, textclause: Any, *args: Any, **kwargs: Any) -> str:
+    def visit_textclause(self, textclause: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         if textclause.text not in _KEYWORDS:
             self._refuse_text()
-        rendered: str = super().visit_textclause(textclause, *args, **kwargs)
-        return rendered
+        compiler: Any = super()
+        return compiler.visit_textclause(textclause, **kwargs)
 
-    def visit_column(self, column: Any, *args: Any, **kwargs: Any) -> str:
+    def visit_column(self, column: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         if column.is_literal and "select" in column.name.casefold():
             self._refuse_text()
-        rendered: str = super().visit_column(column, *args, **kwargs)
-        return rendered
+        compiler: Any = super()
+        return compiler.visit_column(column, **kwargs)
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
         stored = table.element if isinstance(table, Alias) else table

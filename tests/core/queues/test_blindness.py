@@ -3,8 +3,8 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,9 @@ from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
 from judgeboard.store.schema.table_base import Table
 from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
 from judgeboard.trends import trend
-from marked_answer import NOW, SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
+from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_desk import QueueDesk
 
-MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
 CORE = Path(judgeboard.__file__).parent
 
 
@@ -86,27 +85,6 @@ class Marked:
 @pytest.fixture
 def marked(desk: QueueDesk) -> Marked:
     return Marked(desk, mark_answer(desk.store, desk.ada))
-
-
-def found_in(told: Any) -> set[str]:
-    return set(MARKER.findall("\n".join(words(told))))
-
-
-def words(told: Any) -> Iterator[str]:
-    """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
-    if isinstance(told, dict):
-        for name, value in told.items():
-            yield from (*words(name), *words(value))
-    elif is_dataclass(told) and not isinstance(told, type):
-        for field in fields(told):
-            yield from words(getattr(told, field.name))
-    elif isinstance(told, list | tuple | set | frozenset):
-        for value in told:
-            yield from words(value)
-    elif hasattr(told, "__dict__") and type(told).__module__.startswith("judgeboard"):
-        yield from words(vars(told))
-    else:
-        yield repr(told)
 
 
 def everything(connection: Connection) -> list[Any]:

@@ -1,5 +1,7 @@
 """Text search in questions, answers and outside ids: any substring of three characters or more, whatever its case."""
 
+from typing import Any
+
 from sqlalchemy import ColumnElement, Connection, Select, column, literal_column, or_, select, table
 
 from judgeboard.store.schema.tables import ResponseRow
@@ -33,8 +35,8 @@ def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...
     """
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
-    found = connection.execute(_indexed(words).limit(most + 1)).scalars().all()
-    return None if len(found) > most else tuple(found)
+    found = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
+    return None if len(found) > most else found
 
 
 def contains(words: str) -> ColumnElement[bool]:
@@ -42,7 +44,7 @@ def contains(words: str) -> ColumnElement[bool]:
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
-def _indexed(words: str) -> Select[tuple[int]]:
+def _indexed(words: str) -> Select[Any]:
     """The ids that FTS5 finds; one phrase of its language, in which only the quote is special inside quotes."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
