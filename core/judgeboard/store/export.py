@@ -7,7 +7,7 @@ can be imported again.
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -29,10 +29,11 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.domain import Feedback, FeedbackKind, ResponseKind
 from judgeboard.exporters import RESPONSE_COLUMNS, Column, ColumnType, response_row
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.pairs.preferences import StandingPreference, load_preferences
+from judgeboard.store.responses.response_rows import response_of
 from judgeboard.store.reviews.imported_reviews import ORIGIN
 from judgeboard.store.schema.method_tables import (
     ComparisonRow,
@@ -233,31 +234,13 @@ def _audits() -> Select[Any]:
 
 def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
     """Every response with its feedback, but not a forgotten one."""
-    query = select(RESPONSE.c.id.label(_KEY), RESPONSE)
-    for chunk in _chunks(connection, query.where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))):
-        feedback = _gathered(connection, FEEDBACK, [row["id"] for row in chunk])
-        for row in chunk:
-            given = (
-                Feedback(FeedbackKind(one.kind), one.value, one.user, one.at) for one in feedback.get(row["id"], ())
-            )
-            yield response_row(
-                Response(
-                    source=row["source"],
-                    external_id=row["external_id"],
-                    query=row["query"],
-                    answer=row["answer"],
-                    passages=None if row["passages"] is None else tuple(row["passages"]),
-                    query_type=row["query_type"],
-                    generator_model=row["generator_model"],
-                    generator_cost=row["generator_cost"],
-                    messages=None if row["messages"] is None else tuple(row["messages"]),
-                    reference=row["reference"],
-                    asked_at=row["asked_at"],
-                    metadata=row["extra"] or {},
-                    kind=ResponseKind(row["kind"]),
-                    feedback=tuple(given),
-                )
-            )
+    query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    for chunk in _chunks(connection, query):
+        ids = [row[_KEY] for row in chunk]
+        feedback = _gathered(connection, FEEDBACK, ids)
+        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
+            given = (Feedback(FeedbackKind(one.kind), one.value, one.user, one.at) for one in feedback.get(row.id, ()))
+            yield response_row(replace(response_of(row), feedback=tuple(given)))
 
 
 # Nothing may be added to what imports again that an importer would take for a field of its own.

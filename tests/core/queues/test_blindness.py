@@ -33,7 +33,7 @@ from judgeboard.store.desk.overview import overview
 from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_pages import neighbours, queue_page
-from judgeboard.store.event_list import EventFilter, event_page
+from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
 from judgeboard.store.judgments.judge_versions import list_versions

@@ -18,7 +18,7 @@ from judgeboard.domain import Decision, FlagState, QueueOrder
 from judgeboard.errors import JudgeboardError
 from judgeboard.filters import RowFilter
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter
+from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judgments.judge_versions import list_versions
@@ -89,6 +89,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "aspect": "overall",
         "audited_id": rag,
         "candidate": "mark-candidate",
+        "column": RESPONSE.c.generator_model,
         "comment_id": 1,
         "comparison_id": 1,
         "count": 5,
