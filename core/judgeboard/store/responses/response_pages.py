@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.filters import RowFilter
-from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.filters.filter_sql import RESPONSE
 from judgeboard.store.filters.filter_verdicts import of_judge
 from judgeboard.store.filters.judge_sides import CURRENT
@@ -19,9 +18,10 @@ from judgeboard.store.responses.response_list import response_list
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import JudgeVersionRow
+from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow
 from judgeboard.store.sql.literal_conditions import OPEN
 
+FLAG = FlagRow.__table__
 VERSION = JudgeVersionRow.__table__
 
 
