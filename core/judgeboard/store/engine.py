@@ -24,7 +24,7 @@ _NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host
 
 
 class Readable(Protocol):
-    """What can be read: a `Store`, or a store as one person may see it (`seen.Seen`)."""
+    """What can be read: a `Store`, or a store as one person may see it (`hidden_rows.Seen`)."""
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads."""

@@ -97,7 +97,7 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
 def load_item(connection: Connection, response_id: int) -> Item:
     """Return an answer with all that was said of it, in eight statements whatever its history.
 
-    To somebody who is to review it blind (`seen.Seen`, `read_as`), what there is to read and nothing that is hidden.
+    To somebody who is to review it blind (`hidden_rows.Seen`, `read_as`), the texts and nothing that is hidden.
 
     Raises:
         NotFound: No such response, or one that was made from what the reader is to review blind.
