@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import JudgeInput
 from judgeboard.store.judgments.judge_inputs import INPUT_COLUMNS, RESPONSE, input_of
@@ -27,7 +27,7 @@ class Origin:
 
 def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[int, Origin]:
     """Return logged answers by id; a forgotten one is left out."""
-    query = select(*INPUT_COLUMNS, RESPONSE.c.source, RESPONSE.c.messages)
+    query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source, RESPONSE.c.messages)
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids)))
     return {
         row.id: Origin(input_of(row), row.source, tuple(row.messages) if row.messages else None)
