@@ -1,6 +1,8 @@
 """An answer with a marker of its own in everything that anybody said of it, in every table that says something."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +26,7 @@ from judgeboard.store.landing import LandedVerdict, land_judgments, land_respons
 from judgeboard.store.schema.table_base import Table
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
+MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -258,3 +261,24 @@ def _one(connection: Connection, name: str, **by: Any) -> int:
     table = Table.metadata.tables[name]
     query = select(table.c.id).where(*(table.c[key] == value for key, value in by.items())).limit(1)
     return int(connection.execute(query.order_by(table.c.id)).scalar_one())
+
+
+def found_in(told: Any) -> set[str]:
+    return set(MARKER.findall("\n".join(words(told))))
+
+
+def words(told: Any) -> Iterator[str]:
+    """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
+    if isinstance(told, dict):
+        for name, value in told.items():
+            yield from (*words(name), *words(value))
+    elif is_dataclass(told) and not isinstance(told, type):
+        for field in fields(told):
+            yield from words(getattr(told, field.name))
+    elif isinstance(told, list | tuple | set | frozenset):
+        for value in told:
+            yield from words(value)
+    elif hasattr(told, "__dict__") and type(told).__module__.startswith("judgeboard"):
+        yield from words(vars(told))
+    else:
+        yield repr(told)

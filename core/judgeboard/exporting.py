@@ -7,8 +7,8 @@ from typing import BinaryIO
 from judgeboard.errors import BadInput
 from judgeboard.exporters import write_rows
 from judgeboard.store.engine import Store
-from judgeboard.store.export.export_rows import EXPORTS
-from judgeboard.store.seen import Seen
+from judgeboard.store.export import EXPORTS
+from judgeboard.store.hidden_rows import Seen
 
 
 def export_tables(

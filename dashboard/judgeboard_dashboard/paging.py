@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from judgeboard.store.sql.line_page import LinePage
+from judgeboard.store.listing import LinePage
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.tables import csv_button

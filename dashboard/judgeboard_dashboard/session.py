@@ -16,9 +16,8 @@ from judgeboard.people import role_of
 from judgeboard.people.sign_in import admit
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.store.engine import Store, database_url, open_store
-from judgeboard.store.queues.hidden_rows import count_hidden
+from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviews.reviewers import reviewer_by_id
-from judgeboard.store.seen import Reading, Seen
 from judgeboard_dashboard.errors import caught
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import sign_in, verified_address

@@ -12,7 +12,7 @@ from judgeboard.cli.asking import as_json as json_option
 from judgeboard.cli.asking import show_json
 
 if TYPE_CHECKING:
-    from judgeboard.store.event_list import StoredEvent
+    from judgeboard.store.events import StoredEvent
 
 
 @click.command(
@@ -45,7 +45,7 @@ def command(
     """
     from judgeboard.cli.terminal import seen
     from judgeboard.store.engine import open_store
-    from judgeboard.store.event_list import EventFilter, latest_events
+    from judgeboard.store.events import EventFilter, latest_events
 
     given = EventFilter(kind, actor, response, None if since is None else _moment(since))
     with closing(open_store(db)) as store, seen(store).reading() as connection:

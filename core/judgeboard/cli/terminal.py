@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from judgeboard.store.engine import Store
+    from judgeboard.store.hidden_rows import Seen
     from judgeboard.store.reviews.reviewers import Reviewer
-    from judgeboard.store.seen import Seen
 
 MAX_USER = 76  # characters, with "cli:" as long as the name of a reviewer may be; environments may say anything
 
@@ -40,9 +40,8 @@ def seen(store: "Store") -> "Seen":
 
     It is said on stderr, once a command: what goes into another program stays as it is.
     """
-    from judgeboard.store.queues.hidden_rows import count_hidden
+    from judgeboard.store.hidden_rows import Seen, count_hidden
     from judgeboard.store.reviews.reviewers import find_reviewer
-    from judgeboard.store.seen import Seen
 
     with store.reading() as connection:
         known = find_reviewer(connection, "cli", actor())

@@ -12,7 +12,7 @@ from judgeboard.judge_health.reading import read_record
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.store.health.record_mark import RecordMark, record_mark
 from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.sql.shadows import shadowed
+from judgeboard.store.row_filter import hides_rows
 
 MOST = 8
 """Records kept: each holds the arrays of up to 20,000 answers."""
@@ -34,7 +34,7 @@ class KeptRecords:
 
         Nothing is kept of, or from, a connection that may not see everything.
         """
-        if shadowed(connection):
+        if hides_rows(connection):
             return read_record(connection, version, models)
         mark, now = record_mark(connection), self._clock()
         with self._lock:

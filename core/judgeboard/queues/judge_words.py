@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from judgeboard.store.queues.hidden import hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of_response
 from judgeboard.store.responses.item_parts import ItemFlag, ItemJudgment
 from judgeboard.store.responses.items import load_item
 

@@ -17,7 +17,7 @@ from judgeboard.review.checks import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.queues.hidden import hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of_response
 from judgeboard.store.queues.item_reviews import revealed_review
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.leases import JUDGE, lease_of, note_reveal

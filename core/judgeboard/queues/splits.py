@@ -10,8 +10,8 @@ from judgeboard.errors import NotAllowed
 from judgeboard.people import Action, may
 from judgeboard.review.outcome import outcome
 from judgeboard.review.settling import spoken
+from judgeboard.store.hidden_rows import hidden_of_pair, hidden_of_response
 from judgeboard.store.pairs.pair_items import PairItem, load_pairs
-from judgeboard.store.queues.hidden import hidden_of_pair, hidden_of_response
 from judgeboard.store.queues.item_reviews import ItemWord, words_on, words_on_items
 from judgeboard.store.queues.item_rows import QueueItem, item_by_id
 from judgeboard.store.queues.item_texts import AnswerText, answer_texts

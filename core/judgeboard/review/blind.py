@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from judgeboard.errors import DecisionRefused
-from judgeboard.store.queues.hidden import hidden_of_pair, hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of_pair, hidden_of_response
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import LockedResponse
 

@@ -14,8 +14,7 @@ from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, Schema
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.refusals import CANNOT_WRITE, with_advice
-from judgeboard.store.sql.index_hints import allow_hints
-from judgeboard.store.sql.shadows import allow_shadows
+from judgeboard.store.row_filter import prepare_compiler
 from judgeboard.store.turns import turns_at
 
 DEFAULT_DATABASE = "data/judgeboard.db"
@@ -25,7 +24,7 @@ _NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host
 
 
 class Readable(Protocol):
-    """What can be read: a `Store`, or a store as one person may see it (`seen.Seen`)."""
+    """What can be read: a `Store`, or a store as one person may see it (`hidden_rows.Seen`)."""
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads."""
@@ -110,7 +109,7 @@ def open_store(given: str | Path | None = None, *, create: bool = False) -> Stor
 
     Raises:
         MissingDatabase: nothing is there and ``create`` is not set.
-        SchemaMismatch: it was made by another revision; ``judgeboard migrate`` brings an older one up.
+        SchemaMismatch: it was made by another revision.
         BadInput: it cannot be reached or is not a database.
     """
     url = database_url(given)
@@ -148,8 +147,7 @@ def connect(url: URL, *, create: bool) -> Engine:
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    allow_hints(engine)
-    allow_shadows(engine)
+    prepare_compiler(engine)
     return engine
 
 
@@ -158,7 +156,7 @@ def _served_engine(url: URL) -> Engine:
         engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
-    allow_shadows(engine)
+    prepare_compiler(engine)
     return engine
 
 
@@ -186,22 +184,17 @@ def upgrade(store: Store) -> str | None:
     """Bring the schema to the newest revision in one transaction; return the revision it had before.
 
     Raises:
-        SchemaMismatch: this program does not know the revision.
+        SchemaMismatch: it was made by an older or newer Judgeboard, or by another program.
         BadInput: the database refuses.
     """
-    from alembic.util import CommandError
-
     from judgeboard.store.migrations.run import run_upgrade
 
     before = current_revision(store)
+    if before not in {None, HEAD}:
+        raise SchemaMismatch(_mismatch(store.engine.url, str(before)))
     try:
         with store.writing() as connection:
             run_upgrade(connection)
-    except CommandError as error:
-        raise SchemaMismatch(
-            f"{store.shown_url} is at schema revision {before}, which this program does not know: "
-            "it was made by a newer Judgeboard or by another program"
-        ) from error
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {error.orig}") from error
     return before
@@ -251,4 +244,7 @@ def _mismatch(url: URL, revision: str) -> str:
             f"{place} is at schema revision {revision}, this program knows those up to {HEAD}: "
             "this database was made by a newer Judgeboard, install that version"
         )
-    return f"{place} is at schema revision {revision}, this program needs {HEAD}. Run `judgeboard migrate --db {place}`"
+    return (
+        f"{place} is at schema revision {revision}, this program needs {HEAD}: export it with the version "
+        "that made it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
+    )

@@ -1,11 +1,40 @@
-"""Who did what, written in the transaction of the change itself."""
+"""Who did what: written in the transaction of the change itself, read newest first."""
 
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import ColumnElement, Connection, insert, select
 
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.schema.tables import EventRow, ResponseRow
+
+EVENT = EventRow.__table__
+RESPONSE = ResponseRow.__table__
+NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One event; ``response`` is the outside id of the answer it is about, ``details`` hold ids and numbers."""
+
+    id: int
+    kind: str
+    actor: str
+    at: datetime
+    response_id: int | None
+    response: str | None
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events; None is any. ``response`` is an outside id, of every source that has it; ``since`` is aware."""
+
+    kind: str | None = None
+    actor: str | None = None
+    response: str | None = None
+    since: datetime | None = None
 
 
 def record_event(
@@ -19,7 +48,7 @@ def record_event(
 ) -> int:
     """Write an event and return its id; ``details`` holds ids and numbers, never texts of a log."""
     inserted = connection.execute(
-        insert(EventRow.__table__).returning(EventRow.__table__.c.id),
+        insert(EVENT).returning(EVENT.c.id),
         {
             "kind": kind,
             "actor": actor,
@@ -29,3 +58,65 @@ def record_event(
         },
     )
     return int(inserted.scalar_one())
+
+
+def event_page(
+    connection: Connection,
+    given: EventFilter,
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> LinePage[StoredEvent]:
+    """Return a page of events, newest first: behind a key, before one, or the first.
+
+    Raises:
+        BadInput: A key is none of this list.
+    """
+    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
+    return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
+
+
+def latest_events(
+    connection: Connection, given: EventFilter, *, limit: int, before_id: int | None = None
+) -> tuple[StoredEvent, ...]:
+    """Return up to ``limit`` events, newest first, older than ``before_id`` where it is given."""
+    older = [] if before_id is None else [EVENT.c.id < before_id]
+    return _events(connection, *_conditions(given), *older, limit=limit)
+
+
+def event_kinds(connection: Connection) -> tuple[str, ...]:
+    """Return the kinds that occur, sorted; one seek in an index each."""
+    return occurring_values(connection, EVENT.c.kind)
+
+
+def event_actors(connection: Connection) -> tuple[str, ...]:
+    """Return who did anything, sorted, at most 200; one seek in an index each."""
+    return occurring_values(connection, EVENT.c.actor)
+
+
+def _conditions(given: EventFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if given.kind is not None:
+        conditions.append(EVENT.c.kind == given.kind)
+    if given.actor is not None:
+        conditions.append(EVENT.c.actor == given.actor)
+    if given.response is not None:
+        named = select(RESPONSE.c.id).where(RESPONSE.c.external_id == given.response)
+        conditions.append(EVENT.c.response_id.in_(named))
+    if given.since is not None:
+        conditions.append(EVENT.c.at >= given.since)
+    return conditions
+
+
+def _events(
+    connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+) -> tuple[StoredEvent, ...]:
+    columns = {column.name: column for column in EVENT.c} | {"response": RESPONSE.c.external_id}
+    query = (
+        select(*(columns[field.name].label(field.name) for field in fields(StoredEvent)))
+        .select_from(EVENT.outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id))
+        .where(*conditions)
+        .order_by(EVENT.c.id.desc())
+    )
+    return tuple(StoredEvent(*row) for row in connection.execute(query.limit(limit)))

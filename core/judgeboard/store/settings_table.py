@@ -16,8 +16,8 @@ from judgeboard.storable_text import unstorable
 from judgeboard.store.events import record_event
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.judgments.retired_versions import retired_versions
+from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, SettingRow
-from judgeboard.store.sql.shadows import whole
 
 SETTING = SettingRow.__table__
 JUDGMENT = JudgmentRow.__table__
@@ -171,4 +171,4 @@ def _primary(connection: Connection, stored: Mapping[str, Any]) -> str | None:
     if named is not None:
         return str(named)
     # The same for everybody, whatever is hidden from whom.
-    return connection.execute(whole(_FIRST_JUDGE)).scalar_one_or_none()
+    return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

@@ -12,7 +12,7 @@ from judgeboard.review import Reviewer, decide, edit, grade, undo
 from judgeboard.review.differing import Judged, differs
 from judgeboard.store.desk.queue_pages import neighbours
 from judgeboard.store.engine import Store
-from judgeboard.store.seen import Seen
+from judgeboard.store.hidden_rows import Seen
 from judgeboard_dashboard.errors import numbered
 from judgeboard_dashboard.item.desk import Desk, Done, Goal
 from judgeboard_dashboard.item.screen import Screen

@@ -6,7 +6,7 @@ from judgeboard.pairs.page import ComparedPairs
 from judgeboard.pairs.report import PairGroup
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs.last_rows import LastRows, last_rows
-from judgeboard.store.sql.shadows import shadowed
+from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.session import reading, store
 
 MOST_HELD = 8
@@ -27,7 +27,7 @@ def held_pairs(version: StoredVersion | None, reviewer_id: int | None) -> HeldPa
     What is held is everything: who may not see all of it has their own read anew.
     """
     with reading() as connection:
-        if shadowed(connection):
+        if hides_rows(connection):
             return HeldPairs(ComparedPairs(connection, version, reviewer_id))
         upto = last_rows(connection)
     return _read(str(store().engine.url), None if version is None else version.id, reviewer_id, upto)

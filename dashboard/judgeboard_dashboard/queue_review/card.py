@@ -8,8 +8,8 @@ from judgeboard.queues import Held
 from judgeboard.queues.item_texts import PairText, pair_texts
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
+from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.judgments.rubric_scores import RubricScores, load_rubric_scores
-from judgeboard.store.queues.hidden_rows import read_as
 from judgeboard.store.responses.items import Item, ItemJudgment, load_item
 from judgeboard.store.settings_table import thresholds
 from judgeboard_dashboard.item.desk import Draft

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.review import Reviewer
+from judgeboard.store.listing import LinePage
 from judgeboard.store.pairs.own_preferences import has_preferences
 from judgeboard.store.reviews.own_reviews import OwnReview, own_reviews_page
-from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.changing import EDIT

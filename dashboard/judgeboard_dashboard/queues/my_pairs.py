@@ -9,8 +9,8 @@ import streamlit as st
 from judgeboard.domain import Preference, Shown
 from judgeboard.pairs.preferring import shown_side
 from judgeboard.review import Reviewer
+from judgeboard.store.listing import LinePage
 from judgeboard.store.pairs.own_preferences import OwnPreference, own_preferences_page
-from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.pairs.words import SIDES, stored_words

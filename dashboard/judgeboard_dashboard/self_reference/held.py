@@ -5,7 +5,7 @@ import streamlit as st
 from judgeboard.self_reference.page import SelfReferencePage, self_reference_page
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs.last_rows import LastRows, last_rows
-from judgeboard.store.sql.shadows import shadowed
+from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.session import reading, store
 
 MOST_HELD = 8
@@ -17,7 +17,7 @@ def held_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePage:
     What is held is everything: who may not see all of it has their own worked out.
     """
     with reading() as connection:
-        if shadowed(connection):
+        if hides_rows(connection):
             return self_reference_page(connection, version, k, needed)
         upto = last_rows(connection)
     return _worked_out(str(store().engine.url), version.id, k, needed, upto)

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.people import Action
-from judgeboard.store.event_list import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import demand

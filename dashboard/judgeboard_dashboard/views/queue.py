@@ -11,7 +11,7 @@ from judgeboard.filters import RowFilter
 from judgeboard.people import Action, may
 from judgeboard.store.desk.queue_counts import queue_facets
 from judgeboard.store.desk.queue_pages import QueueLine, queue_page
-from judgeboard.store.sql.line_page import LinePage
+from judgeboard.store.listing import LinePage
 from judgeboard_dashboard.address import FIELDS
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address

@@ -12,10 +12,10 @@ from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.flags import RULES
 from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.listing import LinePage
 from judgeboard.store.responses.response_facets import response_facets
 from judgeboard.store.responses.response_list import ORDERS, order_of
 from judgeboard.store.responses.response_pages import ResponseLine, response_page
-from judgeboard.store.sql.line_page import LinePage
 from judgeboard_dashboard.address import FIELDS, Query
 from judgeboard_dashboard.drill import CELL_FIELDS, Drilled, drilled
 from judgeboard_dashboard.errors import problem

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, remove_person
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.event_list import EventFilter, StoredEvent, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
 from served import serving

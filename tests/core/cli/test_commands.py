@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.cli.app import COMMANDS, run
-from judgeboard.store.export.export_rows import EXPORTS
+from judgeboard.store.export import EXPORTS
 
 
 @pytest.fixture

@@ -83,11 +83,11 @@ def test_an_empty_database_names_the_import(sqlite_store: Store, capsys: pytest.
     assert "judgeboard import FILE" in capsys.readouterr().out
 
 
-def test_a_database_of_an_older_revision_names_migrate(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_database_of_an_older_revision_names_export(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     with sqlite_store.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     assert run(["doctor", "--db", address(sqlite_store)]) == 1
-    assert "judgeboard migrate" in capsys.readouterr().out
+    assert "judgeboard export all" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["config", "doctor"])

@@ -13,7 +13,7 @@ from judgeboard.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.people.roster import add_person, change_role, remove_person
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judging_log import land_answers
 from pair_log import land as land_pair

@@ -10,7 +10,7 @@ from judgeboard.people.roster import add_person, change_role, list_people, remov
 from judgeboard.people.sign_in import admit
 from judgeboard.review import Reviewer, decide, ensure_reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviews.reviewers import list_graders, store_reviewer
 from review_desk import Desk, flagged_desk
 

@@ -7,7 +7,7 @@ from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.people.sign_in import admit
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.events import EventFilter, latest_events
 
 
 def kinds(store: Store) -> list[tuple[str, str]]:

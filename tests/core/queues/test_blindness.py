@@ -3,13 +3,13 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, column, exists, insert, literal, literal_column, select, table, text
 
 import judgeboard
 from judgeboard.agreement.page import agreement_page
@@ -33,13 +33,13 @@ from judgeboard.store.desk.overview import overview
 from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_pages import neighbours, queue_page
-from judgeboard.store.event_list import EventFilter, event_page
-from judgeboard.store.export.export_rows import EXPORTS
+from judgeboard.store.events import EventFilter, event_page
+from judgeboard.store.export import EXPORTS
+from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.judgments.rubric_scores import load_rubric_scores
 from judgeboard.store.pairs.compared_pairs import pair_heads, said_of_pair
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.queues.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, count_hidden, hide_rows
 from judgeboard.store.responses.items import load_item, response_of_flag
 from judgeboard.store.responses.response_facets import response_facets
 from judgeboard.store.responses.response_pages import response_page
@@ -49,13 +49,11 @@ from judgeboard.store.runs.asks import Selection, ask_mode, count_unasked
 from judgeboard.store.runs.run_problems import run_problems
 from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
 from judgeboard.store.schema.table_base import Table
-from judgeboard.store.schema.tables import FlagRow
-from judgeboard.store.seen import Seen
+from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
 from judgeboard.trends import trend
-from marked_answer import NOW, SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
+from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_desk import QueueDesk
 
-MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
 CORE = Path(judgeboard.__file__).parent
 
 
@@ -87,27 +85,6 @@ class Marked:
 @pytest.fixture
 def marked(desk: QueueDesk) -> Marked:
     return Marked(desk, mark_answer(desk.store, desk.ada))
-
-
-def found_in(told: Any) -> set[str]:
-    return set(MARKER.findall("\n".join(words(told))))
-
-
-def words(told: Any) -> Iterator[str]:
-    """All that stands in a result: fields of its own classes too, whether or not they are in its repr."""
-    if isinstance(told, dict):
-        for name, value in told.items():
-            yield from (*words(name), *words(value))
-    elif is_dataclass(told) and not isinstance(told, type):
-        for field in fields(told):
-            yield from words(getattr(told, field.name))
-    elif isinstance(told, list | tuple | set | frozenset):
-        for value in told:
-            yield from words(value)
-    elif hasattr(told, "__dict__") and type(told).__module__.startswith("judgeboard"):
-        yield from words(vars(told))
-    else:
-        yield repr(told)
 
 
 def everything(connection: Connection) -> list[Any]:
@@ -407,11 +384,39 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
         hide_rows(connection, desk.mara.id)
         with pytest.raises(ValueError, match="queries alone"):
             connection.execute(text("UPDATE flag SET state = 'open'"))
-    found = marked.read(
-        desk.mara,
-        lambda c: c.execute(text("WITH picked AS (SELECT * FROM judgment) SELECT reasoning FROM picked")).scalars(),
-    )
-    assert not found_in(list(found))
+    judgment, score = JudgmentRow.__table__, text("judgment.score FROM judgment")
+    refused: list[Callable[[Connection], Any]] = [
+        lambda c: c.execute(text("SELECT reasoning FROM judgment")),
+        lambda c: c.execute(text("SELECT reasoning FROM judgment").columns(judgment.c.reasoning)),
+        lambda c: c.execute(select(score)),
+        lambda c: c.execute(select(literal_column("(SELECT max(reasoning) FROM judgment)"))),
+        lambda c: c.execute(select(table("judgment_copy", column("id")))),
+        lambda c: c.exec_driver_sql("SELECT reasoning FROM judgment"),
+    ]
+    for ask in refused:
+        with pytest.raises(ValueError, match=r"hidden"):
+            marked.read(desk.mara, ask)
+
+
+def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -> None:
+    desk, judgment, response = marked.desk, JudgmentRow.__table__, ResponseRow.__table__
+    same, picked = judgment.alias(), select(judgment).cte("picked")
+    said = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
+    places = {
+        "alias": select(same),
+        "expression": select(picked),
+        "subquery": select(select(judgment).subquery()),
+        "lateral value": select(response.c.kind, said.scalar_subquery()),
+        "union": select(judgment.c.reasoning).union_all(select(same.c.reasoning)),
+        "join": select(response.c.kind, same.c.reasoning).join(same, same.c.response_id == response.c.id),
+        "clause by name": select(table("judgment", column("reasoning"))),
+        "exists": select(literal("mark-found")).where(exists().where(judgment.c.groundedness == SCORE)),
+    }
+    before = {place: marked.marks(desk.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    assert [place for place, marks in before.items() if not marks] == []
+    marked.give()
+    after = {place: marked.marks(desk.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    assert {place: marks for place, marks in after.items() if marks} == {}
 
 
 def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
@@ -425,6 +430,6 @@ def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
     asking = {
         path.relative_to(CORE).as_posix()
         for path in CORE.rglob("*.py")
-        if re.search(r"sql\.shadows import .*\bwhole\b", path.read_text(encoding="utf-8"))
+        if re.search(r"row_filter import .*\bwith_hidden_rows\b", path.read_text(encoding="utf-8"))
     }
     assert asking == known

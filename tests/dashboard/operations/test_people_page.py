@@ -5,8 +5,7 @@ import pytest
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter, latest_events
-from judgeboard.store.events import record_event
+from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard_dashboard.settings_parts.events import WORDS, event_words
 
 ANN, BOB = "ann@example.org", "bob@example.org"

@@ -14,7 +14,7 @@ from judgeboard.jobs import recent_jobs
 from judgeboard.judge_choice import make_judge
 from judgeboard.people.roster import add_person, remove_person
 from judgeboard.store.engine import Store
-from judgeboard.store.event_list import EventFilter, latest_events
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard_dashboard import serve as serving
 from judgeboard_dashboard import sign_in as seam

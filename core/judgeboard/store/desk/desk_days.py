@@ -11,8 +11,8 @@ from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import Decision, FlagState, Status
 from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.row_filter import by_index
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
-from judgeboard.store.sql.index_hints import by_index
 from judgeboard.store.sql.literal_conditions import OPEN
 
 JUDGMENT = JudgmentRow.__table__

@@ -9,8 +9,8 @@ from judgeboard.store.filters.filter_sql import RESPONSE
 from judgeboard.store.filters.filter_verdicts import of_judge
 from judgeboard.store.filters.judge_sides import CURRENT, is_low
 from judgeboard.store.filters.user_sides import FEEDBACK, feedback_sides, is_latest, quality_sides
+from judgeboard.store.row_filter import by_index
 from judgeboard.store.settings_table import thresholds
-from judgeboard.store.sql.index_hints import by_index
 from judgeboard.store.sql.literal_conditions import LOGGED
 
 # Ranges of an index; "not log" would read every row.

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Select, literal_column, select
 from judgeboard.filters import RowFilter
 from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.filters.filter_sql import flag_narrowing
+from judgeboard.store.listing import KeyedList, Order
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.sql.keyset import KeyedList, Order
 from judgeboard.store.sql.literal_conditions import OPEN
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")

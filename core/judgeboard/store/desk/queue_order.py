@@ -3,8 +3,8 @@
 from sqlalchemy import literal_column
 
 from judgeboard.errors import BadInput
+from judgeboard.store.listing import Order
 from judgeboard.store.schema.tables import FlagRow
-from judgeboard.store.sql.keyset import Order
 
 FLAG = FlagRow.__table__
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -11,12 +12,11 @@ from judgeboard.filters import RowFilter
 from judgeboard.flags.why import why
 from judgeboard.store.desk.queue_list import queue_list
 from judgeboard.store.desk.queue_order import FLAG, order_named
+from judgeboard.store.listing import LinePage, Place
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.schema.tables import CurrentJudgmentRow, ResponseRow
 from judgeboard.store.settings_table import primary_judge
-from judgeboard.store.sql.keyset import Place
-from judgeboard.store.sql.line_page import LinePage, line_page
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME
 
 RESPONSE = ResponseRow.__table__
@@ -68,17 +68,13 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return the page behind ``after``, the one before ``before``, or the first.
-
-    The list may have changed since a key was given: a page that would be cut short at the front is the first page,
-    one behind the end is the last; a key of another order means the first. What ``reviewer_id`` marked as unsure is
-    left out.
+    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure.
 
     Raises:
         BadInput: No such order, or a key that names no place.
     """
-    stretch = queue_list(connection, given, order_named(sort), reviewer_id).page(after, before, limit)
-    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
+    listed = queue_list(connection, given, order_named(sort), reviewer_id)
+    return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def neighbours(

@@ -27,12 +27,12 @@ def within(
 ) -> list[ColumnElement[bool]]:
     """Return the filter's ranges of scores as conditions on these columns; what has no score is outside."""
     conditions: list[ColumnElement[bool]] = []
-    for low, high, column in (
+    for low, high, score in (
         (where.min_score, where.max_score, groundedness),
         (where.min_quality, where.max_quality, quality),
     ):
         if low is not None:
-            conditions.append(column >= low)
+            conditions.append(score >= low)
         if high is not None:
-            conditions.append(column <= high)
+            conditions.append(score <= high)
     return conditions

@@ -1,31 +1,25 @@
 """Answers picked by what stands in other tables: verdicts, reviews, feedback, flags, texts."""
 
-import json
-
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
     ColumnElement,
     Connection,
     Select,
-    bindparam,
     exists,
-    func,
-    literal_column,
     select,
 )
 
 from judgeboard.domain import FlagState, Status
 from judgeboard.filters import RowFilter
-from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.filters.filter_verdicts import asks_verdict, unjudged, verdict_conditions
 from judgeboard.store.filters.judge_sides import CURRENT
 from judgeboard.store.filters.search import text_condition
 from judgeboard.store.filters.user_sides import FEEDBACK, feedback_sides, is_latest
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+from judgeboard.store.sql.batches import listed
 from judgeboard.store.sql.literal_conditions import NOT_OK
 
+FLAG = FlagRow.__table__
 JUDGMENT = JudgmentRow.__table__
 VERSION = JudgeVersionRow.__table__
 
@@ -57,14 +51,6 @@ def picked_elsewhere(
     if where.text is not None:
         conditions.append(text_condition(connection, response_id, where.text))
     return conditions
-
-
-def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
-    """Return ids as one parameter: a list of them would end at the engine's limit of variables."""
-    if connection.dialect.name == "sqlite":
-        given: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
-        return select(literal_column("value")).select_from(func.json_each(given))
-    return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
 
 
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:

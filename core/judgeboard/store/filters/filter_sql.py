@@ -6,12 +6,12 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, select
 
 from judgeboard.filters import RowFilter
-from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.filters.filter_columns import on_days, one_of, within
 from judgeboard.store.filters.filter_sets import picked_elsewhere
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import FlagRow, ResponseRow
 from judgeboard.store.sql.literal_conditions import LOGGED
 
+FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
 
 

@@ -1,10 +1,15 @@
 """Text search in questions, answers and outside ids: any substring of three characters or more, whatever its case."""
 
-from sqlalchemy import ColumnElement, Connection, TextClause, bindparam, or_, select, text
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, column, literal_column, or_, select, table
 
 from judgeboard.store.schema.tables import ResponseRow
 
 RESPONSE = ResponseRow.__table__
+_INDEX = table("response_search", column("rowid"))
+_MATCHED: ColumnElement[str] = literal_column("response_search")  # FTS5 matches the index as a whole by its name
+
 SHORTEST = 3  # characters that the trigram index can find
 
 
@@ -30,8 +35,8 @@ def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...
     """
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
-    found = connection.execute(_indexed(words, most + 1)).scalars().all()
-    return None if len(found) > most else tuple(found)
+    found = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
+    return None if len(found) > most else found
 
 
 def contains(words: str) -> ColumnElement[bool]:
@@ -39,9 +44,7 @@ def contains(words: str) -> ColumnElement[bool]:
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
-def _indexed(words: str, limit: int = -1) -> TextClause:
+def _indexed(words: str) -> Select[Any]:
     """The ids that FTS5 finds; one phrase of its language, in which only the quote is special inside quotes."""
     quoted = words.replace('"', '""')
-    return text("SELECT rowid FROM response_search WHERE response_search MATCH :words LIMIT :most").bindparams(
-        bindparam("words", f'"{quoted}"', unique=True), bindparam("most", limit, unique=True)
-    )
+    return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))

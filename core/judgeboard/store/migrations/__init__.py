@@ -1,3 +1,3 @@
 """Alembic migrations; ``HEAD`` is the revision this program works with."""
 
-HEAD = "0004"
+HEAD = "0005"

@@ -19,12 +19,11 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def run_upgrade(connection: Connection, revision: str = "head") -> None:
-    """Upgrade to ``revision`` within the caller's transaction.
+def run_upgrade(connection: Connection) -> None:
+    """Upgrade to the newest revision within the caller's transaction.
 
-    Triggers are not versioned: they are laid anew from their one source after every upgrade to the newest revision.
+    Triggers are not versioned: they are laid anew from their one source after every upgrade.
     """
-    command.upgrade(alembic_config(connection), revision)
-    if revision == "head":
-        install_guards(connection)
-        install_search(connection)  # pg_trgm may have come with a newer server
+    command.upgrade(alembic_config(connection), "head")
+    install_guards(connection)
+    install_search(connection)  # pg_trgm may have come with a newer server

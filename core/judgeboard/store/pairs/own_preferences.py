@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Preference, Shown
+from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.pairs.preferences import standing_preference
 from judgeboard.store.responses.text_starts import text_start
 from judgeboard.store.schema.method_tables import PairRow, PreferenceRow, PreferenceScoreRow
 from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
-from judgeboard.store.sql.keyset import KeyedList, Order
-from judgeboard.store.sql.line_page import LinePage, line_page
 
 PAIR = PairRow.__table__
 PREFERENCE = PreferenceRow.__table__
@@ -67,8 +67,7 @@ def own_preferences_page(
     """
     own = [PREFERENCE.c.reviewer_id == reviewer_id, standing_preference()]
     listed = KeyedList(connection, PREFERENCE, NEWEST, own=own, count_index=NEWEST.index)
-    stretch = listed.page(after, before, limit)
-    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
+    return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def _lines(connection: Connection, preference_ids: Sequence[int]) -> tuple[OwnPreference, ...]:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import Preference
+from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.schema.method_tables import PairRow
 from judgeboard.store.schema.tables import ResponseRow
 from judgeboard.store.sql.batches import batches
-from judgeboard.store.sql.shadows import whole
 
 PAIR = PairRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -93,7 +93,7 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
 
 
 def _these(query: Select[Any], *, hidden_too: bool) -> Select[Any]:
-    return whole(query) if hidden_too else query
+    return with_hidden_rows(query) if hidden_too else query
 
 
 def pair_ids(

@@ -11,9 +11,9 @@ from judgeboard.domain import ItemState
 from judgeboard.errors import NotFound
 from judgeboard.store.queues.leases import LEASE, fit_places, lay_places, move_places
 from judgeboard.store.reviews.standing import REVIEW
+from judgeboard.store.row_filter import by_index
 from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
 from judgeboard.store.sql.batches import batches
-from judgeboard.store.sql.index_hints import by_index
 from judgeboard.store.sql.insertion import insert_or_skip
 
 ITEM = QueueItemRow.__table__

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
+from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.schema.tables import ResponseRow
 from judgeboard.store.sql.batches import batches
-from judgeboard.store.sql.shadows import whole
 
 RESPONSE = ResponseRow.__table__
 
@@ -31,7 +31,7 @@ def answer_texts(connection: Connection, response_ids: Collection[int]) -> dict[
     found = {}
     for some in batches(sorted(set(response_ids))):
         for id_, external_id, query_type, question, passages, answer in connection.execute(
-            whole(query.where(RESPONSE.c.id.in_(some)))
+            with_hidden_rows(query.where(RESPONSE.c.id.in_(some)))
         ):
             read = None if passages is None else tuple(passages)
             found[id_] = AnswerText(id_, external_id, query_type, question, read, answer)

@@ -9,14 +9,14 @@ from sqlalchemy import Connection, Row, Select, func, select
 from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.why import why
+from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of_response, viewer_of
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.verdict_json import claims_from
-from judgeboard.store.queues.hidden import NOTHING_HIDDEN, Hidden, hidden_of_response
-from judgeboard.store.queues.hidden_rows import viewer_of
 from judgeboard.store.responses.item_parts import ItemFeedback, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.responses.user_words import feedback_words
 from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.schema.tables import (
     CurrentJudgmentRow,
     EventRow,
@@ -29,7 +29,6 @@ from judgeboard.store.schema.tables import (
     UserFeedbackRow,
 )
 from judgeboard.store.settings_table import primary_judge
-from judgeboard.store.sql.shadows import shadowed, whole
 
 __all__ = ["Item", "ItemFeedback", "ItemFlag", "ItemJudgment", "ItemReview", "load_item", "response_of_flag"]
 
@@ -98,7 +97,7 @@ def response_of_flag(connection: Connection, flag_id: int) -> int:
 def load_item(connection: Connection, response_id: int) -> Item:
     """Return an answer with all that was said of it, in eight statements whatever its history.
 
-    To somebody who is to review it blind (`seen.Seen`, `read_as`), what there is to read and nothing that is hidden.
+    To somebody who is to review it blind (`hidden_rows.Seen`, `read_as`), the texts and nothing that is hidden.
 
     Raises:
         NotFound: No such response, or one that was made from what the reader is to review blind.
@@ -106,10 +105,10 @@ def load_item(connection: Connection, response_id: int) -> Item:
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()
     hidden = NOTHING_HIDDEN
-    if not shadowed(connection):
+    if not hides_rows(connection):
         hidden = hidden_of_response(connection, viewer_of(connection), response_id)
     elif row is None:
-        row = connection.execute(whole(query)).one_or_none()
+        row = connection.execute(with_hidden_rows(query)).one_or_none()
         hidden = hidden_of_response(connection, viewer_of(connection), response_id)
         if row is not None and not hidden:  # it stands in no queue: the log's side of a pair, or made from what does
             hidden = Hidden(judge=True, people=True)
@@ -145,14 +144,14 @@ def load_item(connection: Connection, response_id: int) -> Item:
 
 def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
     query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
-    return connection.execute(whole(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
+    return connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
 
 
 def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, ...]:
     query = select(FEEDBACK).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id.desc())
     return tuple(
         ItemFeedback(row.kind, row.value, feedback_words(row.kind, row.value), row.user, row.at)
-        for row in connection.execute(whole(query))
+        for row in connection.execute(with_hidden_rows(query))
     )
 
 
@@ -171,7 +170,7 @@ _JUDGMENTS: Select[Any] = (
 
 def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
     query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
-    return tuple(_judgment(row) for row in connection.execute(whole(query)))
+    return tuple(_judgment(row) for row in connection.execute(with_hidden_rows(query)))
 
 
 def _judgment(row: Row[Any]) -> ItemJudgment:
@@ -184,7 +183,7 @@ def _currents(
     connection: Connection, response_id: int, judgments: tuple[ItemJudgment, ...], primary: str | None
 ) -> tuple[ItemJudgment, ...]:
     query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
-    ids = set(connection.execute(whole(query)).scalars())
+    ids = set(connection.execute(with_hidden_rows(query)).scalars())
     found = [judgment for judgment in judgments if judgment.id in ids]
     return tuple(sorted(found, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
 
@@ -204,7 +203,7 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
             decided_before_id=None if hidden.people else row.decided_before_id,
             created_at=row.created_at,
         )
-        for row in connection.execute(whole(query))
+        for row in connection.execute(with_hidden_rows(query))
     )
 
 
@@ -228,7 +227,7 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
     if hidden.people:
         query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
     found = []
-    for row in connection.execute(whole(query)):
+    for row in connection.execute(with_hidden_rows(query)):
         values = dict(zip(row._fields, row, strict=True))
         spans = None if row.spans is None else tuple(row.spans)
         marks = marks_from(row.claim_marks)

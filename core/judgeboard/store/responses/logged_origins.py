@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import JudgeInput
-from judgeboard.store.filters.filter_sets import listed
-from judgeboard.store.responses.response_rows import RESPONSE
+from judgeboard.store.judgments.judge_inputs import INPUT_COLUMNS, RESPONSE, input_of
+from judgeboard.store.sql.batches import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +27,10 @@ class Origin:
 
 def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[int, Origin]:
     """Return logged answers by id; a forgotten one is left out."""
-    names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "reference", "messages")
-    rows = connection.execute(select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id.in_(response_ids)))
+    query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source, RESPONSE.c.messages)
+    rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids)))
     return {
-        row.id: Origin(
-            item=JudgeInput(
-                response_id=row.id,
-                query=row.query,
-                answer=row.answer,
-                passages=None if row.passages is None else tuple(row.passages),
-                query_type=row.query_type,
-                reference=row.reference,
-                external_id=row.external_id,
-            ),
-            source=row.source,
-            messages=tuple(row.messages) if row.messages else None,
-        )
+        row.id: Origin(input_of(row), row.source, tuple(row.messages) if row.messages else None)
         for row in rows
         if row.query is not None and row.answer is not None
     }

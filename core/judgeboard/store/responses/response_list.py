@@ -13,7 +13,7 @@ from judgeboard.store.filters.filter_sql import RESPONSE
 from judgeboard.store.filters.filter_verdicts import verdict_conditions
 from judgeboard.store.filters.judge_sides import CURRENT
 from judgeboard.store.filters.search import few_matches
-from judgeboard.store.sql.keyset import KeyedList, Order
+from judgeboard.store.listing import KeyedList, Order
 from judgeboard.store.sql.literal_conditions import LOGGED
 
 # As the index holds it: answers without a time come before all others there, and so last where the newest are first.

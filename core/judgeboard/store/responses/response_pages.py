@@ -3,24 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.filters import RowFilter
-from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.filters.filter_sql import RESPONSE
 from judgeboard.store.filters.filter_verdicts import of_judge
 from judgeboard.store.filters.judge_sides import CURRENT
 from judgeboard.store.judgments.judge_versions import version_title
+from judgeboard.store.listing import LinePage
 from judgeboard.store.responses.response_list import response_list
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import JudgeVersionRow
-from judgeboard.store.sql.line_page import LinePage, line_page
+from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow
 from judgeboard.store.sql.literal_conditions import OPEN
 
+FLAG = FlagRow.__table__
 VERSION = JudgeVersionRow.__table__
 
 
@@ -67,16 +68,12 @@ def response_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
-    """Return the page behind ``after``, the one before ``before``, or the first; orders are `response_list.ORDERS`.
-
-    The list may have changed since a key was given: a page that would be cut short at the front is the first page,
-    one behind the end is the last; a key of another order means the first.
+    """Return a page of the answers (`KeyedList.page`); orders are `response_list.ORDERS`.
 
     Raises:
         BadInput: No such order, or a key that names no place.
     """
-    stretch = response_list(connection, given, sort).page(after, before, limit)
-    return line_page(stretch, _lines(connection, given, [place.id for place in stretch.places]))
+    return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
 
 
 def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:

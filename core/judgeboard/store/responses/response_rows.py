@@ -55,7 +55,7 @@ def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> 
             RESPONSE.c.external_id.in_({external_id for _, external_id in part}),
             RESPONSE.c.query.is_not(None),
         )
-        found |= {(row.source, row.external_id): _response(row) for row in connection.execute(query)}
+        found |= {(row.source, row.external_id): response_of(row) for row in connection.execute(query)}
     return found
 
 
@@ -126,8 +126,8 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
     }
 
 
-def _response(row: Row[Any]) -> Response:
-    """Return what `_response_row` wrote; feedback has a table of its own."""
+def response_of(row: Row[Any]) -> Response:
+    """Return the response of a row; feedback has a table of its own."""
     return Response(
         source=row.source,
         external_id=row.external_id,

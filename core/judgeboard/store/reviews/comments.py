@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, select
 
-from judgeboard.store.queues.hidden import hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of_response
 from judgeboard.store.schema.queue_tables import CommentRow
 from judgeboard.store.schema.tables import ReviewerRow
 

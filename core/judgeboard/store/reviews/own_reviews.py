@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Label, Stage, WhyDiffers
+from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
 from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewScoreRow
-from judgeboard.store.sql.keyset import KeyedList, Order
-from judgeboard.store.sql.line_page import LinePage, line_page
 
 FLAG = FlagRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -85,8 +85,7 @@ def own_reviews_page(
     """
     own = [REVIEW.c.reviewer_id == reviewer_id, standing()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
-    stretch = listed.page(after, before, limit)
-    return line_page(stretch, _lines(connection, [place.id for place in stretch.places]))
+    return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:

@@ -14,9 +14,9 @@ from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_order import ORDERS
 from judgeboard.store.desk.queue_pages import QueueLine, neighbours, queue_page
 from judgeboard.store.engine import Store
+from judgeboard.store.listing import LinePage
 from judgeboard.store.responses.response_list import ORDERS as RESPONSE_ORDERS
 from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.sql.line_page import LinePage
 
 LIMIT = 7
 FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")]

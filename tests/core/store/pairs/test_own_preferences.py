@@ -4,8 +4,8 @@ from judgeboard.domain import Preference, QueueOrder
 from judgeboard.queues import decide_pair, next_item, undo_pair
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
+from judgeboard.store.listing import LinePage
 from judgeboard.store.pairs.own_preferences import OwnPreference, has_preferences, own_preferences_page
-from judgeboard.store.sql.line_page import LinePage
 from pair_log import land
 from query_plans import plans_of
 from queue_desk import QueueDesk, queue_desk

@@ -5,7 +5,7 @@ import pytest
 from judgeboard.domain import QueueOrder
 from judgeboard.queues import skip
 from judgeboard.store.engine import Store
-from judgeboard.store.queues.hidden_rows import read_as
+from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.queues.own_place import own_place
 from judgeboard.store.responses.items import load_item
 from queue_desk import DISMISS, QueueDesk, queue_desk

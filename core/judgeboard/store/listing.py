@@ -1,14 +1,18 @@
 """Lists that are read by key: a page, the total and the place of the page in one statement, from an index's order."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, UnaryExpression, func, literal, select, true
 
 from judgeboard.errors import BadInput
-from judgeboard.store.sql.index_hints import by_id, by_index
+from judgeboard.store.row_filter import by_id, by_index
+
+Line = TypeVar("Line")
+
+_MOST_VALUES = 200  # that a filter offers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +42,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Consecutive places of a list of ``total``, with how many come ``before`` the first of them."""
+class LinePage(Generic[Line]):
+    """Some lines of ``total``; ``first`` is the place of the first line, from 1 (0 where there is none).
 
-    places: tuple[Place, ...]
+    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
+    """
+
+    lines: tuple[Line, ...]
     total: int
-    before: int
-
-    @property
-    def next_key(self) -> str | None:
-        """What the page behind this one comes after, None at the end."""
-        return self.places[-1].key() if self.places and self.before + len(self.places) < self.total else None
-
-    @property
-    def previous_key(self) -> str | None:
-        """What the page ahead of this one comes before, None at the front."""
-        return self.places[0].key() if self.places and self.before else None
+    first: int
+    next_key: str | None
+    previous_key: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,31 +85,39 @@ class KeyedList:
     count_index: str | None = None
     gather_index: str | None = None
 
-    def page(self, after: str | None, before: str | None, limit: int) -> Stretch:
-        """Return up to ``limit`` places behind a key, or those before one, or the first.
+    def page(
+        self, after: str | None, before: str | None, limit: int, lines: Callable[[list[int]], tuple[Line, ...]]
+    ) -> LinePage[Line]:
+        """Return the page behind the key ``after``, the one ahead of ``before``, or the first.
 
         The list may have changed since a key was given: a page that would be cut short at the front is the first
         page, one behind the end is the last. A key of another order means the first page.
+
+        Args:
+            after: A key, or None.
+            before: A key, or None.
+            limit: The most lines.
+            lines: Reads the lines of these ids, in their order.
 
         Raises:
             BadInput: A key is none that `Place.key` wrote.
         """
         start, end = self._place(after), self._place(before)
         if end is not None:
-            stretch = self.before(end, limit)
-            return stretch if len(stretch.places) == limit else self.after(None, limit)
-        stretch = self.after(start, limit)
-        return self.before(None, limit) if start is not None and not stretch.places else stretch
-
-    def after(self, place: Place | None, limit: int) -> Stretch:
-        """Return up to ``limit`` places behind ``place``, or from the front."""
-        places, total, ahead = self._read(place, limit, backwards=False)
-        return Stretch(places, total, ahead)
-
-    def before(self, place: Place | None, limit: int) -> Stretch:
-        """Return up to ``limit`` places ahead of ``place``, or up to the end; in the order of the list."""
-        places, total, ahead = self._read(place, limit, backwards=True)
-        return Stretch(places, total, ahead - len(places))
+            places, total, ahead = self._read(end, limit, backwards=True)
+            if len(places) < limit:
+                places, total, ahead = self._read(None, limit, backwards=False)
+        else:
+            places, total, ahead = self._read(start, limit, backwards=False)
+            if start is not None and not places:
+                places, total, ahead = self._read(None, limit, backwards=True)
+        return LinePage(
+            lines=lines([place.id for place in places]),
+            total=total,
+            first=ahead + 1 if places else 0,
+            next_key=places[-1].key() if places and ahead + len(places) < total else None,
+            previous_key=places[0].key() if places and ahead else None,
+        )
 
     def around(self, place: Place) -> Around:
         """Return what stands around ``place``, in one statement."""
@@ -143,7 +150,7 @@ class KeyedList:
         return place if name == self.order.name else None
 
     def _read(self, place: Place | None, limit: int, *, backwards: bool) -> tuple[tuple[Place, ...], int, int]:
-        """Places in one direction, the total, and how many are ahead of that direction's start, in one statement.
+        """Places in one direction, the total, and how many are ahead of the first of them, in one statement.
 
         Counting what is ahead costs as much as the page is deep: little where people look.
         """
@@ -157,15 +164,15 @@ class KeyedList:
         )
         counted = [self._counted(found, []).label("total")]
         if place is not None:
-            ahead = self._beyond(found, place, backwards=True, inclusive=not backwards)
-            counted.append(self._counted(found, [ahead]).label("ahead"))
+            ahead_of = self._beyond(found, place, backwards=True, inclusive=not backwards)
+            counted.append(self._counted(found, [ahead_of]).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
         places = [Place(self.order.name, row.value, row.id) for row in rows if row.id is not None]
         in_order = tuple(sorted(places, key=self._rank))
-        if place is None:
-            return in_order, rows[0].total, rows[0].total if backwards else 0
-        return in_order, rows[0].total, rows[0].ahead
+        total = rows[0].total
+        ahead = rows[0].ahead if place is not None else total if backwards else 0
+        return in_order, total, ahead - len(in_order) if backwards else ahead
 
     def _rank(self, place: Place) -> tuple[float, int]:
         value, id_ = place.value, place.id
@@ -244,3 +251,20 @@ class KeyedList:
 
 def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:
     return value.desc() if descending else value.asc()
+
+
+def occurring_values(
+    connection: Connection, column: ColumnElement[str], *conditions: ColumnElement[bool]
+) -> tuple[str, ...]:
+    """Return the values of a column, sorted, at most 200: one seek in an index each.
+
+    DISTINCT would walk the whole index.
+    """
+    found: list[str] = []
+    while len(found) < _MOST_VALUES:
+        further = [column > found[-1]] if found else []
+        value = connection.execute(select(func.min(column)).where(*conditions, *further)).scalar()
+        if value is None:
+            break
+        found.append(value)
+    return tuple(sorted(found))

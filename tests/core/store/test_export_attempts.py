@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
-from judgeboard.store.export.export_rows import EXPORTS
+from judgeboard.store.export import EXPORTS
 from judgeboard.store.refining.made_answers import NewGeneration, land_generations
 from judgeboard.store.refining.refinement_rows import NewRefinement, insert_refinements
 from judgeboard.store.runs.runs import start_import_run

@@ -1,0 +1,395 @@
+"""Reads what `judgeboard export` writes, row by row, in the order of the ids.
+
+Most exported tables are derived from the tables of the store: every column in its order, with its name and type.
+``EXPORTS`` lists what differs. Responses, pairs and samples are written as the importers read them, so that an export
+can be imported again.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Float,
+    FromClause,
+    Integer,
+    Row,
+    Select,
+    Table,
+    TypeDecorator,
+    and_,
+    case,
+    cast,
+    select,
+)
+
+from judgeboard.domain import Feedback, FeedbackKind, ResponseKind
+from judgeboard.exporters import RESPONSE_COLUMNS, Column, ColumnType, response_row
+from judgeboard.pair_records import OVERALL
+from judgeboard.store.pairs.preferences import StandingPreference, load_preferences
+from judgeboard.store.responses.response_rows import response_of
+from judgeboard.store.reviews.imported_reviews import ORIGIN
+from judgeboard.store.schema.method_tables import (
+    ComparisonRow,
+    ComparisonScoreRow,
+    GenerationRow,
+    JudgmentReviewRow,
+    PairRow,
+    PreferenceRow,
+    PreferenceScoreRow,
+    RefinementRow,
+    SampleRow,
+)
+from judgeboard.store.schema.queue_tables import CommentRow
+from judgeboard.store.schema.tables import (
+    FlagRow,
+    JudgeVersionRow,
+    JudgmentRow,
+    JudgmentScoreRow,
+    ResponseRow,
+    ReviewRow,
+    UserFeedbackRow,
+)
+from judgeboard.times import iso_z
+
+RESPONSE = ResponseRow.__table__
+FEEDBACK = UserFeedbackRow.__table__
+JUDGMENT = JudgmentRow.__table__
+JUDGMENT_SCORE = JudgmentScoreRow.__table__
+VERSION = JudgeVersionRow.__table__
+FLAG = FlagRow.__table__
+REVIEW = ReviewRow.__table__
+COMMENT = CommentRow.__table__
+PAIR = PairRow.__table__
+COMPARISON = ComparisonRow.__table__
+COMPARISON_SCORE = ComparisonScoreRow.__table__
+PREFERENCE = PreferenceRow.__table__
+PREFERENCE_SCORE = PreferenceScoreRow.__table__
+SAMPLE = SampleRow.__table__
+REFINEMENT = RefinementRow.__table__
+GENERATION = GenerationRow.__table__
+AUDIT = JudgmentReviewRow.__table__
+
+_CHUNK = 1_000
+_KEY = "key"  # the column of a query by which its rows are read in pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTable:
+    """One exported table: its columns, and its rows as dicts by column name."""
+
+    columns: tuple[Column, ...]
+    rows: Callable[[Connection], Iterator[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A column that gathers the rows of a table that belong to one row."""
+
+    name: str
+    table: Table
+    value: Callable[[list[Row[Any]]], Any]
+
+
+# What stands in place of an id of another table: columns of the row that it names.
+_REFERENCES: Mapping[str, Mapping[str, str]] = {
+    "response": {"source": "source", "external_id": "external_id"},
+    "pair": {"source": "source", "external_id": "external_id"},
+    "judge_version": {"judge": "name", "judge_version": "fingerprint"},
+    "reviewer": {"reviewer": "name", "origin": "origin"},
+}
+_NAMED = tuple(_REFERENCES["response"])
+_NEVER = frozenset({"request_key", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
+_MICRO = "_micro"  # a cost is stored in millionths of the price file's currency
+
+_TYPES: tuple[tuple[type, ColumnType], ...] = (
+    (JSON, ColumnType.JSON),
+    (DateTime, ColumnType.TIME),
+    (Boolean, ColumnType.BOOLEAN),
+    (Float, ColumnType.NUMBER),
+    (Integer, ColumnType.INTEGER),
+)
+
+
+def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
+    """The columns of a table as they are exported: ``without`` some, others under the ``names`` given."""
+    left_out = {*without.split(), *_NEVER}
+    query = select(table.c.id.label(_KEY)).select_from(table)
+    for column in (column for column in table.c if column.name not in left_out):
+        referred = next((key.column.table for key in column.foreign_keys), None)
+        if referred is not None and referred.name in _REFERENCES:
+            row = referred.alias()
+            query = query.join(row, row.c.id == column, isouter=bool(column.nullable))
+            query = query.add_columns(
+                *(row.c[named].label(names.get(name, name)) for name, named in _REFERENCES[referred.name].items())
+            )
+        elif column.name.endswith(_MICRO):
+            query = query.add_columns((cast(column, Float) / 1_000_000.0).label(column.name.removesuffix(_MICRO)))
+        else:
+            name = table.name if column.primary_key else column.name.removesuffix("_id")
+            if column.name in _NAMED:
+                name = column.name
+            query = query.add_columns(column.label(names.get(name, name)))
+    return query
+
+
+def _exported(query: Select[Any], parts: _Parts | None = None) -> ExportTable:
+    """The export of a query; source and id, which name what a row is about, come first."""
+    columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
+    if parts is not None:
+        columns.append(Column(parts.name, ColumnType.JSON))
+
+    def rows(connection: Connection) -> Iterator[dict[str, Any]]:
+        for chunk in _chunks(connection, query):
+            gathered = {} if parts is None else _gathered(connection, parts.table, [row[_KEY] for row in chunk])
+            for row in chunk:
+                if parts is not None:
+                    belonging = gathered.get(row[_KEY])
+                    row[parts.name] = belonging and parts.value(belonging)
+                yield row
+
+    return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows)
+
+
+def _column_type(column: Any) -> ColumnType:
+    stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
+    return next((exported for type_, exported in _TYPES if isinstance(stored, type_)), ColumnType.TEXT)
+
+
+def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
+    """The rows in pieces by key, so that memory does not grow with the table."""
+    key, last = query.selected_columns[_KEY].element, 0
+    while rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK)).mappings().all():
+        yield [dict(row) for row in rows]
+        last = rows[-1][_KEY]
+
+
+def _gathered(connection: Connection, table: Table, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
+    """Rows of a table by the row of these that each belongs to, in their order."""
+    (belongs_to,) = (column for column in table.c if column.foreign_keys and column.name != "import_batch_id")
+    found: dict[int, list[Row[Any]]] = {}
+    for row in connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id)):
+        found.setdefault(getattr(row, belongs_to.name), []).append(row)
+    return found
+
+
+def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _refinements() -> Select[Any]:
+    """Every finished attempt; source and id name the logged answer that it began with."""
+    made, before = RESPONSE.alias(), JUDGMENT.alias()
+    query = _query(REFINEMENT, "id response_id judgment_id judgment_before_id")
+    return (
+        query.add_columns(
+            made.c.source.label("answer_source"),
+            made.c.external_id.label("answer_id"),
+            made.c.answer,
+            GENERATION.c.model.label("generator_model"),
+            GENERATION.c.status.label("generation_status"),
+            (cast(GENERATION.c.cost_micro, Float) / 1_000_000.0).label("generation_cost"),
+            VERSION.c.name.label("judge"),
+            VERSION.c.fingerprint.label("judge_version"),
+            before.c.groundedness.label("groundedness_before"),
+            before.c.quality.label("quality_before"),
+            JUDGMENT.c.groundedness,
+            JUDGMENT.c.quality,
+            JUDGMENT.c.reasoning.label("evaluation"),
+        )
+        .outerjoin(made, made.c.id == REFINEMENT.c.response_id)
+        .outerjoin(before, before.c.id == REFINEMENT.c.judgment_before_id)
+        .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
+        .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        .outerjoin(
+            GENERATION,
+            and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number"))),
+        )
+    )
+
+
+def _audits() -> Select[Any]:
+    """Every review of a judgment by a supreme judge."""
+    query = _query(
+        AUDIT, "id attempts model_reported latency_ms", judge="supreme_judge", judge_version="supreme_judge_version"
+    )
+    return (
+        query.add_columns(
+            *(RESPONSE.c[name] for name in _NAMED),
+            VERSION.c.name.label("judge"),
+            VERSION.c.fingerprint.label("judge_version"),
+            *(JUDGMENT.c[name] for name in ("label", "groundedness", "quality")),
+        )
+        .join(JUDGMENT, JUDGMENT.c.id == AUDIT.c.judgment_id)
+        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+    )
+
+
+def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every response with its feedback, but not a forgotten one."""
+    query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    for chunk in _chunks(connection, query):
+        ids = [row[_KEY] for row in chunk]
+        feedback = _gathered(connection, FEEDBACK, ids)
+        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
+            given = (Feedback(FeedbackKind(one.kind), one.value, one.user, one.at) for one in feedback.get(row.id, ()))
+            yield response_row(replace(response_of(row), feedback=tuple(given)))
+
+
+# Nothing may be added to what imports again that an importer would take for a field of its own.
+_PAIR_COLUMNS = (
+    *(Column(name) for name in (*_NAMED, "query_type", "question")),
+    Column("options", ColumnType.TEXTS),
+    *(Column(name) for name in ("reference", "answer_a", "answer_b", "model_a", "model_b")),
+    *(Column(name) for name in ("response_a", "response_b", "gold")),
+    Column("metadata", ColumnType.JSON),
+)
+_SAMPLE_COLUMNS = (
+    *_PAIR_COLUMNS,
+    Column("judge"),
+    Column("judge_version"),
+    *(Column(name, ColumnType.JSON) for name in ("samples", "statuses", "models", "raw")),
+)
+
+
+def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every pair with two answers and the imported preferences, but not a forgotten one.
+
+    A question that was only sampled comes with its samples.
+    """
+    query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
+    for chunk in _chunks(connection, query):
+        ids = [row[_KEY] for row in chunk]
+        people: dict[int, list[StandingPreference]] = {}
+        for preference in load_preferences(connection, ids):
+            if preference.origin == ORIGIN:
+                people.setdefault(preference.pair_id, []).append(preference)
+        for pair_id, item in _items(connection, ids).items():
+            yield {**item, "human": _human(people.get(pair_id, ()))}
+
+
+def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
+    """What each judge version sampled for each question, by version, but not of a forgotten one.
+
+    Samples are numbered by their place: of an unfinished run those behind a missing one are left out.
+    """
+    versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
+    for version_id, name, fingerprint in connection.execute(versions).all():
+        of_version = SAMPLE.c.judge_version_id == version_id
+        sampled = select(PAIR.c.id.label(_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
+        for chunk in _chunks(connection, sampled):
+            ids = [row[_KEY] for row in chunk]
+            samples: dict[int, list[Row[Any]]] = {}
+            query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
+            for sample in connection.execute(query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)):
+                of_pair = samples.setdefault(sample.pair_id, [])
+                if sample.number == len(of_pair):
+                    of_pair.append(sample)
+                elif sample.number == len(of_pair) - 1:  # asked for again: the latest ask counts
+                    of_pair[-1] = sample
+            for pair_id, item in _items(connection, ids).items():
+                if of_pair := samples[pair_id]:
+                    yield {**item, "judge": name, "judge_version": fingerprint, **_sample_lists(of_pair)}
+
+
+def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
+    models, raw = [one.model_reported for one in samples], [one.raw for one in samples]
+    return {
+        "samples": [one.answer for one in samples],
+        "statuses": [one.status for one in samples],
+        "models": models if any(models) else None,
+        "raw": raw if any(raw) else None,
+    }
+
+
+def _items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The pairs as rows, by id, but not a forgotten one."""
+    query = select(PAIR).where(PAIR.c.id.in_(ids), PAIR.c.question.is_not(None)).order_by(PAIR.c.id)
+    for name in ("a", "b"):
+        side, origin = RESPONSE.alias(), RESPONSE.alias()
+        query = (
+            query.outerjoin(side, side.c.id == PAIR.c[f"response_{name}_id"])
+            .outerjoin(origin, origin.c.id == side.c.derived_from)
+            .add_columns(
+                side.c.answer.label(f"answer_{name}"),
+                side.c.generator_model.label(f"model_{name}"),
+                _logged(side, origin).label(f"response_{name}"),
+            )
+        )
+    rows = connection.execute(query).mappings()
+    return {row["id"]: {**row, "metadata": row["extra"] or None} for row in rows}
+
+
+def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
+    """The logged answer that a side is, or was taken from."""
+    return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
+
+
+def _human(said: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
+    """What people say as the importer takes it again, one object per person and order shown."""
+    people = []
+    ordered = sorted(said, key=lambda one: one.preference_id)
+    for _, grouped in itertools.groupby(ordered, key=lambda one: one.preference_id):
+        aspects = list(grouped)
+        first = aspects[0]
+        at = None if first.at is None else iso_z(first.at)
+        scale = next((one.scale for one in aspects if one.scale is not None), None)
+        given = {"annotator": first.reviewer, "shown": first.shown, "note": first.note, "scale": scale, "at": at}
+        told = {name: value for name, value in given.items() if value is not None}
+        people.append({**told, **_by_aspect(aspects)})
+    return people or None
+
+
+def _by_aspect(said: Sequence[StandingPreference]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for one in said:
+        if one.aspect == OVERALL and one.preference is not None:
+            told["preference"] = one.preference
+        if one.value is not None or one.aspect != OVERALL:
+            told[one.aspect] = one.preference if one.value is None else one.value
+    return told
+
+
+EXPORTS: Mapping[str, ExportTable] = {
+    "responses": ExportTable(RESPONSE_COLUMNS, _responses),
+    "judgments": _exported(
+        _query(JUDGMENT, "id"),
+        _Parts(
+            "scores",
+            JUDGMENT_SCORE,
+            lambda scores: [_fields(score, "dimension", "value", "scale", "reasoning") for score in scores],
+        ),
+    ),
+    "flags": _exported(
+        _query(
+            FLAG,
+            "source asked_day groundedness quality judgment_id raise_key decided_before_id",
+            judge_name="judge",
+        )
+    ),
+    "reviews": _exported(_query(REVIEW).add_columns(FLAG.c.rule).outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)),
+    "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
+    "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
+    "comparisons": _exported(
+        _query(COMPARISON, "id attempts", shown="order"),
+        _Parts("verdict", COMPARISON_SCORE, lambda scores: {score.aspect: score.preference for score in scores}),
+    ),
+    "preferences": _exported(
+        _query(PREFERENCE, "comparison_seen_id stage seen"),
+        _Parts(
+            "aspects",
+            PREFERENCE_SCORE,
+            lambda scores: {score.aspect: _fields(score, "preference", "value", "scale") for score in scores},
+        ),
+    ),
+    "samples": ExportTable(_SAMPLE_COLUMNS, _samples),
+    "refinements": _exported(_refinements()),
+    "audits": _exported(_audits()),
+}

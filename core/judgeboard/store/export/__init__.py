@@ -1,1 +1,0 @@
-"""What `judgeboard export` writes, row by row."""

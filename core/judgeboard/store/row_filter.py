@@ -1,0 +1,126 @@
+"""Filters the rows that a connection reads, and names the index that SQLite reads them by, where SQL is compiled.
+
+SQLAlchemy compiles every statement through one compiler. On a connection with a row filter this compiler writes each
+table in a FROM clause as a subquery of the rows that may be read: in joins, aliases, subqueries and common table
+expressions alike. What it cannot see through (SQL given as text, statements that write) is refused.
+
+Without statistics SQLite assumes that any equality selects few rows, but a page must be read in its own order whatever
+else is asked for. PostgreSQL keeps statistics and takes no index hints.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import Alias, Connection, Engine, FromClause, Select, SelectBase, event
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.sql.compiler import SQLCompiler
+
+Query = TypeVar("Query", bound=Executable)
+
+RowFilter = Callable[[str], Select[Any] | None]
+"""Gives, by the name of a table, the query of its rows that may be read; None where all may be.
+
+It raises ValueError for a table that it does not know.
+"""
+
+_KEYWORDS = frozenset({"MATERIALIZED", "NOT MATERIALIZED"})  # prefixes of a common table expression
+_FILTER = "judgeboard_row_filter"
+_HIDDEN_TOO = "judgeboard_hidden_too"
+
+
+class _RowFilterCompiler(SQLCompiler):
+    _in_filter = False
+
+    def _rows_left(self, table: FromClause) -> Select[Any] | None:
+        row_filter: RowFilter | None = self.execution_options.get(_FILTER)
+        if row_filter is None or self._in_filter or not hasattr(table, "name"):
+            return None
+        return row_filter(table.name)
+
+    # SQLAlchemy calls the visit_… methods with keyword arguments, which are passed on as they come.
+    def visit_table(self, table: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        compiler: Any = super()
+        rendered = compiler.visit_table(table, **kwargs)
+        rows_left = self._rows_left(table) if kwargs.get("asfrom") else None
+        if rows_left is None:
+            return rendered
+        self._in_filter = True
+        try:
+            subquery = f"({self.process(rows_left, asfrom=True)})"
+        finally:
+            self._in_filter = False
+        enclosing: Alias | None = kwargs.get("enclosing_alias")
+        if enclosing is not None and enclosing.element is table:
+            return subquery  # the alias adds its own name
+        return f"{subquery} AS {self.preparer.quote(table.name)}"
+
+    def visit_textclause(self, textclause: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        if textclause.text not in _KEYWORDS:
+            self._refuse_text()
+        compiler: Any = super()
+        return compiler.visit_textclause(textclause, **kwargs)
+
+    def visit_column(self, column: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        if column.is_literal and "select" in column.name.casefold():
+            self._refuse_text()
+        compiler: Any = super()
+        return compiler.visit_column(column, **kwargs)
+
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        stored = table.element if isinstance(table, Alias) else table
+        return text if self._rows_left(stored) is None else None  # a subquery has no indexes
+
+    def _refuse_text(self) -> None:
+        if _FILTER in self.execution_options and not self._in_filter:
+            raise ValueError("a connection with hidden rows takes no SQL as text")
+
+
+def prepare_compiler(engine: Engine) -> None:
+    """Let the statements of an engine carry index hints and its connections filter rows."""
+    compiler = engine.dialect.statement_compiler
+    engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
+
+
+def filter_rows(connection: Connection, row_filter: RowFilter) -> None:
+    """Let every statement of a connection from here on read what the filter leaves of each table.
+
+    Anything but a query raises ValueError from here on.
+    """
+
+    def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
+        if not isinstance(statement, SelectBase):
+            raise ValueError("a connection with hidden rows answers queries alone")
+        if not statement.get_execution_options().get(_HIDDEN_TOO):
+            statement = statement.execution_options(**{_FILTER: row_filter})
+        return statement, multiparams, params
+
+    def refuse_text(
+        _connection: Connection, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool
+    ) -> None:
+        if context.compiled is None:
+            raise ValueError("a connection with hidden rows takes no SQL as text")
+
+    event.listen(connection, "before_execute", with_filter, retval=True)
+    event.listen(connection, "before_cursor_execute", refuse_text)
+    # The engine's cache knows statements without the filter.
+    connection.execution_options(compiled_cache=None, **{_FILTER: row_filter})
+
+
+def hides_rows(connection: Connection) -> bool:
+    """Whether a connection leaves rows out of what it reads."""
+    return _FILTER in connection.get_execution_options()
+
+
+def with_hidden_rows(query: Query) -> Query:
+    """Return a query that reads hidden rows too: its caller leaves out what the viewer may not see."""
+    return query.execution_options(**{_HIDDEN_TOO: True})
+
+
+def by_index(query: Select[Any], table: FromClause, index: str) -> Select[Any]:
+    """Return ``query`` reading ``table`` by ``index`` on SQLite; it fails there if the index cannot serve it."""
+    return query.with_hint(table, f"INDEXED BY {index}", "sqlite")
+
+
+def by_id(query: Select[Any], table: FromClause) -> Select[Any]:
+    """Return ``query`` looking rows of ``table`` up by their id on SQLite, by no other index."""
+    return query.with_hint(table, "NOT INDEXED", "sqlite")
