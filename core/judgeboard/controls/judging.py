@@ -9,8 +9,7 @@ from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.judges import Judge
-from judgeboard.judging import judge_pending_async
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import JudgingSummary, judge_pending_async
 from judgeboard.step_run import RunKeywords, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.health.controls import list_controls
