@@ -1,9 +1,9 @@
 """Asks a judge about stored responses: selects, asks, stores, and says what came of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Unpack
 
 from sqlalchemy import Connection
 
@@ -60,14 +60,10 @@ class JudgingSummary(RunAccount):
     selected: int = 0
 
     @classmethod
-    def of(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
+    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
         """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
-        fields = {name: getattr(account, name) for name in RunAccount.__dataclass_fields__}
-        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **fields)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""
-        return {"judge": self.judge, "selected": self.selected, **RunAccount.as_json(self)}
+        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
+        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
 
 
 class Judging(VerdictMethod[JudgingSummary]):
@@ -124,7 +120,7 @@ class Judging(VerdictMethod[JudgingSummary]):
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
-        return JudgingSummary.of(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
 
 
 async def judge_pending_async(

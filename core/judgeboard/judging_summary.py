@@ -14,4 +14,4 @@ def summary_of(store: Store, run: StoredRun, ended: Ended) -> JudgingSummary:
     """Return what a run has come to so far, from the store."""
     with store.reading() as connection:
         version = get_version(connection, run.version_id or 0)
-    return JudgingSummary.of(version, run, account_of(store, run.id, ended))
+    return JudgingSummary.of_run(version, run, account_of(store, run.id, ended))

@@ -67,6 +67,7 @@ def command(
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judging import judge_pending
+    from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
     if kind is None and jury is None:
@@ -90,7 +91,7 @@ def command(
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_pending(store, judge, where=parse_where(where), mode=rejudge or "plain", limit=limit, **how)
         output.say([*summary_lines(summary), *(expected_lines(store, summary) if chosen["logprobs"] else [])])
-    output.keep(**summary.as_json())
+    output.keep(**to_plain(summary))
     output.end()
     return summary.exit_code
 

@@ -58,6 +58,7 @@ def judge_by_models(
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges.version import fingerprint
     from judgeboard.judging import judge_pending
+    from judgeboard.reports.json_output import to_plain
     from judgeboard.run_account import STOPPED
     from judgeboard.step_run import require_price
     from judgeboard.store.engine import open_store
@@ -80,7 +81,7 @@ def judge_by_models(
             with run_options(chosen["concurrency"], left) as how:
                 summary = judge_pending(store, judge, where=meant, mode=mode, limit=limit, **how)
             output.say(summary_lines(summary))
-            output.keep(members=[summary.as_json()])
+            output.keep(members=[to_plain(summary)])
             code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
             if code >= STOPPED:
                 return code
@@ -137,6 +138,7 @@ def judge_repeatedly(
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges.version import fingerprint
+    from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
     judge = make_judge(kind, **chosen)
@@ -144,7 +146,7 @@ def judge_repeatedly(
         with run_options(chosen["concurrency"], max_cost) as how:
             summary = judge_repeats(store, judge, repeats, where=parse_where(where), limit=limit, **how)
         output.say(summary_lines(summary))
-        output.keep(**summary.as_json())
+        output.keep(**to_plain(summary))
         if summary.ok:
             with store.reading() as connection:
                 report = repeats_report(connection, version=fingerprint(judge.version))

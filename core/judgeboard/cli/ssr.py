@@ -161,7 +161,7 @@ def _show(report: "SelfReferenceReport", *, as_json: bool, sweep: bool) -> None:
     from judgeboard.cli.ssr_lines import report_lines
 
     if as_json:
-        show_json(report.as_json())
+        show_json(report)
         return
     for line in report_lines(report, sweep=sweep):
         click.echo(line)

@@ -1,19 +1,17 @@
 """The figures of a judge on pairs, by slice and aspect (methods.md §3, pairwise)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate, Status
+from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.pair_records import OVERALL
 from judgeboard.pairs.one_order import codes, is_one_order, order_verdicts
 from judgeboard.pairs.votes import Votes, votes_by_pair
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
-from judgeboard.stats.estimates import as_json
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.compared_pairs import status_counts
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders, load_comparisons
@@ -24,8 +22,6 @@ ALL = "all"
 
 NO_GOLD = "no gold on these pairs"
 NO_PEOPLE = "no preference of people on these pairs"
-
-_STATISTICS = ("self_consistency", "first_position", "accuracy_orders_mean", "accuracy_consistent", "people")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +44,16 @@ class PairGroup:
     people: Estimate
     people_split: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the group as JSON values."""
-        statistics = {name: as_json(getattr(self, name)) for name in _STATISTICS}
-        return {
-            "slice": self.slice,
-            "aspect": self.aspect,
-            **asdict(self.counts),
-            "one_order": self.one_order,
-            **statistics,
-            "people_split": self.people_split,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
     """What a judge version says of pairs: the account of its comparisons, and the figures by group."""
 
-    version: StoredVersion
+    judge: str
+    fingerprint: str
     account: RunAccount
+    unusable_as: UnusableAs
     groups: tuple[PairGroup, ...]
-    unusable: UnusableAs
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        return {
-            "judge": self.version.title,
-            "fingerprint": self.version.fingerprint,
-            **self.account.as_json(),
-            "unusable_as": self.unusable,
-            "groups": [group.as_json() for group in self.groups],
-        }
 
 
 def pair_report(
@@ -124,8 +99,8 @@ def pair_report(
     slices = [ALL, *(sorted({row.query_type for row in rows}) if by_query_type else ())]
     groups = measure_groups(rows, votes, slices, one_order=one_order, only_aspect=only_aspect, unusable=unusable)
     if account is None:
-        account = _account(status_counts(connection, version.id, wanted))
-    return PairReport(version, account, groups, unusable)
+        account = RunAccount.of(status_counts(connection, version.id, wanted))
+    return PairReport(version.title, version.fingerprint, account, unusable, groups)
 
 
 def measure_groups(
@@ -186,13 +161,4 @@ def _group(
         people_split=sum(
             bool(can) and one is not None and one.majority is None for can, one in zip(held, said, strict=True)
         ),
-    )
-
-
-def _account(counts: Mapping[Status, int]) -> RunAccount:
-    return RunAccount(
-        ok=counts[Status.OK],
-        unparsable=counts[Status.UNPARSABLE],
-        refused=counts[Status.REFUSED],
-        error=counts[Status.ERROR],
     )
