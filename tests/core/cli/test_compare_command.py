@@ -143,7 +143,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     assert "unmeasured 1" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
-    assert json.loads(capsys.readouterr().out)["groups"][0]["unmeasured"] == 0
+    assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0
 
 
 @pytest.mark.parametrize(
