@@ -17,8 +17,7 @@ from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import INTERRUPTED, Ended, Keep, Runner, S, T, Tally
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun, finish_run, keep_if_selected, run_counts
+from judgeboard.store.runs.runs import StoredRun, finish_run, keep_if_selected, run_counts, start_or_continue_method_run
 
 K = TypeVar("K")
 R = TypeVar("R")
