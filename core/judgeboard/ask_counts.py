@@ -30,3 +30,7 @@ class AskCounts:
     def by_status(self) -> dict[str, int]:
         """The four counts by their status."""
         return {"ok": self.ok, "unparsable": self.unparsable, "refused": self.refused, "error": self.error}
+
+    def words(self, asked: str = "asked") -> str:
+        """Return the sum in words: "10 asked = 8 ok + 1 unparsable + 0 refused + 1 error"."""
+        return f"{self.asked:,} {asked} = {' + '.join(f'{n:,} {status}' for status, n in self.by_status.items())}"

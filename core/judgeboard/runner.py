@@ -169,7 +169,6 @@ class Runner(Generic[T, S]):
 
     @staticmethod
     async def _first_failure(tasks: list[asyncio.Task[None]], until: list[asyncio.Task[None]]) -> None:
-        """Wait until all of ``until`` are done, or raise what the first failing task raised."""
         left = set(tasks)
         while any(not task.done() for task in until):
             done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)

@@ -135,11 +135,7 @@ def report_lines(report: "AuditReport") -> list[str]:
 
     account = report.account
     share = percent(report.sample)
-    asked = (
-        f"{report.judge_version} audited by {report.supreme_version}, {share} of its verdicts: "
-        f"{account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} unparsable + "
-        f"{account.refused:,} refused + {account.error:,} error"
-    )
+    asked = f"{report.judge_version} audited by {report.supreme_version}, {share} of its verdicts: {account.words()}"
     asked += f"; {account.not_reached:,} not reached" if account.not_reached else ""
     asked += f"; cost {cost_text(account.cost_micro)}" if account.run_id else ""
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"

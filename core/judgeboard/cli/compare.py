@@ -123,13 +123,12 @@ def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, sour
 
 
 def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":
-    from judgeboard.pairs import compare_pairs, pair_report
+    from judgeboard.pairs import compare_pairs, measure_pairs
 
     again = chosen["rejudge"] is not None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as options_of_run:
         compared = compare_pairs(store, judge, made.pair_ids, again=again, **options_of_run)
-    with store.reading() as connection:
-        return pair_report(connection, compared.version, pair_ids=made.pair_ids, account=compared.account, **how)
+    return measure_pairs(store, compared.version.id, pair_ids=made.pair_ids, account=compared.account, **how)
 
 
 def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:

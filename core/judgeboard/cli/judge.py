@@ -117,8 +117,7 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     if summary.selected == 0:
         return [f"{summary.judge}: nothing to ask: no answer matches, or all that do are judged by this version."]
     lines = [
-        f"{summary.judge}, run {summary.run_id}: {summary.asked:,} asked = {summary.ok:,} ok + "
-        f"{summary.unparsable:,} unparsable + {summary.refused:,} refused + {summary.error:,} error"
+        f"{summary.judge}, run {summary.run_id}: {summary.words()}"
         + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")
         + f"; cost {cost_text(summary.cost_micro)}"
     ]

@@ -13,7 +13,8 @@ from judgeboard.pairs.one_order import codes, is_one_order, order_verdicts
 from judgeboard.pairs.votes import Votes, votes_by_pair
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.engine import Readable
+from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs.compared_pairs import status_counts, uncompared
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.pairs.preferences import load_preferences
@@ -148,7 +149,7 @@ class ComparedPairs:
         Args:
             by_query_type: Whether also each query type is a slice; by default where there are several.
             aspects: Only these.
-            unusable: As in `pair_report`.
+            unusable: As in `measure_pairs`.
         """
         if self.version is None:
             return ()
@@ -210,9 +211,9 @@ class ComparedPairs:
         return [row._replace(gold=None) for row in rows]
 
 
-def pair_report(
-    connection: Connection,
-    version: StoredVersion,
+def measure_pairs(
+    store: Readable,
+    judge_version: int | str,
     *,
     pair_ids: Collection[int] | None = None,
     by_query_type: bool = False,
@@ -220,11 +221,11 @@ def pair_report(
     unusable: UnusableAs = "drop",
     account: RunAccount | None = None,
 ) -> PairReport:
-    """Measure a judge version on pairs, from what is stored of it.
+    """Measure a judge version, asked here or recorded elsewhere, on the pairs that it compared.
 
     Args:
-        connection: A transaction.
-        version: The judge version.
+        store: Where they are.
+        judge_version: As `get_version` takes it: an id, a name, a title or a fingerprint.
         pair_ids: Only these pairs; by default all that it was asked about.
         by_query_type: Also one group for each query type.
         aspects: Only these; by default all that it speaks of.
@@ -234,18 +235,20 @@ def pair_report(
             comparisons of the version on these pairs are counted.
 
     Raises:
-        NotFound: The version compared none of these pairs, or does not speak of an aspect.
+        NotFound: There is no such version, it compared none of these pairs, or does not speak of an aspect.
         BadInput: ``unusable`` is none of the three.
     """
     if unusable not in UNUSABLE_AS:
         raise BadInput(f"--unusable is one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
-    pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
-    missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
-    if account is None and (not pairs.aspects or missing):
-        what = f"of the aspect {missing[0]!r}" if missing else "of these pairs"
-        raise NotFound(f"{version.title} has no comparison {what}")
-    if account is None:
-        account = RunAccount.of(status_counts(connection, version.id, pair_ids))
+    with store.reading() as connection:
+        version = get_version(connection, judge_version)
+        pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
+        missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
+        if account is None and (not pairs.aspects or missing):
+            what = f"of the aspect {missing[0]!r}" if missing else "of these pairs"
+            raise NotFound(f"{version.title} has no comparison {what}")
+        if account is None:
+            account = RunAccount.of(status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)
 

@@ -18,7 +18,7 @@ from judgeboard.runner import Answered, Keep
 from judgeboard.self_reference.answers import as_reference
 from judgeboard.self_reference.gate import TAU, samples_needed
 from judgeboard.self_reference.plan import Plan, Task
-from judgeboard.self_reference.report import CONDITIONS, checked_conditions, self_reference_report
+from judgeboard.self_reference.report import CONDITIONS, checked_conditions, measure_self_reference
 from judgeboard.self_reference.result import SelfReferenceReport
 from judgeboard.self_reference.tasks import askable, calls_left, read_tasks
 from judgeboard.store.engine import Store
@@ -122,18 +122,17 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
     def summarise(self, outcome: RunOutcome) -> SelfReferenceReport:
         """Return the figures of these pairs."""
         plan = self._plan
-        with outcome.store.reading() as connection:
-            return self_reference_report(
-                connection,
-                outcome.version.id,
-                k=self.judge.k,
-                tau=self._tau,
-                conditions=plan.conditions,
-                tau_by_category=self._tau_by_category,
-                pair_ids=self._pair_ids,
-                calls_planned=plan.calls_an_item * len(self._pair_ids),
-                account=None if outcome.run is None else outcome.account,  # else that of what is stored
-            )
+        return measure_self_reference(
+            outcome.store,
+            outcome.version.id,
+            k=self.judge.k,
+            tau=self._tau,
+            conditions=plan.conditions,
+            tau_by_category=self._tau_by_category,
+            pair_ids=self._pair_ids,
+            calls_planned=plan.calls_an_item * len(self._pair_ids),
+            account=None if outcome.run is None else outcome.account,  # else that of what is stored
+        )
 
     def _asked_again(self, begun: Begun) -> Again | None:
         return Again(begun.run.id) if self._again else None

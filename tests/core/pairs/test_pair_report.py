@@ -6,7 +6,7 @@ from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judge_health.model_table import shipped_models
 from judgeboard.judge_health.reading import read_record
-from judgeboard.pairs import PairGroup, PairReport, pair_report
+from judgeboard.pairs import PairGroup, PairReport, measure_pairs
 from judgeboard.pairs.words import group_lines, outcome_words
 from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import UnusableAs
@@ -17,8 +17,7 @@ from pair_log import land, people_say, record
 
 
 def report(store: Store, version: StoredVersion, **options) -> PairReport:
-    with store.reading() as connection:
-        return pair_report(connection, version, **options)
+    return measure_pairs(store, version.id, **options)
 
 
 def figures(store: Store, version: StoredVersion, **options) -> PairGroup:
