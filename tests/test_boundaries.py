@@ -65,7 +65,7 @@ LAYERS: list[set[str]] = [
         *("disagreement", "disagreement_picture", "disagreement_words", "verdict_changes"),
         *("rejudge_comparison", "flag_worth", "report"),
         *("trends", "trend_left_out", "trend_measures", "trend_periods", "trend_words"),
-        *("controls", "judge_health"),
+        *("methods", "judge_health"),
         "pairs",
         "refining",
         "self_reference",

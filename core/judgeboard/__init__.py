@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     )
     from judgeboard.combining.jury import judge_by_jury
     from judgeboard.combining.repeating import judge_repeats, judge_repeats_async
-    from judgeboard.controls import make_controls
-    from judgeboard.controls.judging import judge_controls, judge_controls_async
     from judgeboard.domain import (
         ClaimMark,
         ClaimStatus,
@@ -64,6 +62,11 @@ if TYPE_CHECKING:
     from judgeboard.judges import Judge
     from judgeboard.judges.annotation import Annotation, annotate
     from judgeboard.judging import judge_pending, judge_pending_async
+    from judgeboard.methods.control_answers import (
+        judge_control_answers,
+        judge_control_answers_async,
+        make_control_answers,
+    )
     from judgeboard.pairs import (
         PairReport,
         compare_pairs,
@@ -208,15 +211,15 @@ __all__ = [
     "judge",
     "judge_blocking",
     "judge_by_jury",
-    "judge_controls",
-    "judge_controls_async",
+    "judge_control_answers",
+    "judge_control_answers_async",
     "judge_pending",
     "judge_pending_async",
     "judge_repeats",
     "judge_repeats_async",
     "let_stand",
     "load_split",
-    "make_controls",
+    "make_control_answers",
     "make_generator",
     "make_judge",
     "make_pairwise_judge",
@@ -282,8 +285,6 @@ _HOMES = {
     ),
     "combining.jury": ("judge_by_jury",),
     "combining.repeating": ("judge_repeats", "judge_repeats_async"),
-    "controls": ("make_controls",),
-    "controls.judging": ("judge_controls", "judge_controls_async"),
     "domain": (
         "ClaimMark",
         "ClaimStatus",
@@ -323,6 +324,7 @@ _HOMES = {
         "pairs_in_file",
         "prefer",
     ),
+    "methods.control_answers": ("judge_control_answers", "judge_control_answers_async", "make_control_answers"),
     "people.actions": ("Action",),
     "people.roster": ("add_person", "change_role", "remove_person"),
     "queues": (

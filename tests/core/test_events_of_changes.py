@@ -209,7 +209,9 @@ CHANGES: dict[str, Callable[[Desk], object]] = {
     "start_import": answers,
     "finish_import": grades,
     "make_pairs": pairs,
-    "make_controls": lambda desk: judgeboard.make_controls(desk.store, kinds=["passages_removed"], n=2, actor=WHO),
+    "make_control_answers": lambda desk: judgeboard.make_control_answers(
+        desk.store, kinds=["passages_removed"], n=2, actor=WHO
+    ),
     "start_run": lambda desk: judgeboard.judge_pending(
         desk.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
     ),

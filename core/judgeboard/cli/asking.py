@@ -1,7 +1,6 @@
 """What every command that asks a model shares: its options, its progress, its JSON."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -105,6 +104,8 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded asks nobody: it takes no {', '.join(needless)}")
 
 
-def show_json(result: Mapping[str, Any]) -> None:
-    """Write a result on standard output; NaN is no JSON and would be a defect."""
-    click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False, indent=2))
+def show_json(result: object) -> None:
+    """Write a result on standard output as JSON."""
+    from judgeboard.reports.json_output import to_json
+
+    click.echo(to_json(result))

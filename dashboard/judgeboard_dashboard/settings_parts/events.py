@@ -65,7 +65,7 @@ WORDS = {
     "job_failed": "had a job fail",
     "start_worker": "began to take jobs",
     "stop_worker": "takes no more jobs",
-    "make_controls": "made controls",
+    "make_control_answers": "made control answers",
     "make_pairs": "made pairs",
     "combine": "combined verdicts",
     "audit_recorded": "compared verdicts",

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, inspect, select, text
 
-from judgeboard.controls import make_controls
 from judgeboard.domain import (
     Attempt,
     Claim,
@@ -23,6 +22,7 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
+from judgeboard.methods.control_answers import make_control_answers
 from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
 from judgeboard.store.forgetting import drop_written_ahead, forget_response
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
@@ -268,7 +268,7 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(desk) -> None:
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
         ]
         land_responses(connection, answers)
-    assert make_controls(desk.store, kinds=("other_answer",))[0].made == 4
+    assert make_control_answers(desk.store, kinds=("other_answer",))[0].made == 4
     with desk.store.writing() as connection:
         assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
         kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))

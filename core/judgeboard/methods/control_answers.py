@@ -1,17 +1,22 @@
-"""Makes controls from the log and stores them: a seeded choice, the same again for the same log."""
+"""Control answers: made from logged ones with a known effect, to see whether a judge notices."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.controls.kinds import CONTROLS, ControlKind
-from judgeboard.controls.text import AnswerText
+from judgeboard.blocking import run_blocking
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
+from judgeboard.judges import Judge
+from judgeboard.judging import judge_pending_async
+from judgeboard.judging_summary import JudgingSummary
+from judgeboard.methods.control_kinds import CONTROL_KINDS, AnswerText, ControlKind, Effect
 from judgeboard.stats.arrays import IntArray
+from judgeboard.step_run import RunKeywords, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health.controls import (
@@ -25,25 +30,24 @@ from judgeboard.store.health.controls import (
 from judgeboard.store.landing import land_responses
 from judgeboard.store.sql.batches import batches
 
+# Per kind: the checks need 30, and some verdicts will fail.
 DEFAULT_N = 50
-"""Controls of a kind: 30 is the least that says anything (`judge_health.known_bad`), and some verdicts will fail."""
-
-LOOKED_AT = 20_000
-"""Answers looked at for one kind: where few have a hedge or a number, a long log is not read to its end."""
-
+# Answers tried per kind: where few have a hedge or a number, a long log is not read to its end.
+_MOST_TRIED = 20_000
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class MadeControls:
-    """What became of one kind: ``made`` now, ``known`` from before; fewer than asked where it seldom applies."""
+class MadeControlAnswers:
+    """How many control answers of a kind were made now, and how many were ``known`` from before."""
 
-    kind: ControlKind
+    kind: str
+    effect: Effect
     made: int
     known: int
 
 
-def make_controls(
+def make_control_answers(
     store: Store,
     *,
     kinds: Collection[str] = (),
@@ -51,41 +55,31 @@ def make_controls(
     seed: int = 0,
     where: RowFilter | None = None,
     actor: str = "library",
-) -> list[MadeControls]:
-    """Make controls of a log and store them as responses of kind control.
+) -> list[MadeControlAnswers]:
+    """Make ``n`` control answers of each kind from logged answers and store them as responses of kind control.
 
-    Which answers are taken depends on the seed alone, one of each evidence group before a second of any; another seed
-    makes further ones. Again adds nothing, unless answers have come into the log that are chosen first.
-
-    Args:
-        store: Where the log is.
-        kinds: Keys of ``CONTROLS``; all by default.
-        n: Controls of each kind; fewer where it applies to fewer answers.
-        seed: Of the choice.
-        where: Which answers of the log; all by default.
-        actor: Who makes them.
+    The seed alone decides which answers are taken, one of each evidence group before a second of any; another seed
+    makes further ones. A second call adds nothing, unless the log has new answers that the seed puts first. A kind that
+    applies to few answers gives fewer than ``n``.
 
     Raises:
         BadInput: A kind is unknown, or ``n`` is below 1.
     """
-    unknown = sorted(set(kinds) - CONTROLS.keys())
-    if unknown:
-        raise BadInput(f"there is no control {unknown[0]!r}; choose {', '.join(CONTROLS)}")
     if n < 1:
-        raise BadInput(f"n is how many controls to make of each kind, not {n}")
-    chosen = [kind for kind in CONTROLS.values() if not kinds or kind.name in kinds]
+        raise BadInput(f"n must be 1 or more, not {n}")
+    chosen = [CONTROL_KINDS[name] for name in _checked_kinds(kinds)]
     with store.reading() as connection:
         ids = _in_seeded_order(*answers_to_change(connection, where or RowFilter()), seed)
     return [_make(store, kind, ids, n, seed, actor) for kind in chosen]
 
 
-def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: str) -> MadeControls:
+def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: str) -> MadeControlAnswers:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
         known = {each.original_id for each in list_controls(connection) if each.external_id.endswith(suffix)}
-        controls: list[Response] = []
+        new: list[Response] = []
         taken = 0
-        for original, donor in _with_donors(connection, ids[:LOOKED_AT]):
+        for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
             if taken == n:
                 break
             if original.response_id in known:
@@ -94,14 +88,16 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
             changed = kind.change(_text(original), _text(donor))
             if changed is not None:
                 taken += 1
-                controls.append(_control(original, donor, changed, kind, seed))
-    if not controls:
-        return MadeControls(kind, 0, taken)
+                new.append(_control(original, donor, changed, kind, seed))
+    if not new:
+        return MadeControlAnswers(kind.name, kind.effect, 0, taken)
     with store.writing() as connection:
-        landed = land_responses(connection, controls)
+        landed = land_responses(connection, new)
         if landed.new:
-            record_event(connection, "make_controls", actor, details={"control": kind.name, "new": len(landed.new)})
-    return MadeControls(kind, len(landed.new), taken - len(landed.new))
+            record_event(
+                connection, "make_control_answers", actor, details={"control": kind.name, "new": len(landed.new)}
+            )
+    return MadeControlAnswers(kind.name, kind.effect, len(landed.new), taken - len(landed.new))
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Original, Original]]:
@@ -153,3 +149,41 @@ def _mixed(ids: IntArray, seed: int) -> IntArray:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
+
+
+def judge_control_answers(
+    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
+) -> JudgingSummary:
+    """Judge the control answers and wait for it; Ctrl-C finishes the calls in flight.
+
+    Arguments and errors as `judge_control_answers_async`.
+    """
+    return run_blocking(judge_control_answers_async, store, judge, kinds=kinds, **stoppable(options))
+
+
+async def judge_control_answers_async(
+    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
+) -> JudgingSummary:
+    """Judge the stored control answers and their originals; what this judge version judged is not asked again.
+
+    The judge is closed at the end. ``options`` are fields of `RunOptions`.
+
+    Raises:
+        BadInput: A kind is unknown, or there are no such control answers yet.
+        UnknownPrice: A cost limit is given and the model has no price.
+    """
+    chosen = _checked_kinds(kinds)
+    with store.reading() as connection:
+        made = [each for each in list_controls(connection) if each.kind in chosen]
+    if not made:
+        raise BadInput("there are no such control answers yet: make some with `judgeboard control-answers make`")
+    ids = {each.response_id for each in made} | {each.original_id for each in made}
+    where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
+    return await judge_pending_async(store, judge, where=where, **options)
+
+
+def _checked_kinds(kinds: Collection[str]) -> list[str]:
+    unknown = sorted(set(kinds) - CONTROL_KINDS.keys())
+    if unknown:
+        raise BadInput(f"there is no kind of control answer {unknown[0]!r}; choose {', '.join(CONTROL_KINDS)}")
+    return [name for name in CONTROL_KINDS if not kinds or name in kinds]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.controls import CONTROLS, Effect
-from judgeboard.controls.text import AnswerText
+from judgeboard.methods.control_kinds import CONTROL_KINDS, AnswerText, Effect
 
 PASSAGES = ("Dyneema melts at 145 degrees.", "Nylon melts at 220 degrees.", "Slings age.")
 ANSWER = "I think Dyneema melts at 145 degrees [1]. Nylon, probably, melts at 220 degrees, as passage 2 says."
@@ -17,7 +16,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 
 
 def changed(kind: str, answer: str = ANSWER, passages: tuple[str, ...] | None = PASSAGES) -> AnswerText | None:
-    return CONTROLS[kind].change(AnswerText(ORIGINAL.query, answer, passages), DONOR)
+    return CONTROL_KINDS[kind].change(AnswerText(ORIGINAL.query, answer, passages), DONOR)
 
 
 def test_without_passages_nothing_is_left_to_stand_on() -> None:
@@ -28,7 +27,7 @@ def test_without_passages_nothing_is_left_to_stand_on() -> None:
 
 def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
     assert changed("other_answer") == ORIGINAL._replace(answer=DONOR.answer)
-    same = CONTROLS["other_answer"].change
+    same = CONTROL_KINDS["other_answer"].change
     assert same(ORIGINAL, DONOR._replace(query=ORIGINAL.query)) is None, "another answer to it may be as good"
     assert same(ORIGINAL, DONOR._replace(answer=f" {ANSWER} ")) is None
     assert same(ORIGINAL, DONOR._replace(answer="\n")) is None
@@ -87,7 +86,7 @@ def test_a_control_differs_from_its_original_and_is_the_same_every_time(
     answer: str, passages: tuple[str, ...] | None, query: str
 ) -> None:
     original = AnswerText(query, answer, passages)
-    for kind in CONTROLS.values():
+    for kind in CONTROL_KINDS.values():
         made = kind.change(original, DONOR)
         assert made == kind.change(original, DONOR)
         if made is not None:
@@ -106,5 +105,5 @@ def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number: int) 
 
 
 def test_each_known_bad_control_says_which_score_it_must_lower() -> None:
-    for kind in CONTROLS.values():
+    for kind in CONTROL_KINDS.values():
         assert (kind.lowers in {"groundedness", "quality"}) == (kind.effect is Effect.KNOWN_BAD)

@@ -2,12 +2,11 @@
 
 import pytest
 
-from judgeboard.controls import make_controls
-from judgeboard.controls.judging import judge_controls
 from judgeboard.domain import Response, Status, Verdict
 from judgeboard.judge_choice import make_judge
 from judgeboard.judge_health import CHECKS, State, health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
@@ -18,7 +17,7 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: s
     answer = Response("log", "a", "When does Dyneema melt?", "Dyneema melts at 145 degrees.", ("It melts at 145.",))
     with sqlite_store.writing() as connection:
         (original,) = land_responses(connection, [answer]).new
-    assert [each.made for each in make_controls(sqlite_store, kinds=["passages_removed"])] == [1]
+    assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         judge = make_judge(
             "rag", model="smollm2", base_url=endpoint.base_url, max_output=64, timeout_s=120, concurrency=2
@@ -27,7 +26,7 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: s
         with sqlite_store.writing() as connection:
             said = LandedVerdict(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
             land_judgments(connection, ensure_version(connection, judge.version), None, [said])
-        asked = judge_controls(sqlite_store, judge, concurrency=2)
+        asked = judge_control_answers(sqlite_store, judge, concurrency=2)
     assert asked.selected == asked.asked == 1
     assert asked.asked == asked.ok + asked.unparsable + asked.refused + asked.error
     assert len(endpoint.requests) >= 1
