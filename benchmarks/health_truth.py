@@ -286,9 +286,9 @@ def fill(store: Store, fault: str | None, seed: int, *, answers: int = 150) -> S
     with store.writing() as connection:
         land_responses(connection, [_response(number, rng) for number in range(answers)])
         version = ensure_version(connection, judge.version)
-    judge_pending(store, judge, stop_on_ctrl_c=False)
+    judge_pending(store, judge)
     make_control_answers(store, n=40, seed=seed)
-    judge_control_answers(store, judge, stop_on_ctrl_c=False)
+    judge_control_answers(store, judge)
     _repeat(store, judge, version)
     _compare(store, version, fault, rng)
     return version

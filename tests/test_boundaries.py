@@ -56,7 +56,7 @@ LAYERS: list[set[str]] = [
             "judge_work",
             "judging",
             "judging_summary",
-            "ctrl_c",
+            "method",
             "judge_choice",
             "judge_answer",
         ),

@@ -5,7 +5,7 @@ from typing import Any
 
 from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
-from judgeboard.step_run import INTERRUPTED, Ended
+from judgeboard.runner import INTERRUPTED, Ended
 from judgeboard.store.engine import Readable
 from judgeboard.store.runs.runs import get_run, run_counts
 

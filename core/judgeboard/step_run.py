@@ -1,19 +1,19 @@
-"""Runs the steps of a stored run, and writes how it ended."""
+"""Runs the steps of a stored run, for methods that do not go through `judgeboard.method` yet."""
 
 import asyncio
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
-from judgeboard.ctrl_c import on_first_ctrl_c
+from judgeboard.blocking import on_first_ctrl_c
 from judgeboard.domain import RunState
-from judgeboard.errors import UnknownPrice
-from judgeboard.runner import Runner, S, T, Tally, Work
+from judgeboard.method import RunOptions as RunKeywords
+from judgeboard.method import require_price
+from judgeboard.runner import INTERRUPTED, Ended, Runner, S, T, Tally, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.runs.runs import finish_run
 
-INTERRUPTED = "Ctrl-C"
+__all__ = ["INTERRUPTED", "Ended", "RunKeywords", "require_price"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,6 @@ class RunOptions:
         actor: Who asks.
         on_progress: Told after every commit: the tally and how many steps are expected in all.
         on_stop: Told if asking ends early (Ctrl-C, the cost limit, a refusal): why, and how many tasks are in flight.
-        stop_on_ctrl_c: Let the first Ctrl-C stop the asking, not the process; in the main thread.
     """
 
     concurrency: int = 16
@@ -34,7 +33,6 @@ class RunOptions:
     actor: str = "library"
     on_progress: Callable[[Tally, int], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
-    stop_on_ctrl_c: bool = False
 
     @property
     def max_cost_micro(self) -> int | None:
@@ -42,39 +40,9 @@ class RunOptions:
         return None if self.max_cost is None else round(self.max_cost * 1_000_000)
 
 
-class RunKeywords(TypedDict, total=False):
-    """The fields of `RunOptions` as keywords of the functions that start a run."""
-
-    concurrency: int
-    max_cost: float | None
-    actor: str
-    on_progress: Callable[[Tally, int], None] | None
-    on_stop: Callable[[str, int], None] | None
-    stop_on_ctrl_c: bool
-
-
 def stoppable(options: RunKeywords) -> RunKeywords:
-    """Return the options of a call that waits for the run: Ctrl-C stops the asking, unless they say otherwise."""
-    return {"stop_on_ctrl_c": True, **options}
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended: its state, why it was stopped, and what this process got done of it."""
-
-    state: RunState
-    why_stopped: str | None
-    tally: Tally
-
-
-def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
-    """Refuse a cost limit that could not be kept.
-
-    Raises:
-        UnknownPrice: A cost limit is given and the model has no price.
-    """
-    if max_cost is not None and not priced:
-        raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")
+    """Return the options as they are: whoever waits for a run has Ctrl-C handled."""
+    return options
 
 
 async def run_steps(
@@ -109,7 +77,7 @@ async def run_steps(
     why: str | None = "it broke off"
     beside = None if on_start is None else on_start(runner)
     try:
-        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)) if options.stop_on_ctrl_c else nullcontext():
+        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
             await runner.run()
         why = runner.stopped_because
         if why is None or all_done():  # stopped too late to leave anything out

@@ -125,7 +125,7 @@ async def _ask(
     again: bool,
 ) -> RunAccount:
     def write(batch: list[Answered]) -> None:
-        items = [LandedVerdict(one.ask.item.response_id, one.ask.number, 0, one.verdict) for one in batch]
+        items = [LandedVerdict(one.task.item.response_id, one.task.number, 0, one.result) for one in batch]
         with store.writing() as connection:
             land_judgments(connection, own, run.id, items, datetime.now(UTC))
 

@@ -12,7 +12,7 @@ from judgeboard.cli.options import FiniteRange
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.step_run import RunKeywords
+    from judgeboard.method import RunOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,11 +45,11 @@ def endpoint_options(command: F) -> F:
 
 
 @contextmanager
-def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywords"]:
+def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
     """Give the fields of `RunOptions` for a run in a terminal: a progress bar, Ctrl-C, what is said where it stops."""
     from judgeboard.cli.judging_progress import judging_progress
     from judgeboard.cli.terminal import actor
-    from judgeboard.step_run import INTERRUPTED
+    from judgeboard.runner import INTERRUPTED
 
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
@@ -63,7 +63,6 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywor
             "actor": actor(),
             "on_progress": show,
             "on_stop": stopping,
-            "stop_on_ctrl_c": True,
         }
 
 

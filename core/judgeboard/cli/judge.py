@@ -13,7 +13,7 @@ from judgeboard.cli.several import judge_by_models, judge_repeatedly, several_op
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.judging_summary import JudgingSummary
+    from judgeboard.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
 

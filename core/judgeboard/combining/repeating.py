@@ -111,7 +111,7 @@ async def _ask(
     store: Store, judge: Judge, version: StoredVersion, run: StoredRun, asks: "_Repeats", how: RunOptions
 ) -> JudgingSummary:
     def write(batch: list[Answered]) -> None:
-        items = [LandedVerdict(one.ask.item.response_id, 0, one.ask.repeat, one.verdict) for one in batch]
+        items = [LandedVerdict(one.task.item.response_id, 0, one.task.repeat, one.result) for one in batch]
         with store.writing() as connection:
             land_judgments(connection, version, run.id, items, datetime.now(UTC))
 

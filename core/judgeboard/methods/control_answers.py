@@ -7,16 +7,15 @@ from typing import Unpack
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.blocking import run_blocking
+from judgeboard.blocking import blocking
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.judges import Judge
-from judgeboard.judging import judge_pending_async
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import JudgingSummary, judge_pending_async
+from judgeboard.method import RunOptions
 from judgeboard.methods.control_kinds import CONTROL_KINDS, AnswerText, ControlKind, Effect
 from judgeboard.stats.arrays import IntArray
-from judgeboard.step_run import RunKeywords, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health.controls import (
@@ -151,18 +150,8 @@ def _mixed(ids: IntArray, seed: int) -> IntArray:
     return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
 
 
-def judge_control_answers(
-    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
-) -> JudgingSummary:
-    """Judge the control answers and wait for it; Ctrl-C finishes the calls in flight.
-
-    Arguments and errors as `judge_control_answers_async`.
-    """
-    return run_blocking(judge_control_answers_async, store, judge, kinds=kinds, **stoppable(options))
-
-
 async def judge_control_answers_async(
-    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunKeywords]
+    store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunOptions]
 ) -> JudgingSummary:
     """Judge the stored control answers and their originals; what this judge version judged is not asked again.
 
@@ -180,6 +169,9 @@ async def judge_control_answers_async(
     ids = {each.response_id for each in made} | {each.original_id for each in made}
     where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
     return await judge_pending_async(store, judge, where=where, **options)
+
+
+judge_control_answers = blocking(judge_control_answers_async)
 
 
 def _checked_kinds(kinds: Collection[str]) -> list[str]:

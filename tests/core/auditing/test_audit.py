@@ -266,7 +266,7 @@ def test_a_second_process_at_the_same_audit_asks_only_what_is_left(sqlite_log: G
 
     def answering(_request: dict[str, Any], number: int) -> ScriptedReply:
         if number == 2:  # the same command is given again meanwhile, and gets through
-            again = {"stop_on_ctrl_c": False, "concurrency": 8}
+            again = {"concurrency": 8}
             other = Thread(target=review, args=(sqlite_log.store, always(RIGHT)), kwargs=again)
             other.start()
             other.join()

@@ -16,8 +16,7 @@ from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.importing import import_file
 from judgeboard.judge_health.report import health
-from judgeboard.judging import judge_pending
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import JudgingSummary, judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store.engine import Store

@@ -32,7 +32,7 @@ def ask(
 ) -> tuple[SelfReferenceReport, RecordingEndpoint]:
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
-        report = self_refer(store, judge, ids, conditions=conditions, stop_on_ctrl_c=False, **options)  # type: ignore[arg-type]  # tau
+        report = self_refer(store, judge, ids, conditions=conditions, **options)  # type: ignore[arg-type]  # tau
     return report, endpoint
 
 
@@ -131,7 +131,7 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite
 def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Store) -> None:
     ids = land_questions(sqlite_store, 2)
     with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
-        report = self_refer(sqlite_store, self_reference(endpoint), ids, stop_on_ctrl_c=False)
+        report = self_refer(sqlite_store, self_reference(endpoint), ids)
     assert (report.account.state.value, report.account.not_reached, report.items) == ("stopped", 18, 0)
     assert report.conditions["C"].accuracy.value is None
     report, endpoint = ask(sqlite_store, Solver(), ids)
@@ -167,7 +167,7 @@ def outage(failing: Callable[[int], bool]) -> Script:
 
 def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tuple[SelfReferenceReport, int]:
     with RecordingEndpoint(script) as endpoint:
-        report = self_refer(store, self_reference(endpoint), ids, concurrency=1, stop_on_ctrl_c=False, **options)
+        report = self_refer(store, self_reference(endpoint), ids, concurrency=1, **options)
     return report, len(endpoint.requests)
 
 
