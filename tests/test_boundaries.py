@@ -69,7 +69,6 @@ LAYERS: list[set[str]] = [
         "pairs",
         "refining",
         "self_reference",
-        "suites",
     },
     {"auditing", "audit_choice", "combining", "queues"},
     {"jobs"},

@@ -67,6 +67,9 @@ if TYPE_CHECKING:
         judge_control_answers_async,
         make_control_answers,
     )
+    from judgeboard.methods.suite_file import Case, Suite, read_suite
+    from judgeboard.methods.suite_results import SuiteResult, suite_result
+    from judgeboard.methods.suite_run import run_suite, run_suite_async
     from judgeboard.pairs import (
         PairReport,
         compare_pairs,
@@ -138,7 +141,6 @@ if TYPE_CHECKING:
     )
     from judgeboard.setting_changes import change_settings
     from judgeboard.store.engine import Store, open_store
-    from judgeboard.suites import Case, Suite, SuiteResult, read_suite, run_suite, run_suite_async, suite_result
 
 __all__ = [
     "Action",
@@ -325,6 +327,9 @@ _HOMES = {
         "prefer",
     ),
     "methods.control_answers": ("judge_control_answers", "judge_control_answers_async", "make_control_answers"),
+    "methods.suite_file": ("Case", "Suite", "read_suite"),
+    "methods.suite_results": ("SuiteResult", "suite_result"),
+    "methods.suite_run": ("run_suite", "run_suite_async"),
     "people.actions": ("Action",),
     "people.roster": ("add_person", "change_role", "remove_person"),
     "queues": (
@@ -387,7 +392,6 @@ _HOMES = {
         "self_refer_async",
     ),
     "store.engine": ("Store", "open_store"),
-    "suites": ("Case", "Suite", "SuiteResult", "read_suite", "run_suite", "run_suite_async", "suite_result"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,6 +1,6 @@
 """What became of asks of a judge, by status."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,11 +11,10 @@ class AskCounts:
     unparsable: int = 0
     refused: int = 0
     error: int = 0
+    asked: int = field(init=False)
 
-    @property
-    def asked(self) -> int:
-        """All that came back."""
-        return self.ok + self.unparsable + self.refused + self.error
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", self.ok + self.unparsable + self.refused + self.error)
 
     @property
     def by_status(self) -> dict[str, int]:

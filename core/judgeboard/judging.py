@@ -1,7 +1,7 @@
 """Asks a judge about stored responses: selects, asks, stores, and says what came of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -62,8 +62,8 @@ class JudgingSummary(RunAccount):
     @classmethod
     def of(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
         """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
-        fields = {name: getattr(account, name) for name in RunAccount.__dataclass_fields__}
-        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **fields)
+        counts = {each.name: getattr(account, each.name) for each in fields(RunAccount) if each.init}
+        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""

@@ -1,6 +1,6 @@
 """What a run of any method has come to, in the counts that every ``--json`` gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from judgeboard.ask_counts import AskCounts
@@ -16,8 +16,8 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 class RunAccount(AskCounts):
     """The steps of a run, earlier parts of a continued one included; not_reached is what it did not get to.
 
-    ``run_id`` is None where nothing was to ask or a recording was read. ``cost_micro`` is in millionths, None where
-    any call's cost is unknown.
+    ``run_id`` is None where nothing was to ask or a recording was read. ``cost`` is in the price file's currency,
+    ``cost_micro`` in millionths of it; None where any call's cost is unknown.
     """
 
     run_id: int | None = None
@@ -25,6 +25,11 @@ class RunAccount(AskCounts):
     cost_micro: int | None = 0
     state: RunState = RunState.DONE
     why_stopped: str | None = None
+    cost: float | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        AskCounts.__post_init__(self)
+        object.__setattr__(self, "cost", None if self.cost_micro is None else self.cost_micro / 1_000_000)
 
     @property
     def exit_code(self) -> int:
@@ -42,7 +47,7 @@ class RunAccount(AskCounts):
             "asked": self.asked,
             **self.by_status,
             "not_reached": self.not_reached,
-            "cost": None if self.cost_micro is None else self.cost_micro / 1_000_000,
+            "cost": self.cost,
             "state": self.state.value,
             "why_stopped": self.why_stopped,
         }

@@ -12,9 +12,15 @@ from judgeboard.refining.refine_work import RefineStep
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations, made_ids
-from judgeboard.store.refining.refine_candidates import REFINE
-from judgeboard.store.refining.refinement_rows import NewRefinement, first_said, insert_refinements
+from judgeboard.store.refine_candidates import REFINE
+from judgeboard.store.refinements import (
+    NewGeneration,
+    NewRefinement,
+    first_judgments,
+    insert_refinements,
+    store_generations,
+    stored_ids,
+)
 from judgeboard.store.responses.response_rows import key_of
 
 
@@ -26,7 +32,7 @@ def land_refine_steps(
     answers = [step for step in batch if step.attempt.judging is None]
     ratings = [step for step in batch if step.attempt.judging is not None]
     with store.writing() as connection:
-        land_generations(connection, run_id, [_generation(step) for step in answers], now)
+        store_generations(connection, run_id, [_generation(step) for step in answers], now)
         empty = [_refinement(step, "no_answer") for step in answers if step.attempt.answer is None]
         insert_refinements(connection, run_id, empty, now)
         _land_ratings(connection, version, run_id, rule, ratings, now)
@@ -51,11 +57,11 @@ def _land_ratings(
     now: datetime,
 ) -> None:
     keys = {id(step): _made(step) for step in ratings}
-    ids = made_ids(connection, keys.values())
+    ids = stored_ids(connection, keys.values())
     rated = [(step, ids[key_of(keys[id(step)])]) for step in ratings if key_of(keys[id(step)]) in ids]
     verdicts = [LandedVerdict(response_id, 0, 0, _verdict(step)) for step, response_id in rated]
     land_judgments(connection, version, run_id, verdicts, now)
-    said = first_said(connection, version.id, [response_id for _, response_id in rated])
+    said = first_judgments(connection, version.id, [response_id for _, response_id in rated])
     rows = []
     for step, response_id in rated:
         rating = step.attempt.rating

@@ -19,9 +19,8 @@ from judgeboard.run_account import RunAccount, account_of
 from judgeboard.step_run import Ended, RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.refining.attempt_rows import stored_attempts
-from judgeboard.store.refining.refine_candidates import REFINE
-from judgeboard.store.refining.refinement_rows import count_calls
+from judgeboard.store.refine_candidates import REFINE
+from judgeboard.store.refinements import count_calls, stored_attempts
 from judgeboard.store.responses.logged_origins import Origin, external_ids
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
 from judgeboard.store.runs.runs import StoredRun

@@ -12,9 +12,8 @@ from judgeboard.filters import RowFilter
 from judgeboard.refining.attempts import RefineRule
 from judgeboard.refining.refine_work import Prompt, refinements_of
 from judgeboard.store.engine import Store
-from judgeboard.store.refining.attempt_rows import stored_attempts
-from judgeboard.store.refining.refine_candidates import REFINE, RefineSelection, count_unrefined, unrefined
-from judgeboard.store.refining.refinement_rows import runs_of_method
+from judgeboard.store.refine_candidates import REFINE, RefineSelection, count_unrefined, unrefined
+from judgeboard.store.refinements import runs_of_method, stored_attempts
 from judgeboard.store.responses.logged_origins import Origin, read_origins
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.runs import StoredRun

@@ -12,7 +12,7 @@ from judgeboard.refining.attempts import Refinement, RefineRule
 from judgeboard.refining.loop import attempt_until_good
 from judgeboard.refining.messages import Messages, rebuilt_messages, with_feedback
 from judgeboard.runner import Keep, Work
-from judgeboard.store.refining.attempt_rows import StoredAttempt, StoredStep
+from judgeboard.store.refinements import StoredAttempt, StoredStep
 from judgeboard.store.responses.logged_origins import Origin
 
 

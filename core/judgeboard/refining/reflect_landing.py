@@ -10,15 +10,17 @@ from judgeboard.refining.reflection import Outcome, outcome_of
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations, made_ids
-from judgeboard.store.refining.refinement_rows import (
+from judgeboard.store.refine_candidates import REFLECT
+from judgeboard.store.refinements import (
+    JudgedAnswer,
+    NewGeneration,
     NewRefinement,
-    SaidOf,
-    current_said,
-    first_said,
+    current_judgments,
+    first_judgments,
     insert_refinements,
+    store_generations,
+    stored_ids,
 )
-from judgeboard.store.refining.reflect_candidates import REFLECT
 from judgeboard.store.responses.response_rows import key_of
 
 
@@ -31,9 +33,9 @@ def land_reflect_steps(store: Store, version: StoredVersion, run_id: int, batch:
     with store.writing() as connection:
         verdicts = [LandedVerdict(step.task.origin.item.response_id, 0, 0, step.record) for step in firsts]
         land_judgments(connection, version, run_id, verdicts, now)
-        land_generations(connection, run_id, [_generation(step) for step in made], now)
+        store_generations(connection, run_id, [_generation(step) for step in made], now)
         roots = {step.task.origin.item.response_id for step in (*made, *seconds)}
-        before = current_said(connection, version.id, roots)
+        before = current_judgments(connection, version.id, roots)
         insert_refinements(connection, run_id, [_without_second(step, before) for step in made if _ends(step)], now)
         _land_seconds(connection, version, run_id, seconds, before, now)
 
@@ -47,7 +49,7 @@ def _ends(step: Regenerated) -> bool:
     return step.text is None or step.identical
 
 
-def _without_second(step: Regenerated, before: dict[int, SaidOf]) -> NewRefinement:
+def _without_second(step: Regenerated, before: dict[int, JudgedAnswer]) -> NewRefinement:
     outcome = Outcome.IDENTICAL if step.identical else Outcome.NO_ANSWER
     return _refinement(step.task, outcome, before.get(step.task.origin.item.response_id), None, None)
 
@@ -57,15 +59,15 @@ def _land_seconds(
     version: StoredVersion,
     run_id: int,
     seconds: Sequence[SecondVerdict],
-    before: dict[int, SaidOf],
+    before: dict[int, JudgedAnswer],
     now: datetime,
 ) -> None:
     answers = {id(step): step.task.made(step.text) for step in seconds}
-    ids = made_ids(connection, answers.values())
+    ids = stored_ids(connection, answers.values())
     judged = [(step, ids[key_of(answers[id(step)])]) for step in seconds if key_of(answers[id(step)]) in ids]
     verdicts = [LandedVerdict(response_id, 0, 0, step.record) for step, response_id in judged]
     land_judgments(connection, version, run_id, verdicts, now)
-    after = first_said(connection, version.id, [response_id for _, response_id in judged])
+    after = first_judgments(connection, version.id, [response_id for _, response_id in judged])
     rows = []
     for step, response_id in judged:
         first, second = before.get(step.task.origin.item.response_id), after[response_id]
@@ -75,7 +77,7 @@ def _land_seconds(
 
 
 def _refinement(
-    task: Reflecting, outcome: Outcome, before: SaidOf | None, after: SaidOf | None, response_id: int | None
+    task: Reflecting, outcome: Outcome, before: JudgedAnswer | None, after: JudgedAnswer | None, response_id: int | None
 ) -> NewRefinement:
     return NewRefinement(
         method=REFLECT,

@@ -17,14 +17,14 @@ from judgeboard.refining.reflection import ReflectRule
 from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.refining.refinement_rows import runs_of_method
-from judgeboard.store.refining.reflect_candidates import (
+from judgeboard.store.refine_candidates import (
     REFLECT,
     ReflectSelection,
     count_no_messages,
     count_waiting,
     reflect_candidates,
 )
+from judgeboard.store.refinements import runs_of_method
 from judgeboard.store.responses.response_frontier import last_logged_id
 from judgeboard.store.runs.method_runs import start_or_continue_method_run
 from judgeboard.store.runs.runs import StoredRun

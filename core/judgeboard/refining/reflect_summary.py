@@ -7,8 +7,8 @@ from judgeboard.refining.reflection import Outcome
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.step_run import Ended
 from judgeboard.store.engine import Store
-from judgeboard.store.refining.refinement_rows import count_calls, outcome_counts
-from judgeboard.store.refining.reflect_candidates import ReflectSelection, count_no_messages, count_waiting
+from judgeboard.store.refine_candidates import ReflectSelection, count_no_messages, count_waiting
+from judgeboard.store.refinements import count_calls, outcome_counts
 
 
 @dataclass(frozen=True, slots=True)

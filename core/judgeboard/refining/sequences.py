@@ -8,10 +8,18 @@ from sqlalchemy import Connection
 
 from judgeboard.refining.attempts import RefineRule
 from judgeboard.refining.reflection import Outcome
-from judgeboard.store.refining.attempt_rows import StoredAttempt, StoredStep, stored_attempts
-from judgeboard.store.refining.attempts_at import AttemptsKey, OriginalSaid, attempts_with, read_original
-from judgeboard.store.refining.reflect_candidates import REFLECT
-from judgeboard.store.refining.standing_attempts import StandingAttempt, standing_attempts
+from judgeboard.store.refine_candidates import REFLECT
+from judgeboard.store.refinements import (
+    AttemptsKey,
+    OriginalAnswer,
+    SelectedAttempt,
+    StoredAttempt,
+    StoredStep,
+    attempts_with,
+    read_original,
+    selected_attempts,
+    stored_attempts,
+)
 from judgeboard.store.runs.runs import StoredRun, get_run
 
 MOST_RUNS = 20
@@ -57,7 +65,7 @@ class AttemptSequence:
     at: datetime
     attempts: tuple[ShownAttempt, ...]
     passed: bool | None
-    standing: tuple[StandingAttempt, ...]
+    standing: tuple[SelectedAttempt, ...]
 
     @property
     def made(self) -> int:
@@ -80,11 +88,11 @@ def attempt_sequences(connection: Connection, response_id: int) -> tuple[Attempt
     found = attempts_with(connection, response_id, limit=MOST_RUNS)
     if not found:
         return ()
-    people = standing_attempts(connection, [key.run_id for key in found])
+    people = selected_attempts(connection, [key.run_id for key in found])
     return tuple(_sequence(connection, key, people) for key in found)
 
 
-def _sequence(connection: Connection, key: AttemptsKey, people: Sequence[StandingAttempt]) -> AttemptSequence:
+def _sequence(connection: Connection, key: AttemptsKey, people: Sequence[SelectedAttempt]) -> AttemptSequence:
     run = get_run(connection, key.run_id)
     stored = stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
     last = next((one for one in reversed(stored) if one.root_response_id is not None), None)
@@ -121,7 +129,7 @@ def _kept(rule: RefineRule | None, stored: Sequence[StoredAttempt]) -> int | Non
     return rule.kept_number([(one.number, one.rating) for one in stored if one.response_id is not None])
 
 
-def _original(said: OriginalSaid, *, kept: bool) -> ShownAttempt:
+def _original(said: OriginalAnswer, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
         number=0,
         response_id=said.response_id,

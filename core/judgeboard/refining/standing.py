@@ -9,12 +9,12 @@ from judgeboard.people import Action, allowed
 from judgeboard.review.checks import checked_key
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.refining.standing_attempts import (
-    StandingAttempt,
-    insert_standing,
+from judgeboard.store.refinements import (
+    SelectedAttempt,
+    insert_selected,
     lock_attempts,
-    standing_attempts,
-    standing_by_key,
+    selected_attempts,
+    selected_by_key,
 )
 from judgeboard.store.reviews.reviewers import Reviewer
 
@@ -54,7 +54,7 @@ def let_stand(
         if stored is not None:
             return stored.id
         before = _own(connection, run_id, subject, reviewer)
-        row_id = insert_standing(
+        row_id = insert_selected(
             connection,
             run_id=run_id,
             subject=subject,
@@ -92,7 +92,7 @@ def take_back_standing(
         before = _own(connection, run_id, subject, reviewer)
         if before is None:
             raise DecisionRefused("Nothing of yours stands here: there is nothing to take back.")
-        row_id = insert_standing(
+        row_id = insert_selected(
             connection,
             run_id=run_id,
             subject=subject,
@@ -117,15 +117,15 @@ def standing_of(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> 
     return None if said is None else said.number
 
 
-def _own(connection: Connection, run_id: int, subject: str, reviewer: Reviewer) -> StandingAttempt | None:
-    said = standing_attempts(connection, [run_id])
+def _own(connection: Connection, run_id: int, subject: str, reviewer: Reviewer) -> SelectedAttempt | None:
+    said = selected_attempts(connection, [run_id])
     return next((one for one in said if (one.subject, one.reviewer_id) == (subject, reviewer.id)), None)
 
 
 def _same_press(
     connection: Connection, key: str, reviewer: Reviewer, run_id: int, subject: str
-) -> StandingAttempt | None:
-    stored = standing_by_key(connection, key)
+) -> SelectedAttempt | None:
+    stored = selected_by_key(connection, key)
     if stored is not None and (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
         raise BadInput("this request key belongs to another press: every press needs its own")
     return stored

@@ -450,7 +450,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     command = check("truncated", named).command or ""
     assert command == (
         "judgeboard control-answers make --kinds truncated && "
-        "judgeboard control-answers judge --kinds truncated --judge rag --model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
+        "judgeboard control-answers judge --kinds truncated --judge rag "
+        "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
     )
     assert "--name" not in (check("truncated").command or "")
     assert "--judge" not in (check("truncated", RECORDED).command or "")

@@ -10,7 +10,7 @@ from judgeboard.refining import let_stand, refine_pending, take_back_standing
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.refining.standing_attempts import standing_attempts
+from judgeboard.store.refinements import selected_attempts
 from judgeboard.store.schema.tables import EventRow
 from refining_log import generator, judge, land_bad, made, ratings, refinements, rows, standing
 
@@ -33,7 +33,7 @@ def say(store: Store, name: str, number: int | None, key: str) -> int:
 
 def stands(store: Store) -> list[tuple[str, int]]:
     with store.reading() as connection:
-        return [(one.reviewer, one.number) for one in standing_attempts(connection, [1])]
+        return [(one.reviewer, one.number) for one in selected_attempts(connection, [1])]
 
 
 def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Store) -> None:

@@ -30,8 +30,7 @@ from judgeboard.store.pairs.comparisons import REFERENCE, LandedComparison, land
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
 from judgeboard.store.pairs.samples import LandedSample, land_samples, load_samples
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations, made_ids
-from judgeboard.store.refining.refinement_rows import NewRefinement, insert_refinements
+from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses.response_rows import key_of
 from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
 from judgeboard.store.runs.runs import start_import_run
@@ -135,7 +134,7 @@ class Story:
             NewGeneration(subject, 2, "m", SAID, None),  # the same answer again: it was not stored a second time
             NewGeneration(subject, 3, "m", LOST, None),
         ]
-        land_generations(connection, self.run, calls, NOW)
+        store_generations(connection, self.run, calls, NOW)
         ends = [
             NewRefinement("refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}")
             for number in (1, 2)
@@ -229,8 +228,8 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
         for number in (1, 2)
     ]
     calls = [NewGeneration(prompt, number, "m", said, one) for number, one in enumerate(made, start=1)]
-    land_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
-    ids = made_ids(connection, made)
+    store_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
+    ids = stored_ids(connection, made)
     ends = [
         NewRefinement("refine", prompt, number, None, "failed", ids[key_of(one)], feedback=f"say more of {secret}")
         for number, one in enumerate(made, start=1)

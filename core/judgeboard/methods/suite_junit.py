@@ -5,9 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from judgeboard.errors import BadInput
-from judgeboard.suites.case_results import CaseResult
-from judgeboard.suites.results import SuiteResult
-from judgeboard.suites.words import score_words
+from judgeboard.methods.suite_results import CaseResult, SuiteResult, score_words
 
 # What XML 1.0 cannot hold, in whatever way it is written.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -15,14 +13,13 @@ _LONGEST_NAME = 200
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a place where no file can be written; a file that is there stays as it is.
+    """Refuse a path where no file can be written; a file that is there stays as it is.
 
     Raises:
         BadInput: There is no such folder, or no right to write there.
     """
     try:
-        with path.open("ab"):
-            pass
+        path.open("ab").close()
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -35,17 +32,15 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     Raises:
         BadInput: The file cannot be written.
     """
-    try:
-        path.write_bytes(junit(result))
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+    require_writable(path)
+    path.write_bytes(junit(result))
 
 
 def junit(result: SuiteResult) -> bytes:
     """Return the run as JUnit XML."""
     failed = len(result.failures) + (result.gate.code == 1)
-    errors = len(result.unmeasured) + (result.gate.code == 2)
-    name = _xml(result.run.name)
+    errors = result.unmeasured + (result.gate.code == 2)
+    name = _xml(result.suite)
     counts = {"tests": str(len(result.cases) + 1), "failures": str(failed), "errors": str(errors), "skipped": "0"}
     root = ET.Element("testsuites", {"name": "judgeboard", **counts})
     suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
@@ -55,14 +50,14 @@ def junit(result: SuiteResult) -> bytes:
     if result.gate.code:
         kind = "failure" if result.gate.code == 1 else "error"
         reasons = _xml("; ".join(result.gate.reasons))
-        ET.SubElement(last, kind, {"message": reasons, "type": result.gate.word})
+        ET.SubElement(last, kind, {"message": reasons, "type": result.gate.state})
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return written
 
 
 def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
-    title = " ".join(f"{case.id}: {case.query or ''}".split())
+    title = " ".join(f"{case.case}: {case.query or ''}".split())
     shown = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
     element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shown)})
     if case.score is None:
@@ -74,10 +69,10 @@ def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
 
 def _lines(case: CaseResult) -> list[str]:
     scored = [
-        f"{name}: {score if score is not None else 'not scored'}  {why or ''}".rstrip()
-        for name, (score, why) in case.dimensions.items()
+        f"{name}: {'not scored' if given.score is None else given.score}  {given.reasoning or ''}".rstrip()
+        for name, given in case.dimensions.items()
     ]
-    return scored + [f"check {one['kind']}: {one['said'] or 'failed'}" for one in case.checks if not one["passed"]]
+    return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]
 
 
 def _xml(text: str) -> str:

@@ -13,22 +13,18 @@ from judgeboard.judge_choice import make_endpoint
 from judgeboard.llm.callable_chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import DEFAULT_GENERATOR_OUTPUT, Generator
+from judgeboard.methods.suite_file import Case
 from judgeboard.refining.messages import rebuilt_messages
-from judgeboard.suites.suite_file import Case
 
 HOW = "model:NAME, python:module:function or source:NAME"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Who answers: a ``generator``, or the answers that a log's ``source`` holds already; one of the two.
+    """Who answers: a ``generator``, or the answers that a ``source`` of the log holds already; one of the two.
 
-    Attributes:
-        name: What its runs say, as ``--candidate`` does: "model:gpt-4o-mini".
-        generator: Who is asked, each case once.
-        source: Which log is looked into, by query.
-        model: Name of the model that answers, where it is known.
-        own_code: Whether it is a function of the user's, whose cost nobody knows.
+    ``name`` is what ``--candidate`` gives, as "model:gpt-4o-mini". ``own_code`` tells that it is a function of the
+    user's, whose cost is unknown.
     """
 
     name: str
@@ -70,13 +66,13 @@ def make_candidate(
     if kind == "source":
         return Candidate(which, source=name)
     if kind == "python":
-        return _of_function(_found(name), which)
+        return _of_function(_load(name), which)
     given = make_endpoint("the candidate", **endpoint | {"model": name, "replies": None})
     return Candidate(which, Generator(given, max_output=max_output), model=name)
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
-    """Return what a candidate is asked; a function of the user's finds its context itself and gets the query alone."""
+    """Return the messages for a candidate; a function of the user's gets the query alone and finds its own context."""
     if case.context and not candidate.own_code:
         return rebuilt_messages(case.query, case.context)
     return [{"role": "user", "content": case.query}]
@@ -97,7 +93,7 @@ def _takes_messages(function: Callable[..., Any]) -> bool:
     return parameters[0] == "messages"
 
 
-def _found(name: str) -> Callable[..., Any]:
+def _load(name: str) -> Callable[..., Any]:
     module_name, _, path = name.partition(":")
     if not path:
         raise BadInput(f"python:{name} names no function: write python:module:function")
@@ -105,14 +101,14 @@ def _found(name: str) -> Callable[..., Any]:
     if here not in sys.path:  # as `python -m` has it: an installed command does not look beside the user
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module_name)
+        loaded: Any = importlib.import_module(module_name)
         for part in path.split("."):
-            found = getattr(found, part)
+            loaded = getattr(loaded, part)
     except Exception as error:
         raise BadInput(f"python:{name} cannot be loaded: {type(error).__name__}: {error}") from error
-    if not callable(found):
+    if not callable(loaded):
         raise BadInput(f"python:{name} is no function")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = loaded
     return function
 
 

@@ -1,18 +1,108 @@
-"""Suites: cases to answer, a rubric to judge the answers by, thresholds to pass, as a YAML file says it."""
+"""Suites: cases to answer, a rubric to judge the answers by, thresholds to pass, as a YAML file gives them."""
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from judgeboard.errors import BadInput
 from judgeboard.judges.examples import read_context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, read_rubric, rubric_from
-from judgeboard.suites.checks import Check, read_checks
 from judgeboard.yaml_file import YamlValue, read_yaml
+
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: a key of ``CHECKS``, and what it looks for.
+
+    Raises:
+        BadInput: There is no such check, or it cannot look for that.
+    """
+
+    kind: str
+    wanted: Any
+
+    def __post_init__(self) -> None:
+        if self.kind not in CHECKS:
+            raise BadInput(f"there is no check {self.kind!r}; there is {', '.join(CHECKS)}")
+        try:
+            CHECKS[self.kind](self.wanted, "")
+        except BadInput as error:
+            raise BadInput(f"{self.kind}: {error}") from error
+
+    def failure(self, answer: str) -> str | None:
+        """Return why ``answer`` fails, None where it passes."""
+        why = CHECKS[self.kind](self.wanted, answer)
+        return why if why is None or len(why) <= _LONGEST_REASON else f"{why[: _LONGEST_REASON - 1]}…"
+
+
+def read_checks(given: YamlValue) -> tuple[Check, ...]:
+    """Return the checks of a case: a mapping of checks, or a list of such where one is wanted twice.
+
+    Raises:
+        BadInput: One of them cannot be used; the message names file and line.
+    """
+    listed = [given] if isinstance(given.content, dict) else given.items("checks")
+    checks = []
+    for one in listed:
+        for kind, wanted in one.fields("checks", tuple(CHECKS)).items():
+            try:
+                checks.append(Check(kind, wanted.plain()))
+            except BadInput as error:
+                raise wanted.fail(str(error)) from error
+    return tuple(checks)
+
+
+def _equals(wanted: Any, answer: str) -> str | None:
+    if not isinstance(wanted, str):
+        raise BadInput(f"a text is wanted, not {wanted!r}: put it in quotes")
+    return None if answer.strip() == wanted.strip() else "the answer is another text"
+
+
+def _regex(wanted: Any, answer: str) -> str | None:
+    if not isinstance(wanted, str):
+        raise BadInput(f"a pattern is wanted, not {wanted!r}: put it in quotes")
+    try:
+        return None if re.search(wanted, answer) else "nothing in the answer matches"
+    except re.error as error:
+        raise BadInput(f"no regular expression: {error}") from error
+
+
+def _json_schema(wanted: Any, answer: str) -> str | None:
+    import jsonschema
+    import referencing
+
+    if not isinstance(wanted, Mapping):
+        raise BadInput("a JSON schema is wanted")
+    try:
+        jsonschema.Draft202012Validator.check_schema(wanted)
+    except jsonschema.SchemaError as error:
+        raise BadInput(f"no JSON schema: {error.message}") from error
+    try:
+        content = json.loads(answer)
+    except (ValueError, RecursionError) as error:
+        return f"the answer is no JSON: {error}"
+    try:
+        # An empty registry: a reference to an address elsewhere is never fetched.
+        validator = jsonschema.Draft202012Validator(wanted, registry=referencing.Registry())
+        fault = jsonschema.exceptions.best_match(validator.iter_errors(content))
+    except referencing.exceptions.Unresolvable as error:
+        return f"the schema refers to what is not in it: {error}"
+    return None if fault is None else f"{fault.json_path}: {fault.message}"
+
+
+CHECKS: Mapping[str, Callable[[Any, str], str | None]] = MappingProxyType(
+    {"equals": _equals, "regex": _regex, "json_schema": _json_schema}
+)
+"""Name of a check to what it says of an answer, None where it passes; a new check is one function and one line."""
+
 
 THRESHOLD = 3.5
 MAX_UNMEASURED = 0.05
@@ -24,7 +114,7 @@ _CASE_FIELDS = ("id", "query", "reference", "context", "checks")
 
 @dataclass(frozen=True)
 class Case:
-    """A question with what belongs to it; ``id`` names it to recordings, ``line`` is where it stands in its file."""
+    """A question with its reference, context and checks; ``id`` names it in recordings, ``line`` its line."""
 
     query: str
     id: str
@@ -82,7 +172,7 @@ class Suite:
     def as_spec(self) -> dict[str, Any]:
         """Return what a run keeps of it, as JSON values: no text of a case, which could not be forgotten again."""
         cases = [
-            {"id": case.id, "key": case.key, "line": case.line, "checks": [check.as_json() for check in case.checks]}
+            {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
             for case in self.cases
         ]
         return {
