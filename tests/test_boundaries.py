@@ -67,7 +67,6 @@ LAYERS: list[set[str]] = [
         *("trends", "trend_left_out", "trend_measures", "trend_periods", "trend_words"),
         *("methods", "judge_health"),
         "pairs",
-        "refining",
         "self_reference",
     },
     {"auditing", "audit_choice", "combining", "queues"},

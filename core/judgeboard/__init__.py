@@ -62,11 +62,17 @@ if TYPE_CHECKING:
     from judgeboard.judges import Judge
     from judgeboard.judges.annotation import Annotation, annotate
     from judgeboard.judging import judge_pending, judge_pending_async
+    from judgeboard.methods.attempts import deselect_attempt, select_attempt
     from judgeboard.methods.control_answers import (
         judge_control_answers,
         judge_control_answers_async,
         make_control_answers,
     )
+    from judgeboard.methods.generation import make_generator, read_prompts
+    from judgeboard.methods.refine import Refined, Refiner, RefineRule, refine
+    from judgeboard.methods.refine_run import refine_pending, refine_pending_async
+    from judgeboard.methods.reflect import Reflected, ReflectRule, reflect, reflect_blocking
+    from judgeboard.methods.reflect_run import reflect_pending, reflect_pending_async
     from judgeboard.methods.suite_file import Case, Suite, read_suite
     from judgeboard.methods.suite_results import SuiteResult, suite_result
     from judgeboard.methods.suite_run import run_suite, run_suite_async
@@ -110,24 +116,6 @@ if TYPE_CHECKING:
         split_items,
         take_item,
         undo_pair,
-    )
-    from judgeboard.refining import (
-        Refined,
-        Refiner,
-        RefineRule,
-        Reflected,
-        ReflectRule,
-        let_stand,
-        make_generator,
-        read_prompts,
-        refine,
-        refine_pending,
-        refine_pending_async,
-        reflect,
-        reflect_blocking,
-        reflect_pending,
-        reflect_pending_async,
-        take_back_standing,
     )
     from judgeboard.report import measure
     from judgeboard.retiring import restore_version, retire_version
@@ -201,6 +189,7 @@ __all__ = [
     "decide",
     "decide_item",
     "decide_pair",
+    "deselect_attempt",
     "edit",
     "edit_comment",
     "ensure_reviewer",
@@ -219,7 +208,6 @@ __all__ = [
     "judge_pending_async",
     "judge_repeats",
     "judge_repeats_async",
-    "let_stand",
     "load_split",
     "make_control_answers",
     "make_generator",
@@ -262,12 +250,12 @@ __all__ = [
     "rule_words",
     "run_suite",
     "run_suite_async",
+    "select_attempt",
     "self_refer",
     "self_refer_async",
     "skip",
     "split_items",
     "suite_result",
-    "take_back_standing",
     "take_item",
     "undo",
     "undo_pair",
@@ -327,6 +315,12 @@ _HOMES = {
         "prefer",
     ),
     "methods.control_answers": ("judge_control_answers", "judge_control_answers_async", "make_control_answers"),
+    "methods.attempts": ("deselect_attempt", "select_attempt"),
+    "methods.generation": ("make_generator", "read_prompts"),
+    "methods.refine": ("RefineRule", "Refined", "Refiner", "refine"),
+    "methods.refine_run": ("refine_pending", "refine_pending_async"),
+    "methods.reflect": ("ReflectRule", "Reflected", "reflect", "reflect_blocking"),
+    "methods.reflect_run": ("reflect_pending", "reflect_pending_async"),
     "methods.suite_file": ("Case", "Suite", "read_suite"),
     "methods.suite_results": ("SuiteResult", "suite_result"),
     "methods.suite_run": ("run_suite", "run_suite_async"),
@@ -360,24 +354,6 @@ _HOMES = {
         "split_items",
         "take_item",
         "undo_pair",
-    ),
-    "refining": (
-        "Refined",
-        "RefineRule",
-        "Refiner",
-        "Reflected",
-        "ReflectRule",
-        "let_stand",
-        "make_generator",
-        "read_prompts",
-        "refine",
-        "refine_pending",
-        "refine_pending_async",
-        "reflect",
-        "reflect_blocking",
-        "reflect_pending",
-        "reflect_pending_async",
-        "take_back_standing",
     ),
     "report": ("measure",),
     "retiring": ("restore_version", "retire_version"),

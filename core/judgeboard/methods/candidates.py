@@ -13,8 +13,8 @@ from judgeboard.judge_choice import make_endpoint
 from judgeboard.llm.callable_chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import DEFAULT_GENERATOR_OUTPUT, Generator
+from judgeboard.methods.generation import rebuilt_messages
 from judgeboard.methods.suite_file import Case
-from judgeboard.refining.messages import rebuilt_messages
 
 HOW = "model:NAME, python:module:function or source:NAME"
 

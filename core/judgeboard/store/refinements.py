@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, and_, exists, func, insert, or_, select
 
-from judgeboard.domain import Response, StepRecord
+from judgeboard.domain import Response, Status, StepRecord
 from judgeboard.storable_text import storable_or_none
 from judgeboard.store.landing import land_responses
 from judgeboard.store.responses.response_rows import RESPONSE, key_of
@@ -19,6 +19,12 @@ from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow, Revi
 from judgeboard.store.sql.insertion import insert_or_skip
 
 GENERATION = GenerationRow.__table__
+REFINEMENT = RefinementRow.__table__
+JUDGMENT = JudgmentRow.__table__
+CURRENT = CurrentJudgmentRow.__table__
+SELECTED = StandingAttemptRow.__table__
+REVIEWER = ReviewerRow.__table__
+RUN = RunRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +75,6 @@ def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[s
     )
     found = {(row.source, row.external_id): row for row in rows}
     return {key: found[key].id for key, text in texts.items() if key in found and found[key].answer == text}
-
-
-REFINEMENT = RefinementRow.__table__
-GENERATION = GenerationRow.__table__
-JUDGMENT = JudgmentRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-RUN = RunRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +156,18 @@ def count_calls(connection: Connection, run_id: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredStep:
-    """What became of a request, and what it cost in millionths (None is unknown)."""
-
-    status: str
-    error: str | None
-    cost_micro: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class StoredAttempt:
     """One attempt; ``answer`` is None where the call gave none, or it is forgotten; ``judging`` None is not rated yet.
 
-    ``root_response_id`` is the logged answer that they began with, ``judgment_before_id`` what was said of that one.
-    ``finished`` tells that nothing of it is left to do, and ``outcome`` what came of it.
+    ``root_response_id`` is the logged answer that they began with, ``judgment_before_id`` the judgment of that one.
     """
 
     subject: str
     number: int
     response_id: int | None
     answer: str | None
-    answering: StoredStep
-    judging: StoredStep | None
-    judgment_id: int | None
+    answering: StepRecord
+    judging: StepRecord | None
     judgment_before_id: int | None
     root_response_id: int | None
     outcome: str | None
@@ -188,7 +176,6 @@ class StoredAttempt:
     rating: int | None
     evaluation: str | None
     feedback: str | None
-    finished: bool
 
 
 _ATTEMPTS: Select[Any] = (
@@ -200,7 +187,6 @@ _ATTEMPTS: Select[Any] = (
         GENERATION.c.status,
         GENERATION.c.error,
         GENERATION.c.cost_micro,
-        REFINEMENT.c.id.label("refinement_id"),
         REFINEMENT.c.rating,
         REFINEMENT.c.outcome,
         REFINEMENT.c.root_response_id,
@@ -242,6 +228,10 @@ def stored_attempts(
     return attempts
 
 
+def _step(status: str, error: str | None, cost_micro: int | None) -> StepRecord:
+    return StepRecord(Status(status), cost_micro=cost_micro, error=error)
+
+
 def _attempt(row: Row[Any]) -> StoredAttempt:
     judged = row.judgment_id is not None
     return StoredAttempt(
@@ -249,9 +239,8 @@ def _attempt(row: Row[Any]) -> StoredAttempt:
         number=row.number,
         response_id=row.response_id,
         answer=row.answer,
-        answering=StoredStep(row.status, row.error, row.cost_micro),
-        judging=StoredStep(row.judged, row.judge_error, row.judge_cost) if judged else None,
-        judgment_id=row.judgment_id,
+        answering=_step(row.status, row.error, row.cost_micro),
+        judging=_step(row.judged, row.judge_error, row.judge_cost) if judged else None,
         judgment_before_id=row.judgment_before_id,
         root_response_id=row.root_response_id,
         outcome=row.outcome,
@@ -260,7 +249,6 @@ def _attempt(row: Row[Any]) -> StoredAttempt:
         rating=row.rating,
         evaluation=row.reasoning,
         feedback=row.feedback,
-        finished=row.refinement_id is not None,
     )
 
 
@@ -280,7 +268,7 @@ class OriginalAnswer(NamedTuple):
     groundedness: float | None
     quality: int | None
     reasoning: str | None
-    judging: StoredStep | None
+    judging: StepRecord | None
 
 
 def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[AttemptsKey]:
@@ -305,13 +293,8 @@ def read_original(connection: Connection, response_id: int, judgment_id: int | N
     row = said.one_or_none()
     if row is None:
         return OriginalAnswer(response_id, answers[0].answer, None, None, None, None)
-    step = StoredStep(row.status, row.error, row.cost_micro)
+    step = _step(row.status, row.error, row.cost_micro)
     return OriginalAnswer(response_id, answers[0].answer, row.groundedness, row.quality, row.reasoning, step)
-
-
-SELECTED = StandingAttemptRow.__table__
-REVIEWER = ReviewerRow.__table__
-RUN = RunRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ def test_answers_of_the_log_ask_the_judge_alone(
     assert run(["import", str(log), "--source", "app", "--db", address(sqlite_store)]) == 0
     capsys.readouterr()
     assert ran(sqlite_store, playing(), suite, "--candidate", "source:app", "--json") == 0
-    assert said(capsys)["asked"] == 24
+    assert said(capsys)["account"]["asked"] == 24
 
 
 def test_recorded_replies_judge_by_the_id_of_the_case(

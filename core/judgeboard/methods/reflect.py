@@ -1,19 +1,84 @@
-"""Self-reflection on one answer that a program holds in its hands; nothing is stored."""
+"""Self-reflection: a bad answer is made anew once, and the better grounded of the two is kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, Literal
 
-from judgeboard.blocking import run_blocking
-from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.blocking import blocking
+from judgeboard.domain import JudgeInput, Verdict, checked_quality
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges import Judge
 from judgeboard.llm.callable_chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import Generator
-from judgeboard.refining.messages import Messages, checked_messages, rebuilt_messages
-from judgeboard.refining.reflection import Outcome, ReflectRule, is_same, outcome_of
+from judgeboard.methods.generation import Messages, checked_messages, rebuilt_messages
+
+
+class Outcome(StrEnum):
+    """What came of making an answer anew; only ``kept_new`` puts another in the place of the original."""
+
+    KEPT_NEW = "kept_new"
+    KEPT_ORIGINAL = "kept_original"
+    SECOND_FAILED = "second_failed"
+    IDENTICAL = "identical"
+    NO_ANSWER = "no_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectRule:
+    """Which answers are worth a second try.
+
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026).
+
+    Attributes:
+        max_quality: Quality of at most this, 1 to 4.
+        min_chars: Characters of at least this: a very short answer means that the context was empty.
+        query_types: Of these types alone: for simple and SQL questions low quality is usually missing data.
+
+    Raises:
+        BadInput: One of them is out of its range.
+    """
+
+    max_quality: int = 2
+    min_chars: int = 50
+    query_types: tuple[str, ...] = ("complex",)
+
+    def __post_init__(self) -> None:
+        try:
+            checked_quality(self.max_quality)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        if self.min_chars < 0:
+            raise BadInput(f"an answer has 0 characters or more, not {self.min_chars}")
+        object.__setattr__(self, "query_types", tuple(sorted(set(self.query_types))))
+
+    def concerns(self, answer: str, query_type: str) -> bool:
+        """Whether an answer is of a kind that is made anew, whatever its quality."""
+        return len(answer) >= self.min_chars and query_type in self.query_types
+
+    def wants_another(self, before: Verdict) -> bool:
+        """Whether a verdict calls for another answer; one that leaves a score unmeasured does not."""
+        measured = before.quality is not None and before.groundedness is not None
+        return measured and before.quality is not None and before.quality <= self.max_quality
+
+
+def is_same(original: str, new: str) -> bool:
+    """Whether a new answer is the old one; white space around it does not count."""
+    return original.strip() == new.strip()
+
+
+def outcome_of(before: float | None, after: float | None) -> Outcome:
+    """Return which of two answers is kept, by their groundedness: the new one only where it is strictly higher.
+
+    Args:
+        before: Of the original, by the same judge version.
+        after: Of the new answer; None where its judgment failed, or left it unmeasured.
+    """
+    if after is None or before is None:
+        return Outcome.SECOND_FAILED
+    return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +141,7 @@ async def reflect(
             await made.aclose()
 
 
-def reflect_blocking(
-    query: str,
-    answer: str,
-    passages: Sequence[str] | None,
-    messages: Sequence[Mapping[str, Any]] | None = None,
-    *,
-    generate: Chat,
-    judge: str = "lexical",
-    query_type: str = "complex",
-    rule: ReflectRule | None = None,
-    **options: Any,
-) -> Reflected:
-    """Do the same as `reflect`, waiting for it: for callers without an event loop.
-
-    Raises:
-        BadInput: As `reflect`, and where an event loop runs already (in a notebook): await `reflect` there.
-        EndpointRefused: As `reflect`.
-    """
-    return run_blocking(
-        reflect,
-        query,
-        answer,
-        passages,
-        messages,
-        generate=generate,
-        judge=judge,
-        query_type=query_type,
-        rule=rule,
-        **options,
-    )
+reflect_blocking = blocking(reflect)
 
 
 async def _reflect(

@@ -1,4 +1,4 @@
-"""Which attempt a person wants to stand: said, changed, taken back; and what forgetting leaves of it."""
+"""The attempt that a person selects: selected, changed, withdrawn; and what forgetting leaves of it."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.refining import let_stand, refine_pending, take_back_standing
+from judgeboard.methods.attempts import deselect_attempt, select_attempt
+from judgeboard.methods.refine_run import refine_pending
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
@@ -27,26 +28,26 @@ def refined(store: Store) -> Store:
 def say(store: Store, name: str, number: int | None, key: str) -> int:
     who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "desk", name)}
     if number is None:
-        return take_back_standing(store, **who, request_key=key)
-    return let_stand(store, **who, number=number, request_key=key)
+        return deselect_attempt(store, **who, request_key=key)
+    return select_attempt(store, **who, number=number, request_key=key)
 
 
-def stands(store: Store) -> list[tuple[str, int]]:
+def selected(store: Store) -> list[tuple[str, int]]:
     with store.reading() as connection:
         return [(one.reviewer, one.number) for one in selected_attempts(connection, [1])]
 
 
 def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Store) -> None:
     say(refined, "Mara", 1, "a")
-    assert stands(refined) == [("Mara", 1)]
+    assert selected(refined) == [("Mara", 1)]
     say(refined, "Mara", 0, "b")
-    assert stands(refined) == [("Mara", 0)]
+    assert selected(refined) == [("Mara", 0)]
     say(refined, "Jon", 2, "c")
-    assert stands(refined) == [("Jon", 2), ("Mara", 0)]
+    assert selected(refined) == [("Jon", 2), ("Mara", 0)]
     say(refined, "Mara", None, "d")
-    assert stands(refined) == [("Jon", 2)]
+    assert selected(refined) == [("Jon", 2)]
     say(refined, "Mara", 2, "e")
-    assert stands(refined) == [("Mara", 2), ("Jon", 2)]
+    assert selected(refined) == [("Mara", 2), ("Jon", 2)]
     assert [(row["number"], row["withdrawn"], row["replaces"]) for row in standing(refined)] == [
         (1, False, None),
         (0, False, 1),
@@ -55,8 +56,8 @@ def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Stor
         (2, False, None),
     ]
     kinds = [row["kind"] for row in rows(refined, EventRow)]
-    assert kinds.count("let_stand") == 4
-    assert kinds.count("take_back_standing") == 1
+    assert kinds.count("select_attempt") == 4
+    assert kinds.count("deselect_attempt") == 1
 
 
 def test_a_press_is_stored_once(refined: Store) -> None:
@@ -67,14 +68,14 @@ def test_a_press_is_stored_once(refined: Store) -> None:
         say(refined, "Jon", 1, "a")
 
 
-def test_what_cannot_stand_is_refused(refined: Store) -> None:
+def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
     with pytest.raises(NotFound):
         say(refined, "Mara", 3, "a")
-    with pytest.raises(DecisionRefused, match="nothing to take back"):
+    with pytest.raises(DecisionRefused, match="nothing to undo"):
         say(refined, "Mara", None, "b")
     reviewer = ensure_reviewer(refined, "desk", "Mara")
     with pytest.raises(NotFound):
-        let_stand(refined, run_id=1, subject="7", number=1, reviewer=reviewer, request_key="c")
+        select_attempt(refined, run_id=1, subject="7", number=1, reviewer=reviewer, request_key="c")
     assert standing(refined) == []
 
 
