@@ -69,7 +69,7 @@ LAYERS: list[set[str]] = [
         "pairs",
         "self_reference",
     },
-    {"auditing", "audit_choice", "combining", "queues"},
+    {"auditing", "audit_choice", "queues"},
     {"jobs"},
     {"cli"},
 ]

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         audit_independently_async,
         audit_recorded,
     )
-    from judgeboard.combining.jury import judge_by_jury
-    from judgeboard.combining.repeating import judge_repeats, judge_repeats_async
     from judgeboard.domain import (
         ClaimMark,
         ClaimStatus,
@@ -69,10 +67,12 @@ if TYPE_CHECKING:
         make_control_answers,
     )
     from judgeboard.methods.generation import make_generator, read_prompts
+    from judgeboard.methods.jury import judge_by_jury
     from judgeboard.methods.refine import Refined, Refiner, RefineRule, refine
     from judgeboard.methods.refine_run import refine_pending, refine_pending_async
     from judgeboard.methods.reflect import Reflected, ReflectRule, reflect, reflect_blocking
     from judgeboard.methods.reflect_run import reflect_pending, reflect_pending_async
+    from judgeboard.methods.repeats import judge_repeats, judge_repeats_async
     from judgeboard.methods.suite_file import Case, Suite, read_suite
     from judgeboard.methods.suite_results import SuiteResult, suite_result
     from judgeboard.methods.suite_run import run_suite, run_suite_async
@@ -273,8 +273,6 @@ _HOMES = {
         "audit_independently_async",
         "audit_recorded",
     ),
-    "combining.jury": ("judge_by_jury",),
-    "combining.repeating": ("judge_repeats", "judge_repeats_async"),
     "domain": (
         "ClaimMark",
         "ClaimStatus",
@@ -317,10 +315,12 @@ _HOMES = {
     "methods.control_answers": ("judge_control_answers", "judge_control_answers_async", "make_control_answers"),
     "methods.attempts": ("deselect_attempt", "select_attempt"),
     "methods.generation": ("make_generator", "read_prompts"),
+    "methods.jury": ("judge_by_jury",),
     "methods.refine": ("RefineRule", "Refined", "Refiner", "refine"),
     "methods.refine_run": ("refine_pending", "refine_pending_async"),
     "methods.reflect": ("ReflectRule", "Reflected", "reflect", "reflect_blocking"),
     "methods.reflect_run": ("reflect_pending", "reflect_pending_async"),
+    "methods.repeats": ("judge_repeats", "judge_repeats_async"),
     "methods.suite_file": ("Case", "Suite", "read_suite"),
     "methods.suite_results": ("SuiteResult", "suite_result"),
     "methods.suite_run": ("run_suite", "run_suite_async"),

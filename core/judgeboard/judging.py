@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Unpack
 
 from sqlalchemy import Connection
 
@@ -64,10 +64,6 @@ class JudgingSummary(RunAccount):
         """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
         counts = {each.name: getattr(account, each.name) for each in fields(RunAccount) if each.init}
         return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""
-        return {"judge": self.judge, "selected": self.selected, **RunAccount.as_json(self)}
 
 
 class Judging(VerdictMethod[JudgingSummary]):

@@ -97,7 +97,7 @@ def judge(
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, asked, kinds=options.listed(kinds or ""), **how)
     if as_json:
-        show_json(summary.as_json())
+        show_json(summary)
     else:
         for line in summary_lines(summary):
             click.echo(line)

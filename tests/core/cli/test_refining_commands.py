@@ -13,7 +13,7 @@ from judgeboard.store.engine import Store
 from judging_log import address, judgeboard, judgments, runs, until
 from refining_log import Gate, both, generations, land_bad, made, rated, ratings, refinements, scored, written
 
-COUNTS = {"run", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
+COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
 
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
