@@ -50,12 +50,9 @@ LAYERS: list[set[str]] = [
         ),
         *(
             "runner",
-            "step_run",
             "hand_out",
             "run_account",
-            "judge_work",
             "judging",
-            "judging_summary",
             "method",
             "judge_choice",
             "judge_answer",

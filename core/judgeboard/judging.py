@@ -60,9 +60,9 @@ class JudgingSummary(RunAccount):
     selected: int = 0
 
     @classmethod
-    def of(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
+    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
         """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
-        counts = {each.name: getattr(account, each.name) for each in fields(RunAccount) if each.init}
+        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
         return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
 
 
@@ -120,7 +120,7 @@ class Judging(VerdictMethod[JudgingSummary]):
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
-        return JudgingSummary.of(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
 
 
 async def judge_pending_async(

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
@@ -11,13 +11,15 @@ from sqlalchemy import Connection
 from judgeboard.blocking import on_first_ctrl_c
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import UnknownPrice
+from judgeboard.hand_out import HandOut
+from judgeboard.next_ask import Again, EarlierAsk, next_ask
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import INTERRUPTED, Ended, Keep, Runner, S, T, Tally
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun, finish_run, keep_if_selected, run_counts
+from judgeboard.store.runs.runs import StoredRun, finish_run, keep_if_selected, run_counts, start_or_continue_method_run
 
+K = TypeVar("K")
 R = TypeVar("R")
 
 
@@ -110,6 +112,7 @@ class RunOutcome:
     version: StoredVersion
     run: StoredRun | None
     account: RunAccount
+    actor: str
 
 
 class Method(ABC, Generic[T, S, R]):
@@ -180,6 +183,57 @@ class Method(ABC, Generic[T, S, R]):
         """Return the result of the run; the models are closed by then."""
 
 
+class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
+    """A method whose judge version is asked once about each key ``K``; with ``again`` also where that failed."""
+
+    again: bool = False
+
+    @abstractmethod
+    def latest(
+        self, connection: Connection, version: StoredVersion, keys: Sequence[K], *, few: bool
+    ) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these keys, without those that it was not asked about.
+
+        ``few`` tells that the keys are a batch, to be looked up by name; otherwise they are all that the run is about.
+        """
+
+    @abstractmethod
+    def keys(self, begun: Begun) -> Sequence[K]:
+        """Return everything that the run asks about, in its order, asked already or not."""
+
+    @abstractmethod
+    def load(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> list[T]:
+        """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
+
+    def open_asks(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        keys: Sequence[K],
+        run_id: int | None = None,
+        *,
+        few: bool = False,
+    ) -> list[tuple[K, int]]:
+        """Return the keys that are still to ask about, each with the number of its next ask.
+
+        What the run ``run_id`` asked itself counts as done in it.
+        """
+        latest = self.latest(connection, version, keys, few=few)
+        again = Again(run_id) if self.again else None
+        return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
+
+    def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
+        """Return the reader of tasks; each is looked up again just before, since another process may be at the run."""
+        version, run = begun.version, begun.run
+
+        def load(connection: Connection, keys: Sequence[K]) -> list[T]:
+            return self.load(connection, self.open_asks(connection, version, keys, run.id, few=True))
+
+        with begun.store.reading() as connection:
+            asks = self.open_asks(connection, version, self.keys(begun), run.id)
+        return HandOut(begun.store, [key for key, _ in asks], load, backwards=run.shared).read
+
+
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
@@ -190,12 +244,13 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         UnknownPrice: A cost limit is given and a model has no price.
         BadInput: The judge version is retired, or the method refuses what it is to ask.
     """
+    actor = options.get("actor", "library")
     try:
         _require_prices(method, options.get("max_cost"))
         with store.writing() as connection:
             attempt = connection.begin_nested()
             version = ensure_version(connection, method.judge.version)
-            run = method.begin(connection, version, options.get("actor", "library"))
+            run = method.begin(connection, version, actor)
             if run is None:
                 attempt.rollback()
             else:
@@ -205,7 +260,7 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
             account = await ask_run(Begun(store, version, run), method, **options)
     finally:
         await close_models(method)
-    return method.summarise(RunOutcome(store, version, run, account))
+    return method.summarise(RunOutcome(store, version, run, account, actor))
 
 
 async def ask_run(

@@ -67,6 +67,7 @@ def command(
     """
     from judgeboard.cli.terminal import seen
     from judgeboard.pairs import make_pairwise_judge, measure_pairs
+    from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
     _check(
@@ -90,7 +91,7 @@ def command(
             report = _asked(store, judge, made, how, chosen)
     if as_json:
         pairs = {} if made is None else {"pairs": len(made.pair_ids), "left_out": made.left_out}
-        show_json(report.as_json() | pairs)
+        show_json(to_plain(report) | pairs)
     else:
         for line in _lines(report, made):
             click.echo(line)

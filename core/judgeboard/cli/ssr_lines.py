@@ -22,7 +22,7 @@ def _account(report: "SelfReferenceReport") -> Iterator[str]:
     account = report.account
     where = "" if account.run_id is None else f", run {account.run_id}"
     line = (
-        f"{report.version.title}{where}: {account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} "
+        f"{report.judge}{where}: {account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} "
         f"unparsable + {account.refused:,} refused + {account.error:,} error"
     )
     line += f"; {account.not_reached:,} not reached" if account.not_reached else ""

@@ -94,7 +94,7 @@ class RepeatsMethod(VerdictMethod[JudgingSummary]):
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Combine the repeats, also those of a run that was killed before it came to that; return the counts."""
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
-        return JudgingSummary.of(outcome.version, outcome.run, outcome.account)
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
 
 
 async def judge_repeats_async(

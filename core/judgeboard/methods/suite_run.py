@@ -26,8 +26,7 @@ from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.refinements import NewGeneration, first_judgments, store_generations, stored_ids
 from judgeboard.store.responses.response_rows import key_of
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
-from judgeboard.store.runs.runs import StoredRun
+from judgeboard.store.runs.runs import StoredRun, start_or_continue_method_run
 from judgeboard.store.suites import (
     CheckOutcome,
     NewCase,

@@ -62,6 +62,6 @@ def report_sentence(report: PairReport) -> str:
     """Return what was counted, in one sentence: asked = ok + the rest, and how unusable verdicts count."""
     account = report.account
     return (
-        f"{report.version.title}: {account.asked:,} comparisons asked = {account.ok:,} ok + {account.unparsable:,} "
-        f"unparsable + {account.refused:,} refused + {account.error:,} error.{_UNUSABLE[report.unusable]}"
+        f"{report.judge}: {account.asked:,} comparisons asked = {account.ok:,} ok + {account.unparsable:,} "
+        f"unparsable + {account.refused:,} refused + {account.error:,} error.{_UNUSABLE[report.unusable_as]}"
     )

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.run_account import RunAccount
 from judgeboard.self_reference.gate import SAMPLES, TAU, samples_needed
@@ -91,7 +90,7 @@ def self_reference_report(
     loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
     if not loaded.items and account is None and not calls_planned:
         raise BadInput(_nothing(version, loaded, used))
-    report = report_of(version, loaded, used, needed, account or _steps(loaded))
+    report = report_of(version, loaded, used, needed, account or RunAccount.of(loaded.steps))
     return replace(
         report,
         tau=tau,
@@ -110,7 +109,8 @@ def report_of(
     verdicts = {"A": items.without, "B": items.always, "C": selective}
     no_answer = ~items.answered
     return SelfReferenceReport(
-        version=version,
+        judge=version.title,
+        model=version.model,
         k=k,
         tau=needed / k,
         needed=needed,
@@ -175,11 +175,6 @@ def chosen_version(connection: Connection, which: int | str | None) -> StoredVer
 
 def _titles(versions: list[StoredVersion]) -> str:
     return ", ".join(sorted(version.title for version in versions))
-
-
-def _steps(loaded: Loaded) -> RunAccount:
-    counts = {status.value: loaded.steps[status] for status in Status}
-    return replace(RunAccount(), **counts)  # type: ignore[arg-type]  # the names of the counts are the statuses
 
 
 def _nothing(version: StoredVersion, loaded: Loaded, k: int) -> str:

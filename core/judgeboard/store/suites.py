@@ -278,7 +278,7 @@ def answers_by_query(connection: Connection, source: str, queries: Sequence[str]
     return answers
 
 
-def _answer(row: Row[Any]) -> StoredAnswer:
+def _answer(row: Any) -> StoredAnswer:
     return StoredAnswer(row.id, row.answer, None if row.passages is None else tuple(row.passages), row.generator_model)
 
 

@@ -8,8 +8,8 @@ import pytest
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.pairs import pair_report, prefer
-from judgeboard.pairs.page import ComparedPairs, Listed
 from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs.report import ComparedPairs, Listed
 from judgeboard.pairs.screen import PairScreen, pair_screen
 from judgeboard.pairs.votes import votes_by_pair
 from judgeboard.review import Reviewer, ensure_reviewer

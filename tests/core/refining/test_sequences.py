@@ -20,7 +20,7 @@ from judgeboard.methods.reflect_run import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.responses.logged_origins import Origin
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
+from judgeboard.store.runs.runs import start_or_continue_method_run
 from judging_log import judgments
 from refining_log import both, generator, judge, land_bad, made, ratings, refinements, scored
 

@@ -10,9 +10,8 @@ from judgeboard.store.landing import LandedVerdict, land_judgments, land_respons
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.refinements import NewGeneration, store_generations
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
 from judgeboard.store.runs.run_problems import RunProblem, run_problems
-from judgeboard.store.runs.runs import start_or_continue_run
+from judgeboard.store.runs.runs import start_or_continue_method_run, start_or_continue_run
 
 
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
