@@ -1,7 +1,6 @@
 """What a run of any method has come to, in the counts that every ``--json`` gives."""
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
@@ -39,10 +38,6 @@ class RunAccount(AskCounts):
         if self.state is RunState.STOPPED:
             return STOPPED
         return SOME_FAILED if self.error else DONE
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields, for results that do not go through `to_json` as a whole yet."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def account_of(
