@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.blocking import on_first_ctrl_c
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import UnknownPrice
-from judgeboard.hand_out import HandOut
+from judgeboard.hand_out import HandOut, K
 from judgeboard.next_ask import Again, EarlierAsk, next_ask
 from judgeboard.run_account import RunAccount, account_of
 from judgeboard.runner import INTERRUPTED, Ended, Keep, Runner, S, T, Tally
@@ -19,7 +19,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs.runs import StoredRun, finish_run, keep_if_selected, run_counts, start_or_continue_method_run
 
-K = TypeVar("K")
 R = TypeVar("R")
 
 
