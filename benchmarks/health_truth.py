@@ -25,8 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from judgeboard.controls import CONTROLS, make_controls
-from judgeboard.controls.judging import judge_controls
 from judgeboard.domain import (
     Feedback,
     FeedbackKind,
@@ -50,6 +48,8 @@ from judgeboard.judge_health.record import (
     ScoredAnswers,
 )
 from judgeboard.judging import judge_pending
+from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+from judgeboard.methods.control_kinds import CONTROL_KINDS
 from judgeboard.pair_records import Pair
 from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.both_orders import OrderVerdicts
@@ -137,7 +137,7 @@ def scripted(fault: str | None, seed: int, *, answers: int = ANSWERS, own: bool 
             "quality": GradedAnswers(quality, grade, length, groups, models, names),
             "groundedness": GradedAnswers(groundedness, grade, length, groups, models, names, same=False),
         },
-        controls={name: _controls(name, fault, rng) for name in CONTROLS},
+        controls={name: _controls(name, fault, rng) for name in CONTROL_KINDS},
         pairs={"overall": _order_verdicts(fault, rng)},
         repeats=Repeats(
             rng.random(REPEATED) < (0.7 if fault == "unstable" else 0.92), np.arange(REPEATED), np.arange(REPEATED)
@@ -158,7 +158,7 @@ def _controls(name: str, fault: str | None, rng: np.random.Generator) -> Control
     """A sound judge lowers what is worse, though not always; noise is that of two separate verdicts."""
     n = CONTROLS_MADE
     true = rng.uniform(0.3, 0.9, n)
-    shift = -0.25 if CONTROLS[name].lowers else 0.0
+    shift = -0.25 if CONTROL_KINDS[name].lowers else 0.0
     if (fault, name) == ("blind", "passages_removed"):
         shift = 0.0
     if (fault, name) == ("order", "passages_reordered"):
@@ -286,9 +286,9 @@ def fill(store: Store, fault: str | None, seed: int, *, answers: int = 150) -> S
     with store.writing() as connection:
         land_responses(connection, [_response(number, rng) for number in range(answers)])
         version = ensure_version(connection, judge.version)
-    judge_pending(store, judge, stop_on_ctrl_c=False)
-    make_controls(store, n=40, seed=seed)
-    judge_controls(store, judge, stop_on_ctrl_c=False)
+    judge_pending(store, judge)
+    make_control_answers(store, n=40, seed=seed)
+    judge_control_answers(store, judge)
     _repeat(store, judge, version)
     _compare(store, version, fault, rng)
     return version

@@ -9,7 +9,9 @@ from judgeboard.domain import Response
 from judgeboard.filters import RowFilter
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script
-from judgeboard.refining import RefineRule, refine_pending, reflect_pending
+from judgeboard.methods.refine import RefineRule
+from judgeboard.methods.refine_run import refine_pending
+from judgeboard.methods.reflect_run import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
 from judgeboard.store.schema.tables import ResponseRow
@@ -48,7 +50,7 @@ def refine_in_vain(store: Store, named: str) -> None:
 
 
 def _reflect(store: Store) -> None:
-    from judgeboard.refining import ReflectRule
+    from judgeboard.methods.reflect import ReflectRule
 
     script = both(lambda _request: BETTER, scored({"hard rock": (0.9, 4)}))
     _play(store, script, reflect_pending, "rag", "reflected", rule=ReflectRule(query_types=("granite",)))

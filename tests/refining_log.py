@@ -14,7 +14,7 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.llm.generator import Generator
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion, verdict
-from judgeboard.refining import make_generator
+from judgeboard.methods.generation import make_generator
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
 from judgeboard.store.schema.method_tables import GenerationRow, RefinementRow, StandingAttemptRow

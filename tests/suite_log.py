@@ -4,8 +4,9 @@ from typing import Any
 
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.methods.suite_file import Case, Suite
+from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store
-from judgeboard.suites import Case, Suite, run_suite
 from suite_runs import playing, scored, suite
 
 HOSTILE = "What is number-3? <b>bold</b> $x^2$ :red[x]"
@@ -30,5 +31,5 @@ def fill_suites(store: Store, *, candidates: tuple[str, str, str] = ("one", "two
     for name, scores in zip(candidates, plays, strict=True):
         with RecordingEndpoint(playing(scores=scores)) as endpoint:
             options: dict[str, Any] = {"model": "judge", "base_url": endpoint.base_url}
-            runs.append(run_suite(store, house(), f"model:{name}", **options).run.run_id)
+            runs.append(run_suite(store, house(), f"model:{name}", **options).run)
     return runs

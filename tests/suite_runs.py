@@ -8,7 +8,7 @@ from typing import Any
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion
-from judgeboard.suites import Case, Suite
+from judgeboard.methods.suite_file import Case, Suite
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)))

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
         audit_independently_async,
         audit_recorded,
     )
-    from judgeboard.combining.jury import judge_by_jury
-    from judgeboard.combining.repeating import judge_repeats, judge_repeats_async
-    from judgeboard.controls import make_controls
-    from judgeboard.controls.judging import judge_controls, judge_controls_async
     from judgeboard.domain import (
         ClaimMark,
         ClaimStatus,
@@ -64,6 +60,22 @@ if TYPE_CHECKING:
     from judgeboard.judges import Judge
     from judgeboard.judges.annotation import Annotation, annotate
     from judgeboard.judging import judge_pending, judge_pending_async
+    from judgeboard.methods.attempts import deselect_attempt, select_attempt
+    from judgeboard.methods.control_answers import (
+        judge_control_answers,
+        judge_control_answers_async,
+        make_control_answers,
+    )
+    from judgeboard.methods.generation import make_generator, read_prompts
+    from judgeboard.methods.jury import judge_by_jury
+    from judgeboard.methods.refine import Refined, Refiner, RefineRule, refine
+    from judgeboard.methods.refine_run import refine_pending, refine_pending_async
+    from judgeboard.methods.reflect import Reflected, ReflectRule, reflect, reflect_blocking
+    from judgeboard.methods.reflect_run import reflect_pending, reflect_pending_async
+    from judgeboard.methods.repeats import judge_repeats, judge_repeats_async
+    from judgeboard.methods.suite_file import Case, Suite, read_suite
+    from judgeboard.methods.suite_results import SuiteResult, suite_result
+    from judgeboard.methods.suite_run import run_suite, run_suite_async
     from judgeboard.pairs import (
         PairReport,
         compare_pairs,
@@ -105,24 +117,6 @@ if TYPE_CHECKING:
         take_item,
         undo_pair,
     )
-    from judgeboard.refining import (
-        Refined,
-        Refiner,
-        RefineRule,
-        Reflected,
-        ReflectRule,
-        let_stand,
-        make_generator,
-        read_prompts,
-        refine,
-        refine_pending,
-        refine_pending_async,
-        reflect,
-        reflect_blocking,
-        reflect_pending,
-        reflect_pending_async,
-        take_back_standing,
-    )
     from judgeboard.report import measure
     from judgeboard.retiring import restore_version, retire_version
     from judgeboard.review import comment, decide, edit, edit_comment, ensure_reviewer, grade, undo, withdraw_comment
@@ -135,7 +129,6 @@ if TYPE_CHECKING:
     )
     from judgeboard.setting_changes import change_settings
     from judgeboard.store.engine import Store, open_store
-    from judgeboard.suites import Case, Suite, SuiteResult, read_suite, run_suite, run_suite_async, suite_result
 
 __all__ = [
     "Action",
@@ -196,6 +189,7 @@ __all__ = [
     "decide",
     "decide_item",
     "decide_pair",
+    "deselect_attempt",
     "edit",
     "edit_comment",
     "ensure_reviewer",
@@ -208,15 +202,14 @@ __all__ = [
     "judge",
     "judge_blocking",
     "judge_by_jury",
-    "judge_controls",
-    "judge_controls_async",
+    "judge_control_answers",
+    "judge_control_answers_async",
     "judge_pending",
     "judge_pending_async",
     "judge_repeats",
     "judge_repeats_async",
-    "let_stand",
     "load_split",
-    "make_controls",
+    "make_control_answers",
     "make_generator",
     "make_judge",
     "make_pairwise_judge",
@@ -257,12 +250,12 @@ __all__ = [
     "rule_words",
     "run_suite",
     "run_suite_async",
+    "select_attempt",
     "self_refer",
     "self_refer_async",
     "skip",
     "split_items",
     "suite_result",
-    "take_back_standing",
     "take_item",
     "undo",
     "undo_pair",
@@ -280,10 +273,6 @@ _HOMES = {
         "audit_independently_async",
         "audit_recorded",
     ),
-    "combining.jury": ("judge_by_jury",),
-    "combining.repeating": ("judge_repeats", "judge_repeats_async"),
-    "controls": ("make_controls",),
-    "controls.judging": ("judge_controls", "judge_controls_async"),
     "domain": (
         "ClaimMark",
         "ClaimStatus",
@@ -323,6 +312,18 @@ _HOMES = {
         "pairs_in_file",
         "prefer",
     ),
+    "methods.control_answers": ("judge_control_answers", "judge_control_answers_async", "make_control_answers"),
+    "methods.attempts": ("deselect_attempt", "select_attempt"),
+    "methods.generation": ("make_generator", "read_prompts"),
+    "methods.jury": ("judge_by_jury",),
+    "methods.refine": ("RefineRule", "Refined", "Refiner", "refine"),
+    "methods.refine_run": ("refine_pending", "refine_pending_async"),
+    "methods.reflect": ("ReflectRule", "Reflected", "reflect", "reflect_blocking"),
+    "methods.reflect_run": ("reflect_pending", "reflect_pending_async"),
+    "methods.repeats": ("judge_repeats", "judge_repeats_async"),
+    "methods.suite_file": ("Case", "Suite", "read_suite"),
+    "methods.suite_results": ("SuiteResult", "suite_result"),
+    "methods.suite_run": ("run_suite", "run_suite_async"),
     "people.actions": ("Action",),
     "people.roster": ("add_person", "change_role", "remove_person"),
     "queues": (
@@ -354,24 +355,6 @@ _HOMES = {
         "take_item",
         "undo_pair",
     ),
-    "refining": (
-        "Refined",
-        "RefineRule",
-        "Refiner",
-        "Reflected",
-        "ReflectRule",
-        "let_stand",
-        "make_generator",
-        "read_prompts",
-        "refine",
-        "refine_pending",
-        "refine_pending_async",
-        "reflect",
-        "reflect_blocking",
-        "reflect_pending",
-        "reflect_pending_async",
-        "take_back_standing",
-    ),
     "report": ("measure",),
     "retiring": ("restore_version", "retire_version"),
     "setting_changes": ("change_settings",),
@@ -385,7 +368,6 @@ _HOMES = {
         "self_refer_async",
     ),
     "store.engine": ("Store", "open_store"),
-    "suites": ("Case", "Suite", "SuiteResult", "read_suite", "run_suite", "run_suite_async", "suite_result"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,7 +1,12 @@
-"""Waits for a coroutine where no event loop runs."""
+"""Waits for a coroutine where no event loop runs; there the first Ctrl-C stops a run instead of the process."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import functools
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from judgeboard.errors import BadInput
@@ -9,9 +14,27 @@ from judgeboard.errors import BadInput
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Only who waits for a run here has Ctrl-C handled here: an event loop of a caller's own keeps its handlers.
+_owns_ctrl_c = ContextVar("owns_ctrl_c", default=False)
 
-def run_blocking(asked: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **options: P.kwargs) -> T:
-    """Call an async function, or what is called like one, and return what it gives.
+
+def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make a function that waits out of an async one, for callers without an event loop.
+
+    The first Ctrl-C in the main thread finishes the calls in flight and ends the run; a second one breaks it off.
+    Where an event loop runs already, as in a notebook, it raises BadInput.
+    """
+
+    @functools.wraps(function)
+    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_blocking(function, *args, **kwargs)
+
+    wait.__name__ = function.__name__.removesuffix("_async")
+    return wait
+
+
+def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call an async function, or an object that is called like one, and return its result.
 
     Raises:
         BadInput: An event loop runs already, as in a notebook.
@@ -19,7 +42,43 @@ def run_blocking(asked: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, *
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(asked(*args, **options))
-    name = getattr(asked, "__name__", None)
+        token = _owns_ctrl_c.set(True)
+        try:
+            return asyncio.run(function(*args, **kwargs))
+        finally:
+            _owns_ctrl_c.reset(token)
+    name = getattr(function, "__name__", None)
     itself = "the object itself" if name is None else f"judgeboard.{name}(...)"
     raise BadInput(f"an event loop runs here: await {itself} instead")
+
+
+@contextmanager
+def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
+    """Call ``do`` from the running event loop at the first Ctrl-C; a second one has the effect it always had.
+
+    Changes nothing in the event loop of a caller's own, outside of the main thread, which alone receives signals, and
+    where the event loop cannot handle them (Windows).
+    """
+    if not _owns_ctrl_c.get() or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = signal.getsignal(signal.SIGINT) or signal.default_int_handler
+
+    def hand_back() -> None:
+        if loop.remove_signal_handler(signal.SIGINT):
+            signal.signal(signal.SIGINT, before)
+
+    def first() -> None:
+        hand_back()
+        do()
+
+    try:
+        loop.add_signal_handler(signal.SIGINT, first)
+    except NotImplementedError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        hand_back()

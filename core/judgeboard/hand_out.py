@@ -5,10 +5,10 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
 
+from judgeboard.runner import T
 from judgeboard.store.engine import Store
 
 K = TypeVar("K")
-T = TypeVar("T")
 
 
 class HandOut(Generic[K, T]):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from judgeboard.blocking import run_blocking
+from judgeboard.blocking import blocking
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
@@ -58,28 +58,7 @@ async def judge(
         await made.aclose()
 
 
-_judge = judge  # below, a parameter of that name hides the function
-
-
-def judge_blocking(
-    query: str,
-    answer: str,
-    passages: Sequence[str] | None = None,
-    *,
-    judge: str = "lexical",
-    query_type: str = "unspecified",
-    reference: str | None = None,
-    **options: Any,
-) -> Verdict:
-    """Return a judge's verdict on one answer, waiting for it: `judge` for callers without an event loop.
-
-    Raises:
-        BadInput: As `judge` does, and where an event loop runs already (in a notebook): await `judge` there.
-        EndpointRefused: The endpoint refuses the key, the model or the address.
-    """
-    return run_blocking(
-        _judge, query, answer, passages, judge=judge, query_type=query_type, reference=reference, **options
-    )
+judge_blocking = blocking(judge)
 
 
 def _text(what: str, given: str) -> str:

@@ -1,47 +1,126 @@
-"""Asks a judge about stored responses: selects, runs, stores, and says what came of it."""
+"""Asks a judge about stored responses: selects, asks, stores, and says what came of it."""
 
-import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Unpack
 
-from judgeboard.blocking import run_blocking
+from sqlalchemy import Connection
+
+from judgeboard.blocking import blocking
+from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.filters import RowFilter
-from judgeboard.judge_work import Answered, Ask, asking
 from judgeboard.judges import Judge
-from judgeboard.judging_summary import JudgingSummary, summary_of
-from judgeboard.runner import Runner
-from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
+from judgeboard.method import Begun, Method, R, RunOptions, RunOutcome, run_method
+from judgeboard.run_account import RunAccount
+from judgeboard.runner import Answered, Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_inputs import judge_inputs
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard.store.runs.asks import PLAIN
-from judgeboard.store.runs.runs import (
-    StoredRun,
-    keep_if_selected,
-    run_counts,
-    run_kind,
-    select_asks,
-    start_or_continue_run,
-)
+from judgeboard.store.runs.runs import StoredRun, run_kind, select_asks, start_or_continue_run
 
 
-def judge_pending(
-    store: Store,
-    judge: Judge,
-    *,
-    where: RowFilter | None = None,
-    mode: str = PLAIN,
-    limit: int | None = None,
-    **options: Unpack[RunKeywords],
-) -> JudgingSummary:
-    """Judge what is selected and wait for it; Ctrl-C finishes the calls in flight (in the main thread).
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request to a judge: the response as the judge sees it, the number of this ask, and of the repeat."""
 
-    Arguments and errors as `judge_pending_async`.
+    item: JudgeInput
+    number: int
+    repeat: int = 0
+
+
+class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
+    """A method whose steps are verdicts of a judge on responses; a subclass selects the responses."""
+
+    judge: Judge
+
+    async def ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
+        """Ask for one verdict."""
+        verdict = await self.judge.judge(task.item)
+        await keep(Answered(task, verdict, verdict))
+
+    def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
+        """Store judgments, with the flags that they raise."""
+        items = [
+            LandedVerdict(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
+        ]
+        land_judgments(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSummary(RunAccount):
+    """The account of a run that asks a judge once about each answer, or repeat of one; not_reached = selected - asked.
+
+    ``judge`` is the title of the judge version. ``run_id`` is None where nothing was to ask.
     """
-    how = stoppable(options)
-    return run_blocking(judge_pending_async, store, judge, where=where, mode=mode, limit=limit, **how)
+
+    judge: str
+    selected: int = 0
+
+    @classmethod
+    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
+        """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
+        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
+        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
+
+
+class Judging(VerdictMethod[JudgingSummary]):
+    """Plain judging: every selected response is asked about once."""
+
+    def __init__(
+        self, judge: Judge, *, where: RowFilter | None = None, mode: str = PLAIN, limit: int | None = None
+    ) -> None:
+        self.judge = judge
+        self.kind = run_kind(mode)
+        self._where = where
+        self._mode = mode
+        self._limit = limit
+
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
+        """Start or continue the run of this selection."""
+        return start_or_continue_run(
+            connection,
+            version,
+            mode=self._mode,
+            where=self._where,
+            limit=self._limit,
+            kind=self.kind,
+            actor=actor,
+            endpoint_host=self.endpoint_host,
+        )
+
+    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
+        """Return the reader of asks, each handed out once, by response id."""
+        # From the other end where another process may be at the same run: the two then meet, instead of paying for
+        # each answer twice.
+        after: int | None = None
+
+        def read(limit: int) -> list[Ask]:
+            nonlocal after
+            asks: list[Ask] = []
+            while len(asks) < limit:
+                with begun.store.reading() as connection:
+                    selected = select_asks(
+                        connection,
+                        begun.run,
+                        after_id=after,
+                        downwards=begun.run.shared,
+                        limit=limit - len(asks),
+                    )
+                    inputs = judge_inputs(connection, [each.response_id for each in selected])
+                if not selected:
+                    break
+                after = selected[-1].response_id
+                asks += [Ask(inputs[each.response_id], each.ask) for each in selected if each.response_id in inputs]
+            return asks
+
+        return read
+
+    def summarise(self, outcome: RunOutcome) -> JudgingSummary:
+        """Return the counts of the run."""
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
 
 
 async def judge_pending_async(
@@ -51,7 +130,7 @@ async def judge_pending_async(
     where: RowFilter | None = None,
     mode: str = PLAIN,
     limit: int | None = None,
-    **options: Unpack[RunKeywords],
+    **options: Unpack[RunOptions],
 ) -> JudgingSummary:
     """Judge what is selected, storing every verdict at the latest 50 ms after it came.
 
@@ -69,99 +148,7 @@ async def judge_pending_async(
         BadInput: The mode is none of the three.
         UnknownPrice: A cost limit is given and the model has no price.
     """
-    how = RunOptions(**options)
-    try:
-        require_price(how.max_cost, priced=judge.priced, model=judge.version.model)
-        version, run = _started(store, judge, where, mode, limit, how)
-        return JudgingSummary(judge=version.title) if run is None else await judge_run(store, judge, run, how)
-    finally:
-        await judge.aclose()
+    return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
 
 
-def _started(
-    store: Store, judge: Judge, where: RowFilter | None, mode: str, limit: int | None, how: RunOptions
-) -> tuple[StoredVersion, StoredRun | None]:
-    with store.writing() as connection:
-        attempt = connection.begin_nested()
-        version = ensure_version(connection, judge.version)
-        run = start_or_continue_run(
-            connection,
-            version,
-            mode=mode,
-            where=where,
-            limit=limit,
-            kind=run_kind(mode),
-            actor=how.actor,
-            endpoint_host=judge.endpoint_host,
-        )
-        return version, keep_if_selected(attempt, run)
-
-
-async def judge_run(
-    store: Store,
-    judge: Judge,
-    run: StoredRun,
-    options: RunOptions,
-    *,
-    on_start: Callable[[Runner[Any, Any]], asyncio.Task[None]] | None = None,
-) -> JudgingSummary:
-    """Ask what a run has still to ask, and return what the run has come to.
-
-    A durable job and a command in a terminal are both one call of this. ``on_start`` may begin a task that lives as
-    long as the run and can stop it.
-    """
-    with store.writing() as connection:
-        version = ensure_version(connection, judge.version)
-    selected = run.selected or 0
-    ended = await run_steps(
-        store,
-        run.id,
-        asking(judge),
-        _Asks(store, run).read,
-        lambda batch: _land(store, version, run.id, batch),
-        options=options,
-        expected=selected - _asked(store, run),
-        all_done=lambda: _asked(store, run) >= selected,
-        on_start=on_start,
-    )
-    return summary_of(store, run, ended)
-
-
-class _Asks:
-    """Hands out the asks of a run, each once, by response id.
-
-    From the other end where another process may be at the same run: the two then meet, instead of paying for each
-    answer twice.
-    """
-
-    def __init__(self, store: Store, run: StoredRun) -> None:
-        self._store = store
-        self._run = run
-        self._after: int | None = None
-
-    def read(self, limit: int) -> list[Ask]:
-        """Return up to ``limit`` further asks; fewer only at the end."""
-        found: list[Ask] = []
-        while len(found) < limit:
-            wanted = limit - len(found)
-            with self._store.reading() as connection:
-                asks = select_asks(
-                    connection, self._run, after_id=self._after, downwards=self._run.shared, limit=wanted
-                )
-                inputs = judge_inputs(connection, [ask.response_id for ask in asks])
-            if not asks:
-                break
-            self._after = asks[-1].response_id
-            found += [Ask(inputs[ask.response_id], ask.ask) for ask in asks if ask.response_id in inputs]
-        return found
-
-
-def _land(store: Store, version: StoredVersion, run_id: int, batch: list[Answered]) -> None:
-    with store.writing() as connection:
-        items = [LandedVerdict(one.ask.item.response_id, one.ask.number, one.ask.repeat, one.verdict) for one in batch]
-        land_judgments(connection, version, run_id, items, datetime.now(UTC))
-
-
-def _asked(store: Store, run: StoredRun) -> int:
-    with store.reading() as connection:
-        return run_counts(connection, [run.id])[run.id].asked
+judge_pending = blocking(judge_pending_async)

@@ -1,11 +1,10 @@
 """What a run of any method has come to, in the counts that every ``--json`` gives."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from judgeboard.ask_counts import AskCounts
 from judgeboard.domain import RunState
-from judgeboard.step_run import INTERRUPTED, Ended
+from judgeboard.runner import INTERRUPTED, Ended
 from judgeboard.store.engine import Readable
 from judgeboard.store.runs.runs import get_run, run_counts
 
@@ -16,15 +15,20 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 class RunAccount(AskCounts):
     """The steps of a run, earlier parts of a continued one included; not_reached is what it did not get to.
 
-    ``run_id`` is None where nothing was to ask or a recording was read. ``cost_micro`` is in millionths, None where
-    any call's cost is unknown.
+    ``run_id`` is None where nothing was to ask or a recording was read. ``cost`` is in the price file's currency, None
+    where any call's cost is unknown.
     """
 
     run_id: int | None = None
     not_reached: int = 0
-    cost_micro: int | None = 0
+    cost: float | None = 0.0
     state: RunState = RunState.DONE
     why_stopped: str | None = None
+
+    @property
+    def cost_micro(self) -> int | None:
+        """The cost in millionths."""
+        return None if self.cost is None else round(self.cost * 1_000_000)
 
     @property
     def exit_code(self) -> int:
@@ -34,18 +38,6 @@ class RunAccount(AskCounts):
         if self.state is RunState.STOPPED:
             return STOPPED
         return SOME_FAILED if self.error else DONE
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON values; ``cost`` is in the price file's currency, null where unknown."""
-        return {
-            "run": self.run_id,
-            "asked": self.asked,
-            **self.by_status,
-            "not_reached": self.not_reached,
-            "cost": None if self.cost_micro is None else self.cost_micro / 1_000_000,
-            "state": self.state.value,
-            "why_stopped": self.why_stopped,
-        }
 
 
 def account_of(
@@ -65,7 +57,7 @@ def account_of(
     return RunAccount(
         run_id=run_id,
         not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
-        cost_micro=None if counts.unpriced else counts.cost_micro or 0,
+        cost=None if counts.unpriced else (counts.cost_micro or 0) / 1_000_000,
         state=ended.state if ended else run.state,
         why_stopped=ended.why_stopped if ended else run.why_stopped,
         **counts.by_status,

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from judgeboard.domain import Status
+from judgeboard.domain import RunState, Status, StepRecord, Verdict
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
 GATHER_SECONDS = 0.02
 # Tasks read at a time: enough that reading costs little, few enough that two processes at one run seldom do the same.
 LEAST_READ_AHEAD = 64
+
+INTERRUPTED = "Ctrl-C"
 
 
 class Step(Protocol):
@@ -31,6 +33,28 @@ class Step(Protocol):
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Step)
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[T, V]):
+    """The step of most methods: a task, the result of asking it, and the record of the call."""
+
+    task: T
+    result: V
+    record: StepRecord | Verdict
+
+    @property
+    def status(self) -> Status:
+        """Outcome of the call."""
+        return self.record.status
+
+    @property
+    def cost_micro(self) -> int | None:
+        """Cost of the call in millionths; None where unknown."""
+        return self.record.cost_micro
+
 
 # Hands over a step to be stored; the answer is whether to go on.
 Keep = Callable[[S], Awaitable[bool]]
@@ -67,6 +91,15 @@ class Tally:
             self.cost_micro = None
         elif self.cost_micro is not None:
             self.cost_micro += step.cost_micro
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended: its state, why it was stopped, and what this process got done of it."""
+
+    state: RunState
+    why_stopped: str | None
+    tally: Tally
 
 
 class Runner(Generic[T, S]):
@@ -136,7 +169,6 @@ class Runner(Generic[T, S]):
 
     @staticmethod
     async def _first_failure(tasks: list[asyncio.Task[None]], until: list[asyncio.Task[None]]) -> None:
-        """Wait until all of ``until`` are done, or raise what the first failing task raised."""
         left = set(tasks)
         while any(not task.done() for task in until):
             done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)

@@ -17,9 +17,9 @@ from judgeboard.domain import Response, Role
 from judgeboard.jobs import cancel_job, request_rejudge
 from judgeboard.jobs.rejudging import rejudge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.methods.refine_run import refine_pending
 from judgeboard.people.roster import add_person, change_role, remove_person
 from judgeboard.people.sign_in import admit
-from judgeboard.refining import refine_pending
 from judgeboard.retiring import restore_version, retire_version
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.setting_changes import change_settings
@@ -86,7 +86,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     lead = add_person(store, WHO, Role.ADMIN, "cli:root")
     add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
     judgeboard.decide(store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled")
-    judgeboard.let_stand(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
+    judgeboard.select_attempt(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
     store.close()
     return path
 
@@ -185,10 +185,10 @@ CHANGES: dict[str, Callable[[Desk], object]] = {
     ),
     "undo": lambda desk: judgeboard.undo(desk.store, review_id=desk.first(REVIEW), reviewer=desk.lead, request_key="k"),
     "prefer": prefer,
-    "let_stand": lambda desk: judgeboard.let_stand(
+    "select_attempt": lambda desk: judgeboard.select_attempt(
         desk.store, run_id=1, subject="1", number=2, reviewer=desk.lead, request_key="k"
     ),
-    "take_back_standing": lambda desk: judgeboard.take_back_standing(
+    "deselect_attempt": lambda desk: judgeboard.deselect_attempt(
         desk.store, run_id=1, subject="1", reviewer=desk.lead, request_key="k"
     ),
     "first_seen": lambda desk: ensure_reviewer(desk.store, "cli", WHO),
@@ -209,7 +209,9 @@ CHANGES: dict[str, Callable[[Desk], object]] = {
     "start_import": answers,
     "finish_import": grades,
     "make_pairs": pairs,
-    "make_controls": lambda desk: judgeboard.make_controls(desk.store, kinds=["passages_removed"], n=2, actor=WHO),
+    "make_control_answers": lambda desk: judgeboard.make_control_answers(
+        desk.store, kinds=["passages_removed"], n=2, actor=WHO
+    ),
     "start_run": lambda desk: judgeboard.judge_pending(
         desk.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
     ),

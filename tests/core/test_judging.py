@@ -13,8 +13,7 @@ from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.filters import RowFilter
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.judging import judge_pending, judge_pending_async
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import JudgingSummary, judge_pending, judge_pending_async
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import (
     Script,

@@ -3,10 +3,10 @@
 import pytest
 
 from judgeboard import judge_pending, make_judge
-from judgeboard.combining.jury import judge_by_jury
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.filters import RowFilter
+from judgeboard.methods.jury import judge_by_jury
 from judgeboard.people.roster import add_person
 from judgeboard.retiring import restore_version, retire_version
 from judgeboard.setting_changes import change_settings

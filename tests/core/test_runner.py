@@ -7,8 +7,14 @@ import pytest
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
-from judgeboard.judge_work import Answered, Ask, asking
-from judgeboard.runner import Keep, Runner
+from judgeboard.judging import Ask, Judging
+from judgeboard.runner import Answered, Keep, Runner, Work
+
+Step = Answered[Ask, Verdict]
+
+
+def answered(ask: Ask, verdict: Verdict) -> Step:
+    return Answered(ask, verdict, verdict)
 
 
 class ScriptedJudge:
@@ -38,19 +44,23 @@ class ScriptedJudge:
     async def aclose(self) -> None: ...
 
 
+def asking(judge: ScriptedJudge) -> Work[Ask, Step]:
+    return Judging(judge).ask
+
+
 class Rows:
     """A store of asks in memory."""
 
     def __init__(self, count: int) -> None:
         self.left = [Ask(JudgeInput(number, "q", "a", ("p",)), 0) for number in range(count)]
-        self.stored: list[Answered] = []
+        self.stored: list[Step] = []
         self.batches = 0
 
     def read(self, limit: int) -> list[Ask]:
         batch, self.left = self.left[:limit], self.left[limit:]
         return batch
 
-    def write(self, batch: list[Answered]) -> None:
+    def write(self, batch: list[Step]) -> None:
         self.batches += 1
         self.stored += batch
 
@@ -63,7 +73,7 @@ def test_every_row_is_asked_once_and_stored() -> None:
     rows, judge = Rows(1000), ScriptedJudge(good)
     runner = Runner(asking(judge), rows.read, rows.write, concurrency=16)
     tally = asyncio.run(runner.run())
-    assert sorted(answered.ask.item.response_id for answered in rows.stored) == list(range(1000))
+    assert sorted(step.task.item.response_id for step in rows.stored) == list(range(1000))
     assert sorted(judge.asked) == list(range(1000))
     assert (tally.asked, tally.ok, tally.cost_micro) == (1000, 1000, 10_000)
 
@@ -84,7 +94,7 @@ def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment() -> None:
     runner = Runner(asking(ScriptedJudge(refuse_from_row_20)), rows.read, rows.write, concurrency=4)
     asyncio.run(runner.run())
     assert runner.stopped_because == "401: the key is refused"
-    assert sorted(answered.ask.item.response_id for answered in rows.stored) == list(range(20))
+    assert sorted(step.task.item.response_id for step in rows.stored) == list(range(20))
 
 
 def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight() -> None:
@@ -116,7 +126,7 @@ def test_stopping_finishes_the_calls_in_flight() -> None:
     judge.answer = stop_soon
     runner = Runner(asking(judge), rows.read, rows.write, concurrency=8)
     asyncio.run(runner.run())
-    assert sorted(judge.asked) == sorted(answered.ask.item.response_id for answered in rows.stored)
+    assert sorted(judge.asked) == sorted(step.task.item.response_id for step in rows.stored)
     assert len(rows.stored) < 500
 
 
@@ -129,11 +139,11 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
     rows = Rows(100)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run())
-    assert [answered.ask.item.response_id for answered in rows.stored] == list(range(30))
+    assert [step.task.item.response_id for step in rows.stored] == list(range(30))
 
 
 def test_a_store_that_cannot_write_ends_the_run() -> None:
-    def full(_batch: list[Answered]) -> None:
+    def full(_batch: list[Step]) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
@@ -148,9 +158,9 @@ def test_verdicts_are_stored_while_others_are_still_asked() -> None:
 
 
 def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped() -> None:
-    async def three_steps(ask: Ask, keep: Keep[Answered]) -> None:
+    async def three_steps(ask: Ask, keep: Keep[Step]) -> None:
         for repeat in range(3):
-            if not await keep(Answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))):
+            if not await keep(answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))):
                 return
 
     rows = Rows(100)
@@ -159,5 +169,5 @@ def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_
     assert 60 <= len(rows.stored) <= 63
     assert tally.asked == len(rows.stored)
     for row in range(100):
-        repeats = [one.ask.repeat for one in rows.stored if one.ask.item.response_id == row]
+        repeats = [one.task.repeat for one in rows.stored if one.task.item.response_id == row]
         assert repeats == list(range(len(repeats)))

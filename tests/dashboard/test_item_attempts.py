@@ -1,4 +1,4 @@
-"""The attempts on the item page: what is shown of each, and which a person says should stand."""
+"""The attempts on the item page: what is shown of each, and which people select."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.refining import attempt_sequences, let_stand
+from judgeboard.methods.attempts import attempt_sequences, select_attempt
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
@@ -92,36 +92,38 @@ def last_part(page: AppTest) -> str:
     return TAGS.sub("", body)
 
 
-def test_a_person_says_which_attempt_should_stand_and_takes_it_back(ids, open_page) -> None:
-    page = press(open_page("item", response=ids["refined"]), "stand_")
-    assert "Saved: attempt 3 of refined should stand" in shown(page)
-    assert re.search(r"Mara says that attempt 3 should stand, \d+ \w+ \d\d:\d\d", shown(page))
-    assert "Take it back" in labels(page)
+def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
+    page = press(open_page("item", response=ids["refined"]), "select_")
+    assert "Saved: attempt 3 of refined is selected" in shown(page)
+    assert re.search(r"Mara selected attempt 3, \d+ \w+ \d\d:\d\d", shown(page))
+    assert "Deselect" in labels(page)
     again = open_page("item", response=ids["refined"])
-    assert "Mara says that attempt 3 should stand" in shown(again)
-    other = press(press(again, "view_"), "stand_")
-    assert "Mara says that the original should stand" in shown(other)
-    assert "attempt 3 should stand" not in shown(other)
-    back = press(other, "stand_")
-    assert "should stand, " not in shown(back)
-    assert "Let the original stand" in labels(back)
+    assert "Mara selected attempt 3" in shown(again)
+    other = press(press(again, "view_"), "select_")
+    assert "Mara selected the original" in shown(other)
+    assert "selected attempt 3" not in shown(other)
+    back = press(other, "select_")
+    assert "Mara selected" not in shown(back)
+    assert "Select the original" in labels(back)
 
 
 def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     jon = ensure_reviewer(sqlite_store, "desk", "Jon <b>")
     with sqlite_store.reading() as connection:
         [sequence] = attempt_sequences(connection, ids["refined"])
-    let_stand(sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x")
-    page = press(open_page("item", response=ids["refined"]), "stand_")
-    assert "Jon <b> says that attempt 1 should stand" in shown(page)
-    assert "Mara says that attempt 3 should stand" in shown(page)
-    assert "Attempt 1should stand: Jon <b>" in shown(page)
+    select_attempt(
+        sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x"
+    )
+    page = press(open_page("item", response=ids["refined"]), "select_")
+    assert "Jon <b> selected attempt 1" in shown(page)
+    assert "Mara selected attempt 3" in shown(page)
+    assert "Attempt 1selected by Jon <b>" in shown(page)
 
 
 def test_without_a_name_nothing_is_said(ids, open_page) -> None:
-    page = press(open_page("item", reviewer="", response=ids["refined"]), "stand_")
+    page = press(open_page("item", reviewer="", response=ids["refined"]), "select_")
     assert "Not saved: say who you are first" in shown(page)
-    assert "should stand, " not in shown(page)
+    assert " selected the" not in shown(page)
 
 
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
@@ -135,7 +137,7 @@ def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
 def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> None:
     page = open_page("item", response=page_rows.responses["good"])
     assert "attempt" not in shown(page)
-    assert not [button for button in page.button if (button.key or "").startswith(("view_", "stand_"))]
+    assert not [button for button in page.button if (button.key or "").startswith(("view_", "select_"))]
 
 
 def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:

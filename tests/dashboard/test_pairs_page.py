@@ -9,8 +9,8 @@ from app_pages import OpenPage, labels, texts
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.pair_records import Pair
 from judgeboard.pairs import prefer
-from judgeboard.pairs.page import Listed
 from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs.report import Listed
 from judgeboard.pairs.screen import pair_screen
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store

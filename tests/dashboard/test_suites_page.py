@@ -8,8 +8,9 @@ from streamlit.testing.v1 import AppTest
 from app_pages import charts, texts
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import always, completion
+from judgeboard.methods.suite_results import suite_result
+from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store
-from judgeboard.suites import run_suite, suite_result
 from page_rows import PageRows
 from suite_log import HOSTILE, fill_suites
 from suite_runs import suite
@@ -51,7 +52,7 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: l
 
 def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(open_page: Open, runs: list[int]) -> None:
     app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
-    assert "Whether it passes cannot be said: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
+    assert "Whether it passes is not available: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
     assert "Cases without a score, 2" in texts(app, "jb-part")
     (failed,) = table(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
@@ -68,7 +69,7 @@ def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
     open_page: Open, runs: list[int], sqlite_store: Store
 ) -> None:
     (failed,) = suite_result(sqlite_store, runs[0]).failures
-    app = open_page("item", response=failed.response_id)
+    app = open_page("item", response=failed.response)
     (pane,) = texts(app, "jb-pane jb-signals")
     assert "rubric v1 · 2.50 overall" in pane
     assert "2 / 5" in pane

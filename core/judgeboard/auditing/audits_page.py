@@ -63,7 +63,7 @@ def nothing_usable(report: AuditReport) -> bool:
 
 def audit_sentence(report: AuditReport) -> str:
     """Say in one sentence what an audit came to."""
-    judge, supreme = report.judge_version.title, report.supreme_version.title
+    judge, supreme = report.judge_version, report.supreme_version
     looked = f"{supreme} looked at {report.audited:,} verdicts of {judge} and marked {report.marked:,} as wrong"
     if nothing_usable(report):
         reviews = f"{report.account.asked:,} of {report.account.asked:,} reviews of {judge} by {supreme}"
@@ -76,13 +76,13 @@ def audit_sentence(report: AuditReport) -> str:
     )
 
 
-def how_words(connection: Connection, report: AuditReport) -> str:
+def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Say what the supreme judge was given, and how many of the verdicts it looked at.
 
     A draw is by answer, so that its size is known about; what it holds beyond the reviews was not reached.
     """
-    in_all = count_verdicts(connection, report.judge_version.id)
-    looked = f"{report.audited:,} of the {in_all:,} verdicts of {report.judge_version.title} have a usable review"
+    in_all = count_verdicts(connection, audit.audited.id)
+    looked = f"{report.audited:,} of the {in_all:,} verdicts of {report.judge_version} have a usable review"
     if report.account.asked > report.audited:
         looked += f"; {report.account.asked - report.audited:,} more reviews are not usable"
     if len(report.draws) > 1:
@@ -92,7 +92,7 @@ def how_words(connection: Connection, report: AuditReport) -> str:
         drawn = f"a draw of {percent(share)} holds about {share * in_all:,.0f}"
     else:
         drawn = "all were drawn"
-    return f"{_approach(report.supreme_version)} {looked}; {drawn}."
+    return f"{_approach(audit.supreme)} {looked}; {drawn}."
 
 
 def _approach(supreme: StoredVersion) -> str:
@@ -104,10 +104,10 @@ def _approach(supreme: StoredVersion) -> str:
 
 
 def _again(report: AuditReport) -> str:
-    model = report.supreme_version.model
+    model = report.supreme_model
     if model is None:
         return ""
-    options = ["--supreme-model", model, "--judge-version", report.judge_version.title, "--rejudge", "failed"]
+    options = ["--supreme-model", model, "--judge-version", report.judge_version, "--rejudge", "failed"]
     return f": `judgeboard audit {shlex.join(options)}` asks again"
 
 

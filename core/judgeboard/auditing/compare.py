@@ -1,5 +1,6 @@
 """Compares the stored verdicts of two judge versions: where they differ, the second marks the first as wrong."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -187,19 +188,9 @@ def _signal(verdict: Verdict) -> JudgeSignal:
 
 def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
     """What the supreme judge said of the answers drawn: where it has no usable verdict, what its latest one is."""
-    counts = dict.fromkeys(Status, 0)
-    not_reached = 0
-    for each in drawn:
-        if each.response_id in usable:
-            counts[Status.OK] += 1
-        elif each.response_id in asked:
-            counts[Status(asked[each.response_id].status)] += 1
-        else:
-            not_reached += 1
-    return RunAccount(
-        ok=counts[Status.OK],
-        unparsable=counts[Status.UNPARSABLE],
-        refused=counts[Status.REFUSED],
-        error=counts[Status.ERROR],
-        not_reached=not_reached,
+    statuses = Counter(
+        Status.OK if each.response_id in usable else asked[each.response_id].status
+        for each in drawn
+        if each.response_id in usable or each.response_id in asked
     )
+    return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())

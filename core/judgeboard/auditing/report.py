@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.auditing.sample import AuditSample
-from judgeboard.domain import Estimate, Status
+from judgeboard.domain import Estimate
 from judgeboard.run_account import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
-from judgeboard.stats.estimates import as_json, unmeasured
+from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.stats.words import percent
 from judgeboard.store.audits.judgment_reviews import (
@@ -39,77 +39,47 @@ class AuditedAnswer:
     judge: str
     people: str
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the answer as JSON values; ``id`` is the outside id."""
-        names = {"id": self.external_id, "source": self.source, "response": self.response_id}
-        return {**names, "judge": self.judge, "people": self.people}
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
     """An audit against people. Positive is a verdict that is wrong by the people's label.
 
-    ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are wrong
-    verdicts that were marked (true positives), ``missed`` wrong ones that were not, ``accused`` right ones that were.
-    ``flags_raised`` counts flags that stand on marked verdicts, decided ones included. ``draws`` are the shares that
-    the usable reviews were drawn at, with how many of each. ``notes`` are sentences to read it with.
+    ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are the
+    ``tp`` wrong verdicts that were marked, ``missed`` the ``fn`` wrong ones that were not, ``accused`` the ``fp`` right
+    ones that were; ``tn`` counts right ones that were not. ``flags_raised`` counts flags that stand on marked verdicts,
+    decided ones included. ``draws`` are the shares that the usable reviews were drawn at, with how many of each.
+    ``notes`` are sentences to read it with.
     """
 
-    judge_version: StoredVersion
-    supreme_version: StoredVersion
-    sample: AuditSample
+    judge_version: str
+    supreme_version: str
+    supreme_model: str | None
+    where: dict[str, Any]
+    sample: float
+    seed: int
     account: RunAccount
     audited: int
     marked: int
-    right: int
-    caught: tuple[AuditedAnswer, ...]
-    missed: tuple[AuditedAnswer, ...]
-    accused: tuple[AuditedAnswer, ...]
+    graded: int = field(init=False)
+    tp: int = field(init=False)
+    fp: int = field(init=False)
+    fn: int = field(init=False)
+    tn: int
     precision: Estimate
     recall: Estimate
     false_alarm_rate: Estimate
     flags_raised: int
+    caught: tuple[AuditedAnswer, ...]
+    missed: tuple[AuditedAnswer, ...]
+    accused: tuple[AuditedAnswer, ...]
     draws: tuple[tuple[float, int], ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
-    def tp(self) -> int:
-        """Wrong verdicts that were marked."""
-        return len(self.caught)
-
-    @property
-    def fp(self) -> int:
-        """Right verdicts that were marked."""
-        return len(self.accused)
-
-    @property
-    def fn(self) -> int:
-        """Wrong verdicts that were not marked."""
-        return len(self.missed)
-
-    @property
-    def tn(self) -> int:
-        """Right verdicts that were not marked."""
-        return self.right
-
-    @property
-    def graded(self) -> int:
-        """Audited verdicts on answers that people graded."""
-        return self.tp + self.fp + self.fn + self.tn
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            "judge_version": self.judge_version.title,
-            "supreme_version": self.supreme_version.title,
-            **self.sample.as_dict(),
-            **self.account.as_json(),
-            **{name: getattr(self, name) for name in ("audited", "graded", "tp", "fp", "fn", "tn")},
-            **{name: as_json(getattr(self, name)) for name in ("precision", "recall", "false_alarm_rate")},
-            "flags_raised": self.flags_raised,
-            **{name: [one.as_json() for one in getattr(self, name)] for name in ("caught", "missed", "accused")},
-            "notes": list(self.notes),
-        }
+    def __post_init__(self) -> None:
+        """Count the answers of each list."""
+        counts = {"tp": len(self.caught), "fp": len(self.accused), "fn": len(self.missed)}
+        for name, count in (counts | {"graded": sum(counts.values()) + self.tn}).items():
+            object.__setattr__(self, name, count)
 
 
 def audit_report(
@@ -157,13 +127,14 @@ def audit_report(
     nothing = _nothing(len(reviewed), pairs.n)
     draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
     return AuditReport(
-        judge_version=audited,
-        supreme_version=supreme,
-        sample=sample,
+        judge_version=audited.title,
+        supreme_version=supreme.title,
+        supreme_model=supreme.model,
+        **sample.as_dict(),
         account=account or _account(drawn, reviews),
         audited=len(reviewed),
         marked=len(wrong_by_mark),
-        right=int((~wrong & ~marked).sum()),
+        tn=int((~wrong & ~marked).sum()),
         caught=_those(answers, wrong & marked),
         missed=_those(answers, wrong & ~marked),
         accused=_those(answers, ~wrong & marked),
@@ -217,17 +188,8 @@ def _answer(judgment: AuditedJudgment, judge: str, people: str) -> AuditedAnswer
 
 
 def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestReview]) -> RunAccount:
-    counts = dict.fromkeys(Status, 0)
-    for each in drawn:
-        if each.judgment_id in reviews:
-            counts[Status(reviews[each.judgment_id].status)] += 1
-    return RunAccount(
-        ok=counts[Status.OK],
-        unparsable=counts[Status.UNPARSABLE],
-        refused=counts[Status.REFUSED],
-        error=counts[Status.ERROR],
-        not_reached=len(drawn) - sum(counts.values()),
-    )
+    statuses = Counter(reviews[each.judgment_id].status for each in drawn if each.judgment_id in reviews)
+    return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
 
 
 def _draws(reviews: Sequence[LatestReview]) -> tuple[tuple[float, int], ...]:

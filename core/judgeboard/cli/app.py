@@ -21,7 +21,7 @@ COMMANDS: dict[str, str] = {
     "audit": "audit",
     "jury": "jury",
     "repeats": "repeats",
-    "controls": "controls",
+    "control-answers": "control_answers",
     "health": "health",
     "reflect": "reflect",
     "refine": "refine",

@@ -1,7 +1,6 @@
 """What every command that asks a model shares: its options, its progress, its JSON."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +12,7 @@ from judgeboard.cli.options import FiniteRange
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.step_run import RunKeywords
+    from judgeboard.method import RunOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,11 +45,11 @@ def endpoint_options(command: F) -> F:
 
 
 @contextmanager
-def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywords"]:
+def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
     """Give the fields of `RunOptions` for a run in a terminal: a progress bar, Ctrl-C, what is said where it stops."""
     from judgeboard.cli.judging_progress import judging_progress
     from judgeboard.cli.terminal import actor
-    from judgeboard.step_run import INTERRUPTED
+    from judgeboard.runner import INTERRUPTED
 
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
@@ -64,7 +63,6 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunKeywor
             "actor": actor(),
             "on_progress": show,
             "on_stop": stopping,
-            "stop_on_ctrl_c": True,
         }
 
 
@@ -105,6 +103,8 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded asks nobody: it takes no {', '.join(needless)}")
 
 
-def show_json(result: Mapping[str, Any]) -> None:
-    """Write a result on standard output; NaN is no JSON and would be a defect."""
-    click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False, indent=2))
+def show_json(result: object) -> None:
+    """Write a result on standard output as JSON."""
+    from judgeboard.reports.json_output import to_json
+
+    click.echo(to_json(result))

@@ -78,7 +78,7 @@ def command(
     with closing(open_store(db)) as store:
         report = _recorded(store, sample, chosen) if recorded else _asked(store, sample, chosen)
     if as_json:
-        show_json(report.as_json())
+        show_json(report)
     else:
         for line in report_lines(report):
             click.echo(line)
@@ -134,12 +134,8 @@ def report_lines(report: "AuditReport") -> list[str]:
     from judgeboard.stats.words import percent, percent_words
 
     account = report.account
-    share = percent(report.sample.share)
-    asked = (
-        f"{report.judge_version.title} audited by {report.supreme_version.title}, {share} of its verdicts: "
-        f"{account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} unparsable + "
-        f"{account.refused:,} refused + {account.error:,} error"
-    )
+    share = percent(report.sample)
+    asked = f"{report.judge_version} audited by {report.supreme_version}, {share} of its verdicts: {account.words()}"
     asked += f"; {account.not_reached:,} not reached" if account.not_reached else ""
     asked += f"; cost {cost_text(account.cost_micro)}" if account.run_id else ""
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"

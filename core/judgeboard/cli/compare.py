@@ -67,6 +67,7 @@ def command(
     """
     from judgeboard.cli.terminal import seen
     from judgeboard.pairs import make_pairwise_judge, measure_pairs
+    from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
     _check(
@@ -90,7 +91,7 @@ def command(
             report = _asked(store, judge, made, how, chosen)
     if as_json:
         pairs = {} if made is None else {"pairs": len(made.pair_ids), "left_out": made.left_out}
-        show_json(report.as_json() | pairs)
+        show_json(to_plain(report) | pairs)
     else:
         for line in _lines(report, made):
             click.echo(line)
@@ -122,13 +123,12 @@ def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, sour
 
 
 def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":
-    from judgeboard.pairs import compare_pairs, pair_report
+    from judgeboard.pairs import compare_pairs, measure_pairs
 
     again = chosen["rejudge"] is not None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as options_of_run:
         compared = compare_pairs(store, judge, made.pair_ids, again=again, **options_of_run)
-    with store.reading() as connection:
-        return pair_report(connection, compared.version, pair_ids=made.pair_ids, account=compared.account, **how)
+    return measure_pairs(store, compared.version.id, pair_ids=made.pair_ids, account=compared.account, **how)
 
 
 def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:

@@ -36,7 +36,7 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
 
     Address, price file, time limit and concurrency are those of the judge where the generator has none of its own.
     """
-    from judgeboard.refining import make_generator
+    from judgeboard.methods.generation import make_generator
 
     return make_generator(
         chosen.pop("generator"),

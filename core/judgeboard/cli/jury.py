@@ -10,7 +10,7 @@ from judgeboard.cli.asking import as_json, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.combining.jury_report import JuryReport
+    from judgeboard.methods.jury import JuryReport
 
 
 @click.command(
@@ -36,8 +36,8 @@ def command(
     of labels is no verdict. The jury's verdicts are kept as a judge version that names its members.
     """
     from judgeboard.cli.terminal import actor
-    from judgeboard.combining.jury import judge_by_jury
     from judgeboard.filters import parse_where
+    from judgeboard.methods.jury import judge_by_jury
     from judgeboard.store.engine import open_store
 
     if not recorded:
@@ -45,7 +45,7 @@ def command(
     with closing(open_store(db)) as store:
         report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where), actor=actor())
     if as_json:
-        show_json(report.as_json())
+        show_json(report)
     else:
         for line in report_lines(report):
             click.echo(line)
@@ -57,7 +57,7 @@ def report_lines(report: "JuryReport") -> list[str]:
     from judgeboard.stats.words import number_words, percent_words
 
     account = report.account
-    heads = f"{report.jury.version.title} of {', '.join(each.version.title for each in report.members)}"
+    heads = f"{report.jury.judge_version} of {', '.join(each.judge_version for each in report.members)}"
     unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"
     lines = [
         f"{heads}: {report.items:,} answers = {account.ok:,} ok + {account.unparsable:,} without a verdict "
@@ -76,7 +76,7 @@ def report_lines(report: "JuryReport") -> list[str]:
         if estimate.value is not None
     ]
     lines += [
-        f"{each.version.title} alone: accuracy {percent_words(each.accuracy)}, n {each.accuracy.n:,}"
+        f"{each.judge_version} alone: accuracy {percent_words(each.accuracy)}, n {each.accuracy.n:,}"
         for each in report.members
     ]
     return [*lines, *report.notes]

@@ -12,7 +12,7 @@ from judgeboard.cli.generator import chosen_generator, generator_options
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.refining import RefineSummary
+    from judgeboard.methods.refine_run import RefinedPrompt, RefineSummary
 
 
 @click.command(
@@ -68,8 +68,9 @@ def command(
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges.rating import KIND, RatingJudge
-    from judgeboard.refining import RefineRule, read_prompts, refine_pending
-    from judgeboard.refining.recorded_ratings import with_recorded_ratings
+    from judgeboard.methods.generation import read_prompts
+    from judgeboard.methods.refine import RefineRule, with_recorded_ratings
+    from judgeboard.methods.refine_run import refine_pending
     from judgeboard.store.engine import open_store
 
     if (prompts is None) == (not where):
@@ -89,7 +90,7 @@ def command(
     ):
         summary = refine_pending(store, judge, generator, where=parse_where(where), prompts=asked, rule=rule, **how)
     if as_json:
-        show_json(summary.as_json())
+        show_json(summary)
     else:
         for line in summary_lines(summary):
             click.echo(line)
@@ -109,8 +110,8 @@ def summary_lines(summary: "RefineSummary") -> list[str]:
         )
     ]
     for item in summary.items[:20]:
-        ratings = " → ".join("–" if one["rating"] is None else str(one["rating"]) for one in item["attempts"])
-        lines.append(f"  {item['id']}: {ratings}{'' if item['passed'] else _not_passed(item['attempts'])}")
+        ratings = " → ".join("–" if one.rating is None else str(one.rating) for one in item.attempts)
+        lines.append(f"  {item.id}: {ratings}{'' if item.passed else _not_passed(item)}")
     if len(summary.items) > 20:
         lines.append(f"  and {len(summary.items) - 20:,} more (--json has them all)")
     if summary.account.why_stopped:
@@ -119,8 +120,7 @@ def summary_lines(summary: "RefineSummary") -> list[str]:
     return lines
 
 
-def _not_passed(attempts: list[dict[str, Any]]) -> str:
-    """Say that it did not, and why the last attempt has no rating where it has none."""
-    last = attempts[-1] if attempts else None
-    why = "" if last is None or last["error"] is None else f": {last['status']}, {last['error']}"
+def _not_passed(item: "RefinedPrompt") -> str:
+    last = item.attempts[-1] if item.attempts else None
+    why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
     return f"  not passed{why}"

@@ -10,7 +10,7 @@ from judgeboard.cli.asking import as_json, model_options, run_options, show_json
 from judgeboard.cli.generator import chosen_generator, generator_options
 
 if TYPE_CHECKING:
-    from judgeboard.refining import ReflectSummary
+    from judgeboard.methods.reflect_run import ReflectSummary
 
 
 @click.command(
@@ -56,7 +56,8 @@ def command(
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
     from judgeboard.judges import OFFLINE
-    from judgeboard.refining import ReflectRule, reflect_pending
+    from judgeboard.methods.reflect import ReflectRule
+    from judgeboard.methods.reflect_run import reflect_pending
     from judgeboard.store.engine import open_store
 
     generator = chosen_generator(chosen)
@@ -74,7 +75,7 @@ def command(
             **how,
         )
     if as_json:
-        show_json(summary.as_json())
+        show_json(summary)
     else:
         for line in summary_lines(summary):
             click.echo(line)

@@ -10,7 +10,7 @@ from judgeboard.cli.asking import as_json, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.combining.repeats_report import RepeatsReport
+    from judgeboard.methods.repeats import RepeatsReport
 
 
 @click.command(
@@ -30,7 +30,7 @@ def command(judge_version: str | None, name: str | None, as_json: bool, db: str 
     Asks nobody: `judgeboard judge --repeats 3` does, and `judgeboard import --kind repeats` reads repeats.
     """
     from judgeboard.cli.terminal import seen
-    from judgeboard.combining.repeats_report import repeats_report
+    from judgeboard.methods.repeats import repeats_report
     from judgeboard.store.engine import open_store
 
     if (judge_version is None) == (name is None):
@@ -38,7 +38,7 @@ def command(judge_version: str | None, name: str | None, as_json: bool, db: str 
     with closing(open_store(db)) as store, seen(store).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name)
     if as_json:
-        show_json(report.as_json())
+        show_json(report)
     else:
         for line in report_lines(report):
             click.echo(line)
@@ -51,7 +51,7 @@ def report_lines(report: "RepeatsReport") -> list[str]:
 
     account = report.account
     failed = f"{account.unparsable:,} unparsable + {account.refused:,} refused + {account.error:,} error"
-    lines = [f"{report.name}, {report.repeats} repeats: {account.asked:,} asked = {account.ok:,} ok + {failed}"]
+    lines = [f"{report.judge}, {report.repeats} repeats: {account.asked:,} asked = {account.ok:,} ok + {failed}"]
     for each in report.measures:
         left_out = f" ({each.incomplete:,} incomplete left out)" if each.incomplete else ""
         lines.append(

@@ -128,12 +128,12 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
 
 def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | None":
     from judgeboard.cli.terminal import actor
+    from judgeboard.method import require_price
     from judgeboard.pairs.making import pairs_in_file
     from judgeboard.self_reference.choice import make_self_reference_judge
     from judgeboard.self_reference.estimate import estimate_run
     from judgeboard.self_reference.report import checked_conditions
     from judgeboard.self_reference.run import self_refer
-    from judgeboard.step_run import require_price
 
     conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
@@ -161,7 +161,7 @@ def _show(report: "SelfReferenceReport", *, as_json: bool, sweep: bool) -> None:
     from judgeboard.cli.ssr_lines import report_lines
 
     if as_json:
-        show_json(report.as_json())
+        show_json(report)
         return
     for line in report_lines(report, sweep=sweep):
         click.echo(line)

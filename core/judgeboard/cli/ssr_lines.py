@@ -21,10 +21,7 @@ def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> list[
 def _account(report: "SelfReferenceReport") -> Iterator[str]:
     account = report.account
     where = "" if account.run_id is None else f", run {account.run_id}"
-    line = (
-        f"{report.version.title}{where}: {account.asked:,} asked = {account.ok:,} ok + {account.unparsable:,} "
-        f"unparsable + {account.refused:,} refused + {account.error:,} error"
-    )
+    line = f"{report.judge}{where}: {account.words()}"
     line += f"; {account.not_reached:,} not reached" if account.not_reached else ""
     yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
     if account.why_stopped:

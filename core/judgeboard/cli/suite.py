@@ -11,8 +11,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import as_json, model_options, run_options, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.suites import SuiteResult
-    from judgeboard.suites.case_results import CaseResult
+    from judgeboard.methods.suite_results import CaseResult, SuiteResult
 
 MOST_FAILURES = 10
 
@@ -76,9 +75,11 @@ def run(
     """
     from judgeboard.errors import BadInput
     from judgeboard.judge_choice import make_judge
+    from judgeboard.methods.candidates import make_candidate
+    from judgeboard.methods.suite_file import read_suite
+    from judgeboard.methods.suite_junit import require_writable
+    from judgeboard.methods.suite_run import run_suite
     from judgeboard.store.engine import open_store
-    from judgeboard.suites import make_candidate, read_suite, run_suite
-    from judgeboard.suites.junit import require_writable, write_junit
 
     if junit is not None:
         require_writable(junit)  # before any call is paid
@@ -98,10 +99,7 @@ def run(
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     with closing(open_store(db, create=True)) as store, run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
-    if junit is not None:
-        write_junit(result, junit)
-    _show(result, as_json=as_json)
-    return result.exit_code
+    return _show(result, junit, as_json=as_json)
 
 
 @command.command("list")
@@ -111,22 +109,22 @@ def run(
 def list_(name: str | None, as_json: bool, db: str | None) -> int:
     """List the runs of suites, newest first."""
     from judgeboard.cli.terminal import seen
-    from judgeboard.stats.rounding import two_decimals
+    from judgeboard.methods.suite_results import list_results, score_words
     from judgeboard.store.engine import open_store
-    from judgeboard.suites.listing import list_results
 
     with closing(open_store(db)) as store:
         runs = list_results(seen(store), name)
     if as_json:
-        show_json({"runs": [one.as_json() for one in runs]})
+        show_json({"runs": runs})
         return 0
     if not runs:
         click.echo("No suite has been run: judgeboard suite run SUITE.yaml --candidate model:NAME")
     for one in runs:
-        average = "no score" if one.average.value is None else f"average {two_decimals(one.average.value)}"
+        average = one.average_score.value
         click.echo(
-            f"run {one.run.run_id}  {one.run.created_at:%Y-%m-%d %H:%M}  {one.run.name}  {one.run.candidate}  "
-            f"{average}, {one.measured:,} of {one.total_cases:,} cases scored ({one.run.state.value})"
+            f"run {one.run}  {one.at:%Y-%m-%d %H:%M}  {one.suite}  {one.candidate}  "
+            f"{'' if average is None else 'average '}{score_words(average)}, "
+            f"{one.measured:,} of {one.total_cases:,} cases scored ({one.state.value})"
         )
     return 0
 
@@ -142,97 +140,73 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
     """Show what a run of a suite has come to; exit codes as ``suite run``."""
     from judgeboard.cli.terminal import seen
+    from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.engine import open_store
-    from judgeboard.store.suites.suite_rows import get_suite_run
-    from judgeboard.suites import suite_result
-    from judgeboard.suites.baseline import baseline_run, no_latest
-    from judgeboard.suites.junit import write_junit
 
     with closing(open_store(db)) as store:
-        against: int | None = None
-        notes: tuple[str, ...] = ()
-        if baseline is not None:
-            with store.reading() as connection:
-                own = get_suite_run(connection, run_id)
-                earlier = baseline_run(
-                    connection,
-                    baseline,
-                    name=own.name,
-                    candidate=own.candidate,
-                    version_id=own.version_id,
-                    before=run_id,
-                )
-            against = None if earlier is None else earlier.run_id
-            notes = () if earlier is not None else (no_latest(own.name, own.candidate, own.judge),)
-        result = suite_result(seen(store), run_id, baseline=against, notes=notes)
+        result = suite_result(seen(store), run_id, baseline=baseline)
+    return _show(result, junit, as_json=as_json)
+
+
+def _show(result: "SuiteResult", junit: Path | None, *, as_json: bool) -> int:
+    from judgeboard.methods.suite_junit import write_junit
+
     if junit is not None:
         write_junit(result, junit)
-    _show(result, as_json=as_json)
-    return result.exit_code
-
-
-def _show(result: "SuiteResult", *, as_json: bool) -> None:
     if as_json:
-        show_json(result.as_json())
-        return
-    for line in summary_lines(result):
-        click.echo(line)
+        show_json(result)
+    else:
+        for line in summary_lines(result):
+            click.echo(line)
+    return result.exit_code
 
 
 def summary_lines(result: "SuiteResult") -> list[str]:
     """Return what a suite run came to, in lines for a terminal."""
     from judgeboard.cli.amounts import cost_text
+    from judgeboard.methods.suite_results import score_words
     from judgeboard.stats.rounding import two_decimals
     from judgeboard.stats.words import percent
-    from judgeboard.suites.words import score_words
 
-    average, total = result.average.value, len(result.cases)
-    rate = result.pass_rate.value
-    counts = f"{total:,} cases = {result.measured:,} measured + {len(result.unmeasured):,} without a score"
+    average, rate = result.average_score.value, result.pass_rate.value
+    counts = f"{result.total_cases:,} cases = {result.measured:,} measured + {result.unmeasured:,} without a score"
     lines = [
-        f"{result.run.name}, run {result.run.run_id}: {result.run.candidate}, judged by {result.run.judge}",
+        f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}",
         f"{counts}; cost {cost_text(result.account.cost_micro)}",
     ]
     if average is not None and rate is not None:
         lines.append(
-            f"average {two_decimals(average)} (threshold {result.run.spec['threshold']:g}), "
+            f"average {two_decimals(average)} (threshold {result.threshold:g}), "
             f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
         )
     lines += [
-        f"  {name}: {'not scored' if m.value is None else two_decimals(m.value)}"
-        for name, m in result.dimensions.items()
+        f"  {name}: {'not scored' if mean.value is None else two_decimals(mean.value)}"
+        for name, mean in result.dimensions.items()
     ]
+    failures, unscored = result.failures, result.without_score
     lines += [
-        f"failed, {score_words(case.score)}: {case.id}: {_short(case.query)}{_checks(case)}"
-        for case in result.failures[:MOST_FAILURES]
+        f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
+        for case in failures[:MOST_FAILURES]
     ]
-    lines += [f"no score: {case.id}: {_short(case.reason)}" for case in result.unmeasured[:MOST_FAILURES]]
-    hidden = max(0, len(result.failures) - MOST_FAILURES) + max(0, len(result.unmeasured) - MOST_FAILURES)
+    lines += [f"no score: {case.case}: {_short(case.reason)}" for case in unscored[:MOST_FAILURES]]
+    hidden = len(failures[MOST_FAILURES:]) + len(unscored[MOST_FAILURES:])
     if hidden:
         lines.append(f"and {hidden:,} more: --json lists all")
     if result.baseline is not None:
-        lines.append(_baseline_line(result))
-    lines += result.notes
-    reasons = "; ".join(result.gate.reasons)
-    return [*lines, f"gate: {result.gate.word.replace('_', ' ')}" + (f": {reasons}" if reasons else "")]
+        change, against = result.baseline.mean_change.value, result.baseline
+        lines.append(
+            "baseline: no case was measured in both runs"
+            if change is None
+            else f"against run {against.run}, {against.n:,} cases: average {two_decimals(change, sign=True)}, "
+            f"{against.worse:,} worse, {against.better:,} better, p = {against.p:.3g}"
+        )
+    reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
+    return [*lines, *result.notes, f"gate: {result.gate.state.replace('_', ' ')}{reasons}"]
 
 
 def _checks(case: "CaseResult") -> str:
-    failed = [f"{one['kind']}: {one['said']}" for one in case.checks if not one["passed"]]
+    failed = [f"{check.kind}: {check.message}" for check in case.checks if not check.passed]
     return f" ({_short('; '.join(failed))})" if failed else ""
-
-
-def _baseline_line(result: "SuiteResult") -> str:
-    from judgeboard.stats.rounding import two_decimals
-
-    against = result.baseline
-    if against is None or against.mean_change.value is None:
-        return "baseline: no case was measured in both runs"
-    change = two_decimals(against.mean_change.value, sign=True)
-    return (
-        f"against run {against.run_id}, {against.n:,} cases: average {change}, "
-        f"{against.worse:,} worse, {against.better:,} better, p = {against.p:.3g}"
-    )
 
 
 def _short(text: str | None) -> str:

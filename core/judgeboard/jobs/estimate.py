@@ -60,7 +60,7 @@ def estimate_calls(
         except NotFound:
             version_id, title = 0, None  # has judged nothing yet
         selection = Selection(where or RowFilter(), ask_mode(mode), None, last_response_id(connection))
-        unfinished = unfinished_run(connection, version_id, selection, run_kind(mode))
+        unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
         if unfinished is not None and unfinished.selection is not None:
             calls = count_unasked(connection, version_id, unfinished.selection, unfinished.id)
         else:

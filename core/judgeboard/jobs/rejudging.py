@@ -10,23 +10,20 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.filters import from_dict
 from judgeboard.judge_choice import make_judge
 from judgeboard.judges import Judge
-from judgeboard.judging import judge_run
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import Judging
 from judgeboard.llm.address import OPENAI_BASE_URL
-from judgeboard.runner import Runner
+from judgeboard.method import Begun, ask_run
+from judgeboard.run_account import RunAccount
+from judgeboard.runner import INTERRUPTED, Runner
 from judgeboard.settings import load_settings
-from judgeboard.step_run import INTERRUPTED, RunOptions
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.runs.job_rows import StoredJob, get_job, set_failed, set_run
 from judgeboard.store.runs.runs import (
-    StoredRun,
     finish_run,
     get_run,
     resume_run,
     run_counts,
-    run_kind,
-    start_or_continue_run,
 )
 
 CANCELLED = "cancelled"
@@ -45,15 +42,16 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
         return _cancelled(store, job)
     try:
         judge = make_judge(**_with_key_for(job.judge), concurrency=job.filter["concurrency"])
-        run = _run(store, job, judge)
+        begun = _begun(store, job, judge)
     except JudgeboardError as error:
         with store.writing() as connection:
             set_failed(connection, job_id, str(error))
         return {"state": "failed", "why": str(error)}
+    run = begun.run
     if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
         return {"state": run.state.value}
-    summary = asyncio.run(_judge(store, judge, run, job, closing))
-    return {"state": summary.state.value, "asked": summary.asked, "selected": summary.selected}
+    account = asyncio.run(_judge(begun, judge, job, closing))
+    return {"state": account.state.value, "asked": account.asked, "selected": run.selected or 0}
 
 
 def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
@@ -74,41 +72,35 @@ def _cancelled(store: Store, job: StoredJob) -> dict[str, Any]:
     return {"state": CANCELLED}
 
 
-def _run(store: Store, job: StoredJob, judge: Judge) -> StoredRun:
+def _method(job: StoredJob, judge: Judge) -> Judging:
+    return Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
+
+
+def _begun(store: Store, job: StoredJob, judge: Judge) -> Begun:
     """The run of a job: made once, in the transaction that notes it."""
     with store.writing() as connection:
+        version = ensure_version(connection, judge.version)
         if job.run_id is not None:
             run = get_run(connection, job.run_id)
-            return resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
-        run = start_or_continue_run(
-            connection,
-            ensure_version(connection, judge.version),
-            mode=job.filter["mode"],
-            where=from_dict(job.filter["where"]),
-            kind=run_kind(job.filter["mode"]),
-            actor=job.actor,
-            endpoint_host=judge.endpoint_host,
-        )
-        set_run(connection, job.id, run.id)
-        return run
+            run = resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
+        else:
+            run = _method(job, judge).begin(connection, version, job.actor)
+            set_run(connection, job.id, run.id)
+        return Begun(store, version, run)
 
 
-async def _judge(
-    store: Store, judge: Judge, run: StoredRun, job: StoredJob, closing: threading.Event
-) -> JudgingSummary:
+async def _judge(begun: Begun, judge: Judge, job: StoredJob, closing: threading.Event) -> RunAccount:
+    store = begun.store
     with store.reading() as connection:
-        spent = run_counts(connection, [run.id])[run.id].cost_micro or 0
+        spent = run_counts(connection, [begun.run.id])[begun.run.id].cost_micro or 0
     limit = job.filter["max_cost"]
     try:
-        return await judge_run(
-            store,
-            judge,
-            run,
-            RunOptions(
-                concurrency=job.filter["concurrency"],
-                max_cost=None if limit is None else max(limit - spent / 1_000_000, 0),
-            ),
+        return await ask_run(
+            begun,
+            _method(job, judge),
             on_start=lambda runner: _Watch(store, job.id, runner, closing).begin(),
+            concurrency=job.filter["concurrency"],
+            max_cost=None if limit is None else max(limit - spent / 1_000_000, 0),
         )
     finally:
         await judge.aclose()

@@ -217,7 +217,6 @@ class Worker:
                 self._handed_over.add(job.id)
 
     def _beat(self, right: TakingRight) -> None:
-        """Say that this worker is alive, and take up what a dead one left."""
         now = datetime.now(UTC)
         with self._store.writing() as connection:
             beat(connection, right.executor_id, now)
@@ -231,6 +230,5 @@ class Worker:
 
 
 def _left_behind(living: set[str]) -> list[str]:
-    """The workflows of workers that died."""
     pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
     return [workflow.workflow_id for workflow in pending if workflow.executor_id not in living]

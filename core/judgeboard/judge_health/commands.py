@@ -37,15 +37,15 @@ def judge_options(version: StoredVersion) -> str | None:
 def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
     """Return the commands that make controls of these kinds and ask the judge about them."""
     kind = ",".join(kinds)
-    make = f"judgeboard controls make --kinds {kind}"
+    make = f"judgeboard control-answers make --kinds {kind}"
     if record.version.kind == RECORDED:
         return f"{make} && judgeboard export responses -o FILE"
     if record.version.kind == JURY:
-        members = f"judgeboard controls judge --kinds {kind} --judge KIND --model MEMBER"
+        members = f"judgeboard control-answers judge --kinds {kind} --judge KIND --model MEMBER"
         return f"{make} && {members} && {_combine(record.version)}"
     if record.version.kind == REPEATS:
         return _of_member(record.version)
-    return f"{make} && judgeboard controls judge --kinds {kind} {_asked(record.version)}"
+    return f"{make} && judgeboard control-answers judge --kinds {kind} {_asked(record.version)}"
 
 
 def judge_answers(record: JudgeRecord, *more: str) -> str:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from judgeboard.controls import CONTROLS, ControlKind
 from judgeboard.judge_health.check import Check, not_measured, state_of
 from judgeboard.judge_health.commands import make_and_judge
 from judgeboard.judge_health.record import MEASURES, ControlScores, JudgeRecord, given_by
 from judgeboard.judge_kinds import RECORDED
+from judgeboard.methods.control_kinds import CONTROL_KINDS, ControlKind
 from judgeboard.stats.arrays import TIE, BoolArray
 from judgeboard.stats.grouping import grouping
 from judgeboard.stats.superiority import superiority
@@ -63,4 +63,4 @@ def _both(controls: ControlScores, measure: str) -> BoolArray:
     return ~np.isnan(controls.before[measure]) & ~np.isnan(controls.after[measure])
 
 
-KNOWN_BAD = tuple(kind for kind in CONTROLS.values() if kind.lowers)
+KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)

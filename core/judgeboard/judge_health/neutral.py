@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from judgeboard.controls import CONTROLS, ControlKind, Effect
 from judgeboard.domain import Estimate
 from judgeboard.judge_health.check import Check, effect_words, not_measured, state_of
 from judgeboard.judge_health.commands import make_and_judge
 from judgeboard.judge_health.known_bad import LEAST, too_few
 from judgeboard.judge_health.record import ControlScores, JudgeRecord, given_by
+from judgeboard.methods.control_kinds import CONTROL_KINDS, ControlKind, Effect
 from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.arrays import TIE, BoolArray
 from judgeboard.stats.differences import mean_change
@@ -68,4 +68,4 @@ def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
     return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])
 
 
-NEUTRAL = tuple(kind for kind in CONTROLS.values() if kind.effect is Effect.NEUTRAL)
+NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)

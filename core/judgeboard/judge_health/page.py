@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from judgeboard.controls import CONTROLS
 from judgeboard.judge_health.check import Check, State, effect_words
 from judgeboard.judge_health.collapse import least_even
 from judgeboard.judge_health.commands import make_and_judge
@@ -13,6 +12,7 @@ from judgeboard.judge_health.kept_records import KeptRecords
 from judgeboard.judge_health.neutral import NAMES
 from judgeboard.judge_health.record import LevelCounts
 from judgeboard.judge_health.report import HealthReport, health_of
+from judgeboard.methods.control_kinds import CONTROL_KINDS
 from judgeboard.stats.words import percent_words
 from judgeboard.store.health.version_account import versions_in_use
 from judgeboard.store.judgments.judge_versions import StoredVersion
@@ -42,7 +42,7 @@ _TITLES = {
     "unusable": "Unusable verdicts",
 }
 
-_KINDS = {NAMES.get(kind, kind): kind for kind in CONTROLS}
+_KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
 """Check -> the kind of control that it is made with."""
 
 

@@ -1,10 +1,10 @@
 """Pairs: a judge asked which of two answers is better in both orders, measured, and held against people."""
 
-from judgeboard.pairs.choice import make_pairwise_judge, measure_pairs
+from judgeboard.pairs.choice import make_pairwise_judge
 from judgeboard.pairs.comparing import Compared, compare_pairs, compare_pairs_async
 from judgeboard.pairs.making import PairSet, pairs_between, pairs_in_file
 from judgeboard.pairs.preferring import Preferred, prefer
-from judgeboard.pairs.report import PairGroup, PairReport, pair_report
+from judgeboard.pairs.report import PairGroup, PairReport, measure_pairs
 
 __all__ = [
     "Compared",
@@ -16,7 +16,6 @@ __all__ = [
     "compare_pairs_async",
     "make_pairwise_judge",
     "measure_pairs",
-    "pair_report",
     "pairs_between",
     "pairs_in_file",
     "prefer",

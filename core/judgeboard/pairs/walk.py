@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from judgeboard.pairs.page import PairLine
+from judgeboard.pairs.report import PairLine
 
 
 class PairWalk:

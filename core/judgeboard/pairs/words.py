@@ -60,8 +60,4 @@ def group_lines(group: PairGroup) -> list[str]:
 
 def report_sentence(report: PairReport) -> str:
     """Return what was counted, in one sentence: asked = ok + the rest, and how unusable verdicts count."""
-    account = report.account
-    return (
-        f"{report.version.title}: {account.asked:,} comparisons asked = {account.ok:,} ok + {account.unparsable:,} "
-        f"unparsable + {account.refused:,} refused + {account.error:,} error.{_UNUSABLE[report.unusable]}"
-    )
+    return f"{report.judge}: {report.account.words('comparisons asked')}.{_UNUSABLE[report.unusable_as]}"

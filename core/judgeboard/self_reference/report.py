@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.run_account import RunAccount
 from judgeboard.self_reference.gate import SAMPLES, TAU, samples_needed
@@ -39,29 +38,6 @@ def measure_self_reference(
     conditions: Collection[str] = CONDITIONS,
     tau_by_category: bool = False,
     source: str | None = None,
-) -> SelfReferenceReport:
-    """Measure what is stored; arguments and errors as `self_reference_report`."""
-    with store.reading() as connection:
-        return self_reference_report(
-            connection,
-            judge_version,
-            k=k,
-            tau=tau,
-            conditions=conditions,
-            tau_by_category=tau_by_category,
-            source=source,
-        )
-
-
-def self_reference_report(
-    connection: Connection,
-    judge_version: int | str | None = None,
-    *,
-    k: int | None = None,
-    tau: float = TAU,
-    conditions: Collection[str] = CONDITIONS,
-    tau_by_category: bool = False,
-    source: str | None = None,
     pair_ids: Collection[int] | None = None,
     calls_planned: int = 0,
     account: RunAccount | None = None,
@@ -69,7 +45,7 @@ def self_reference_report(
     """Measure what a judge version sampled and judged; nothing is asked.
 
     Args:
-        connection: A transaction.
+        store: Where the samples are.
         judge_version: As `get_version` takes it; not needed where only one has sampled.
         k: The first so many samples of a question count; by default as many as the version takes, else 5.
         tau: The gate is on from this agreement on, above 0 and at most 1.
@@ -85,13 +61,14 @@ def self_reference_report(
         NotFound: There is no such version, or none has sampled.
     """
     named = checked_conditions(conditions)
-    version = chosen_version(connection, judge_version)
-    used = samples_used(version, k)
-    needed = samples_needed(tau, used)
-    loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
+    with store.reading() as connection:
+        version = chosen_version(connection, judge_version)
+        used = samples_used(version, k)
+        needed = samples_needed(tau, used)
+        loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
     if not loaded.items and account is None and not calls_planned:
         raise BadInput(_nothing(version, loaded, used))
-    report = report_of(version, loaded, used, needed, account or _steps(loaded))
+    report = report_of(version, loaded, used, needed, account or RunAccount.of(loaded.steps))
     return replace(
         report,
         tau=tau,
@@ -110,7 +87,8 @@ def report_of(
     verdicts = {"A": items.without, "B": items.always, "C": selective}
     no_answer = ~items.answered
     return SelfReferenceReport(
-        version=version,
+        judge=version.title,
+        model=version.model,
         k=k,
         tau=needed / k,
         needed=needed,
@@ -175,11 +153,6 @@ def chosen_version(connection: Connection, which: int | str | None) -> StoredVer
 
 def _titles(versions: list[StoredVersion]) -> str:
     return ", ".join(sorted(version.title for version in versions))
-
-
-def _steps(loaded: Loaded) -> RunAccount:
-    counts = {status.value: loaded.steps[status] for status in Status}
-    return replace(RunAccount(), **counts)  # type: ignore[arg-type]  # the names of the counts are the statuses
 
 
 def _nothing(version: StoredVersion, loaded: Loaded, k: int) -> str:

@@ -1,11 +1,9 @@
 """What self-reference came to for one judge version: the figures of every page and command, with their notes."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from judgeboard.domain import Estimate
 from judgeboard.run_account import RunAccount
-from judgeboard.self_reference.report_json import report_json
 from judgeboard.self_reference.scores import (
     AgreementLevel,
     CategoryScores,
@@ -15,7 +13,6 @@ from judgeboard.self_reference.scores import (
     SweepPoint,
 )
 from judgeboard.self_reference.tuning import Tuned
-from judgeboard.store.judgments.judge_versions import StoredVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +20,8 @@ class SelfReferenceReport:
     """The figures of methods.md §5 over the items of one judge version.
 
     Attributes:
-        version: Who sampled and judged.
+        judge: Title of the judge version that sampled and judged.
+        model: Its model.
         k: Samples of each item.
         tau: The gate is on from this agreement on.
         needed: The same as a count of samples.
@@ -42,9 +40,11 @@ class SelfReferenceReport:
         account: What became of the steps.
         calls_planned: Calls of the run (an upper bound where items have no answer); 0 of recorded material.
         tuned: Thresholds by category, where they were asked for.
+        notes: What a reader must know beside the figures.
     """
 
-    version: StoredVersion
+    judge: str
+    model: str | None
     k: int
     tau: float
     needed: int
@@ -70,14 +70,11 @@ class SelfReferenceReport:
     calls_planned: int = 0
     tuned: Tuned | None = None
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know beside the figures, one sentence each."""
-        return tuple(_notes(self))
+    notes: tuple[str, ...] = field(init=False)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as every ``--json`` gives it."""
-        return report_json(self)
+    def __post_init__(self) -> None:
+        """Write what a reader must know beside the figures, one sentence each."""
+        object.__setattr__(self, "notes", tuple(_notes(self)))
 
 
 def _notes(report: SelfReferenceReport) -> list[str]:

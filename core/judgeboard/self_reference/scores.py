@@ -75,9 +75,10 @@ class CategoryScores:
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """What condition C would have come to at another threshold: ``agree`` of k samples."""
+    """What condition C would have come to at another threshold: ``agree`` of k samples, the share ``tau``."""
 
     agree: int
+    tau: float
     gate: GateScores
     scores: ConditionScores
 
@@ -182,7 +183,8 @@ def sweep(items: Items) -> tuple[SweepPoint, ...]:
     points = []
     for needed in range(1, items.k + 1):
         on = items.gate(needed)
-        points.append(SweepPoint(needed, gate_scores(items, on), condition_scores(items, items.selective(needed), on)))
+        selective = condition_scores(items, items.selective(needed), on)
+        points.append(SweepPoint(needed, needed / items.k, gate_scores(items, on), selective))
     return tuple(points)
 
 

@@ -27,7 +27,7 @@ def noun(report: SelfReferenceReport) -> str:
 
 def compare_command(report: SelfReferenceReport) -> str:
     """Return the command that asks this judge in all conditions, in backquotes."""
-    model = shlex.quote(report.version.model or "MODEL")
+    model = shlex.quote(report.model or "MODEL")
     return f"`judgeboard ssr --pairs FILE --model {model} --conditions A,B,C`"
 
 

@@ -1,11 +1,17 @@
-"""What the keys do among attempts: look at the next one, say that one should stand, take that back.
+"""What the keys do among attempts: show the next one, select one, deselect it.
 
 Nothing here touches Streamlit: a press is either done whole or still waits (see controls).
 """
 
 from dataclasses import dataclass
 
-from judgeboard.refining import AttemptSequence, ShownAttempt, let_stand, standing_of, take_back_standing
+from judgeboard.methods.attempts import (
+    AttemptSequence,
+    ShownAttempt,
+    deselect_attempt,
+    select_attempt,
+    selected_attempt,
+)
 from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.item.desk import Desk
@@ -18,8 +24,8 @@ Place = tuple[AttemptSequence, ShownAttempt]
 class AttemptPresses:
     """What can be pressed about the attempts on a screen.
 
-    Which attempt is meant is read when a press is worked off: two keys in quick succession, the next attempt and let
-    it stand, mean the next one although it was not drawn yet.
+    Which attempt is meant is read when a press is worked off: two keys in quick succession, next attempt and select,
+    mean the next one although it was not drawn yet.
     """
 
     store: Store
@@ -47,23 +53,23 @@ class AttemptPresses:
         """Look at the next attempt, after the last one at the first."""
         self.here.viewed[self.response_id] = (self.at + 1) % len(self.places)
 
-    def stand(self) -> None:
-        """Say that the attempt should stand; where this person has said so, take it back."""
-        safely(self.here, self.reviewer, self._stand)
+    def select(self) -> None:
+        """Select the attempt; where this person has selected it, deselect it."""
+        safely(self.here, self.reviewer, self._select)
 
-    def _stand(self, reviewer: Reviewer) -> None:
+    def _select(self, reviewer: Reviewer) -> None:
         sequence, attempt = self.places[self.at]
         row = f"attempt{sequence.run_id}.{sequence.subject}.{attempt.number}"
         token = self.here.token(row)
         if attempt.response_id is None:
-            self.here.say(f"Not saved: {attempt.name} gave no answer that could stand", refused=True)
-        elif standing_of(self.store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
-            take_back_standing(
+            self.here.say(f"Not saved: {attempt.name} gave no answer", refused=True)
+        elif selected_attempt(self.store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
+            deselect_attempt(
                 self.store, run_id=sequence.run_id, subject=sequence.subject, reviewer=reviewer, request_key=token
             )
-            self.here.say(f"Undone: you no longer say which attempt at {self.external_id} should stand")
+            self.here.say(f"Undone: you have selected no attempt at {self.external_id}")
         else:
-            let_stand(
+            select_attempt(
                 self.store,
                 run_id=sequence.run_id,
                 subject=sequence.subject,
@@ -71,5 +77,5 @@ class AttemptPresses:
                 reviewer=reviewer,
                 request_key=token,
             )
-            self.here.say(f"Saved: {attempt.name} of {self.external_id} should stand")
+            self.here.say(f"Saved: {attempt.name} of {self.external_id} is selected")
         self.here.spend(row, token)

@@ -1,10 +1,10 @@
-"""The attempts at a better answer: one after the other with their ratings, the text difference, which should stand."""
+"""The attempts at a better answer: one after the other with their ratings, the text difference, which is selected."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from judgeboard.refining import AttemptSequence, ShownAttempt
+from judgeboard.methods.attempts import AttemptSequence, ShownAttempt
 from judgeboard_dashboard.amounts import money
 from judgeboard_dashboard.controls import Turn, key_button
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -37,7 +37,7 @@ def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> 
             key_button(
                 "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="9", disabled=len(places) == 1
             )
-            _stand_button(bound, sequence, attempt, row)
+            _select_button(bound, sequence, attempt, row)
         with st.container(key="stack_attempts"):
             left, right = st.columns([1, 1.35], gap="small")
             with left:
@@ -52,18 +52,18 @@ def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
     return tag("a", f"{count(made, 'attempt')} at a better one", href="#attempts") if made else None
 
 
-def _stand_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: ShownAttempt, row: str) -> None:
+def _select_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: ShownAttempt, row: str) -> None:
     reviewer = bound.reviewer
-    stands = reviewer is not None and sequence.stands_by(reviewer.id) == attempt.number
+    selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
     key_button(
-        "Take it back" if stands else f"Let {attempt.name} stand",
-        bound.stand,
-        key=f"stand_{row}",
+        "Deselect" if selected else f"Select {attempt.name}",
+        bound.select,
+        key=f"select_{row}",
         turn=Turn.GIVE,
         shortcut="0",
-        chosen=stands,
+        chosen=selected,
         disabled=attempt.response_id is None,
-        tip="Your name and the time stand beside it; the same key takes it back",
+        tip="Your name and the time are stored with it. The same key deselects it.",
     )
 
 
@@ -87,11 +87,11 @@ def _title(sequence: AttemptSequence, runs: int) -> Html:
 
 def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
-    said = [
-        tag("div", tag("b", one.reviewer), f" says that {_named(sequence, one.number)} should stand, {when(one.at)}")
-        for one in sequence.standing
+    selections = [
+        tag("div", tag("b", one.reviewer), f" selected {_named(sequence, one.number)}, {when(one.at)}")
+        for one in sequence.selected
     ]
-    return tag("div", *cards, tag("div", *said, cls="jb-standing") if said else None, cls="jb-attempts")
+    return tag("div", *cards, tag("div", *selections, cls="jb-standing") if selections else None, cls="jb-attempts")
 
 
 def _named(sequence: AttemptSequence, number: int) -> str:
@@ -99,14 +99,14 @@ def _named(sequence: AttemptSequence, number: int) -> str:
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
-    people = [one.reviewer for one in sequence.standing if one.number == attempt.number]
+    people = [one.reviewer for one in sequence.selected if one.number == attempt.number]
     in_vain = sequence.passed is False
     kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)
     marks = [
         tag("span", "kept, not passed" if in_vain else "kept", cls=kept) if attempt.kept else None,
         tag("span", "unchanged", cls="jb-cap") if same else None,
-        tag("span", f"should stand: {', '.join(people)}", cls="jb-mark") if people else None,
+        tag("span", f"selected by {', '.join(people)}", cls="jb-mark") if people else None,
     ]
     head = tag(
         "div",

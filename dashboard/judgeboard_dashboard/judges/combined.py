@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from judgeboard.combining.jury_report import JuryReport
-from judgeboard.combining.repeats_report import RepeatsReport
+from judgeboard.methods.jury import JuryReport
+from judgeboard.methods.repeats import RepeatsReport
 from judgeboard.stats.words import number_words, percent_words
 from judgeboard_dashboard.estimates import both_words
 from judgeboard_dashboard.figure import table
@@ -61,7 +61,7 @@ def _jury(report: JuryReport) -> None:
         {"Judge": "str", "With people": "str", "Kappa": "str", "Answers": "Int64"},
         (
             (
-                each.version.title,
+                each.judge_version,
                 both_words(each.accuracy, share=True),
                 both_words(each.kappa, share=False),
                 each.accuracy.n,
@@ -76,7 +76,7 @@ def _repeats(report: RepeatsReport) -> None:
     heading("Asked again")
     main = report.main
     caption(
-        f"{report.name} was asked up to {report.repeats} times about an answer; on {main.measure} it gives the same "
+        f"{report.judge} was asked up to {report.repeats} times about an answer; on {main.measure} it gives the same "
         f"every time on {percent_words(main.self_consistency)} of {main.items:,} answers."
     )
     rows = frame(

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from judgeboard.pairs.page import ComparedPairs
-from judgeboard.pairs.report import PairGroup
+from judgeboard.pairs.report import ComparedPairs, PairGroup
 from judgeboard.store.judgments.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs.last_rows import LastRows, last_rows
 from judgeboard.store.row_filter import hides_rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from judgeboard.errors import NotFound
-from judgeboard.pairs.page import Listed
+from judgeboard.pairs.report import Listed
 from judgeboard_dashboard.picking import Rows
 
 PAGE = "pairs"

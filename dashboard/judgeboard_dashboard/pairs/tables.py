@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.pairs.page import PairLine
-from judgeboard.pairs.report import ALL, PairGroup
+from judgeboard.pairs.report import ALL, PairGroup, PairLine
 from judgeboard.pairs.words import figures_of
 from judgeboard.store.pairs.compared_pairs import PairHead
 from judgeboard_dashboard.estimates import both_words, file_of

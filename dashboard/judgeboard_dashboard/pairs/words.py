@@ -1,7 +1,7 @@
 """How verdicts and preferences are said: of the stored answers in lists, of left and right beside the texts."""
 
 from judgeboard.domain import Preference
-from judgeboard.pairs.page import Listed, PairLine
+from judgeboard.pairs.report import Listed, PairLine
 
 LISTED = {
     Listed.ALL: "All pairs",

@@ -82,7 +82,6 @@ def _tally(job: JobProgress) -> list[Html]:
 
 
 def _seen(job: JobProgress) -> Seen:
-    """When this session began to watch the job."""
     seen: Seen = st.session_state.setdefault(f"seen_{job.id}_{job.state}", Seen(time.monotonic(), job.asked))
     return seen
 

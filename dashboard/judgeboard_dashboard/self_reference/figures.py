@@ -51,9 +51,7 @@ class SelfReferenceFigures:
 
     def _at(self, *, needed: int | None = None, listed: str = ALL) -> Rows:
         report = self.report
-        return this_page(
-            report.version.title, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables
-        )
+        return this_page(report.judge, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables)
 
     def _why_not(self, reason: str) -> str:
         command = f": {compare_command(self.report)} asks it." if noun(self.report) == "question" else "."

@@ -172,7 +172,6 @@ def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: i
 
 
 def _said(rows: pd.DataFrame) -> pd.DataFrame:
-    """Leave out columns of conditions in which nothing is said of any line."""
     conditions = (*CONDITION_WORDS.values(), *(f"Cond. {name}" for name in CONDITION_WORDS))
     return rows.drop(columns=[name for name in rows.columns if name in conditions and rows[name].isna().all()])
 

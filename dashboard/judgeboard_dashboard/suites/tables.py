@@ -7,10 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.suites import SuiteResult
-from judgeboard.suites.baseline import Baseline
-from judgeboard.suites.case_results import CaseResult
-from judgeboard.suites.listing import ListedRun
+from judgeboard.methods.suite_gate import Baseline
+from judgeboard.methods.suite_results import CaseResult, SuiteResult, SuiteRun
 from judgeboard_dashboard.estimates import interval_words, value_words
 from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.words import shortened, when
@@ -41,7 +39,7 @@ CHANGE_COLUMNS: dict[str, Any] = {
 }
 
 
-def runs_table(runs: Sequence[ListedRun]) -> pd.DataFrame:
+def runs_table(runs: Sequence[SuiteRun]) -> pd.DataFrame:
     """Return the runs of a suite, as given."""
     columns = dict.fromkeys(
         ("Run", "When", "State", "Candidate", "Judge", "Average", "95 %", "Measured", "Cases"), "str"
@@ -51,13 +49,13 @@ def runs_table(runs: Sequence[ListedRun]) -> pd.DataFrame:
         columns,
         (
             (
-                one.run.run_id,
-                when(one.run.created_at),
-                one.run.state.value,
-                one.run.candidate,
-                one.run.judge,
-                one.average.value,
-                interval_words(one.average, share=False),
+                one.run,
+                when(one.at),
+                one.state.value,
+                one.candidate,
+                one.judge,
+                one.average_score.value,
+                interval_words(one.average_score, share=False),
                 one.measured,
                 one.total_cases,
             )
@@ -98,24 +96,24 @@ def unmeasured_table(cases: Sequence[CaseResult]) -> pd.DataFrame:
 def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[pd.DataFrame, list[int | None]]:
     """Return the cases of both runs, the greatest fall first, and the response that each line leads to."""
     by_key = {case.key: case for case in result.cases}
-    ordered = sorted(baseline.cases, key=lambda one: one.after - one.before)
+    ordered = sorted(baseline.cases, key=lambda one: one.change)
     rows = frame(
         {"Change": "Float64", "Before": "Float64", "Now": "Float64", "Question": "str"},
-        ((one.after - one.before, one.before, one.after, _question(by_key[one.key])) for one in ordered),
+        ((one.change, one.before, one.after, _question(by_key[one.key])) for one in ordered),
     )
-    return rows, [by_key[one.key].response_id for one in ordered]
+    return rows, [by_key[one.key].response for one in ordered]
 
 
 def _question(case: CaseResult) -> str:
-    return shortened(" ".join((case.query or f"case {case.id}").split()))
+    return shortened(" ".join((case.query or f"case {case.case}").split()))
 
 
 def _weakest(case: CaseResult) -> tuple[str, str]:
-    failed = next((check for check in case.checks if not check["passed"]), None)
+    failed = next((check for check in case.checks if not check.passed), None)
     if failed is not None:
-        return f"check {failed['kind']}", shortened(failed["said"] or "failed")
-    scored = [(value, name, why) for name, (value, why) in case.dimensions.items() if value is not None]
+        return f"check {failed.kind}", shortened(failed.message or "failed")
+    scored = [(given.score, name) for name, given in case.dimensions.items() if given.score is not None]
     if not scored:
         return "", ""
-    value, name, why = min(scored, key=lambda one: one[0])
-    return f"{name} {value:g}", shortened(why or "")
+    score, name = min(scored, key=lambda pair: pair[0])
+    return f"{name} {score:g}", shortened(case.dimensions[name].reasoning or "")

@@ -65,7 +65,7 @@ def audits() -> None:
         audit, as_table = _asked(done)
         report = shown_audit(connection, audit)
         sentence(audit_sentence(report))
-        caption(how_words(connection, report), *report.notes)
+        caption(how_words(connection, audit, report), *report.notes)
         if nothing_usable(report):
             return
         with st.container(key="stack_audits"):
@@ -121,7 +121,7 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
 
 
 def _list_rows(report: AuditReport, name: str) -> Rows:
-    query = {"audited": report.judge_version.title, "supreme": report.supreme_version.title, "list": name}
+    query = {"audited": report.judge_version, "supreme": report.supreme_version, "list": name}
     return Rows("audits", query)
 
 

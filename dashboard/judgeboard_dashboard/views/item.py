@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.domain import ClaimMark, FlagState
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
-from judgeboard.refining import attempt_sequences
+from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.review import Reviewer
 from judgeboard.review.time_spent import longest_pause
 from judgeboard.store.desk.queue_pages import Neighbours, neighbours, queue_page

@@ -4,9 +4,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.combining.jury_report import JuryReport
-from judgeboard.combining.page import combined_report
-from judgeboard.combining.repeats_report import RepeatsReport
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.judge_health.check import Check, State
@@ -20,6 +17,8 @@ from judgeboard.judge_health.page import (
 )
 from judgeboard.judge_health.record import LevelCounts
 from judgeboard.judges import OFFLINE
+from judgeboard.methods.jury import JuryReport
+from judgeboard.methods.repeats import RepeatsReport, version_report
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
 from judgeboard_dashboard.evidence import show, tag
@@ -71,7 +70,7 @@ def judges() -> None:
 
 def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsReport | str:
     try:
-        return combined_report(connection, version)
+        return version_report(connection, version)
     except NotFound as nothing:
         return str(nothing)
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgeboard.pairs.page import ComparedPairs, Listed
-from judgeboard.pairs.report import ALL
+from judgeboard.pairs.report import ALL, ComparedPairs, Listed
 from judgeboard.pairs.words import outcome_words
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.compared_pairs import pair_heads, versions_that_compared

@@ -63,7 +63,6 @@ def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
 
 
 def _going_on() -> None:
-    """A line per job that goes on or waits, with the way to it."""
     for job in recent_jobs(store()):
         if job.finished:
             continue

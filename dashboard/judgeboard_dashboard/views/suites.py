@@ -6,9 +6,15 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.domain import RunState
-from judgeboard.suites import SuiteResult, suite_result
-from judgeboard.suites.listing import ListedRun, list_results
-from judgeboard.suites.words import baseline_sentence, result_sentence, score_words
+from judgeboard.methods.suite_results import (
+    SuiteResult,
+    SuiteRun,
+    baseline_sentence,
+    list_results,
+    result_sentence,
+    score_words,
+    suite_result,
+)
 from judgeboard_dashboard.charts.suite_runs import HEIGHT, RunPoint, suite_runs_chart
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.picking import Rows, follow, item
@@ -40,7 +46,7 @@ MOST_DRAWN = 30
 class Asked:
     """What the filter row says: the runs of a suite, newest first, one of them, and what it is compared with."""
 
-    runs: Sequence[ListedRun]
+    runs: Sequence[SuiteRun]
     run_id: int
     baseline: int | None
     as_tables: bool
@@ -56,7 +62,7 @@ def suites() -> None:
     asked = _asked(everything)
     result = suite_result(seen(), asked.run_id, baseline=asked.baseline)
     sentence(result_sentence(result))
-    caption(f"{result.run.candidate}, judged by {result.run.judge}, {when(result.run.created_at)}.")
+    caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     with st.container(key="stack_suites"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
@@ -69,18 +75,18 @@ def suites() -> None:
     _runs(asked)
 
 
-def _asked(everything: Sequence[ListedRun]) -> Asked:
+def _asked(everything: Sequence[SuiteRun]) -> Asked:
     with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = list(dict.fromkeys(one.run.name for one in everything))
+        names = list(dict.fromkeys(one.suite for one in everything))
         name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
-        runs = [one for one in everything if one.run.name == (name or names[0])]
-        titles = {_title(one.run.run_id): one for one in runs}
+        runs = [one for one in everything if one.suite == (name or names[0])]
+        titles = {_title(one.run): one for one in runs}
         chosen = titles.get(
             st.selectbox("Run", list(titles), key="run", bind="query-params", width=130) or "", runs[0]
-        ).run.run_id
-        earlier = [one for one in runs if one.run.run_id < chosen and one.run.state is RunState.DONE]
-        later = [one for one in runs if one.run.run_id > chosen and one.run.state is RunState.DONE]
-        baselines = {_title(one.run.run_id): one.run.run_id for one in (*earlier, *later)}
+        ).run
+        earlier = [one for one in runs if one.run < chosen and one.state is RunState.DONE]
+        later = [one for one in runs if one.run > chosen and one.state is RunState.DONE]
+        baselines = {_title(one.run): one.run for one in (*earlier, *later)}
         against = st.selectbox(
             "Compare with", [*baselines, NO_BASELINE], key="baseline", bind="query-params", width=160
         )
@@ -93,17 +99,14 @@ def _title(run_id: int) -> str:
     return f"Run {run_id}"
 
 
-def _this_page(one: ListedRun) -> Rows:
-    return Rows("suites", {"suite": one.run.name, "run": _title(one.run.run_id)})
+def _this_page(one: SuiteRun) -> Rows:
+    return Rows("suites", {"suite": one.suite, "run": _title(one.run)})
 
 
 def _trend(asked: Asked) -> None:
     heading("Over its runs")
     drawn = list(reversed(asked.runs[:MOST_DRAWN]))
-    points = [
-        RunPoint(one.run.run_id, day(one.run.created_at), _tip(one), one.average, one.run.spec["threshold"])
-        for one in drawn
-    ]
+    points = [RunPoint(one.run, day(one.at), _tip(one), one.average_score, one.threshold) for one in drawn]
     more = len(asked.runs) - len(drawn)
     figure(
         lambda: suite_runs_chart(points, asked.run_id),
@@ -121,9 +124,9 @@ def _trend(asked: Asked) -> None:
     )
 
 
-def _tip(one: ListedRun) -> str:
-    value = score_words(one.average.value)
-    return f"run {one.run.run_id}, {one.run.candidate}, {when(one.run.created_at)}: {value} on {one.measured} cases"
+def _tip(one: SuiteRun) -> str:
+    value = score_words(one.average_score.value)
+    return f"run {one.run}, {one.candidate}, {when(one.at)}: {value} on {one.measured} cases"
 
 
 def _dimensions(result: SuiteResult) -> None:
@@ -146,7 +149,7 @@ def _failures(result: SuiteResult) -> None:
         return
     table(
         failures_table(failures),
-        [None if one.response_id is None else item(one.response_id) for one in failures],
+        [None if one.response is None else item(one.response) for one in failures],
         key="suite_failures",
         under=("The lowest first. Click a line to read the answer.",),
         columns=FAILURE_COLUMNS,
@@ -155,13 +158,13 @@ def _failures(result: SuiteResult) -> None:
 
 
 def _unmeasured(result: SuiteResult) -> None:
-    cases = result.unmeasured
+    cases = result.without_score
     if not cases:
         return
     heading(f"Cases without a score, {len(cases):,}")
     table(
         unmeasured_table(cases),
-        [None if one.response_id is None else item(one.response_id) for one in cases],
+        [None if one.response is None else item(one.response) for one in cases],
         key="suite_unmeasured",
         under=("They count neither as good nor as bad.",),
         columns={"Question": st.column_config.TextColumn(width=330)},

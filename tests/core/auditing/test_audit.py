@@ -20,6 +20,7 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
+from judgeboard.reports.json_output import to_plain
 from judgeboard.review import decide, ensure_reviewer, undo
 from judgeboard.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
@@ -94,7 +95,7 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, g
     assert report.false_alarm_rate.value is None
     assert report.false_alarm_rate.reason == "by the people's grades no audited verdict is right"
     assert [each.response_id for each in report.caught] == ids
-    assert report.as_json()["precision"]["method"] == "Wilson"
+    assert to_plain(report)["precision"]["method"] == "Wilson"
 
 
 def test_positive_is_a_wrong_verdict_not_a_bad_answer(log: GradedLog) -> None:
@@ -130,7 +131,7 @@ def test_an_unusable_review_is_no_mark(log: GradedLog) -> None:
     log.review_all(ids, label=BAD.value)
     replies = {1: completion("It is fine."), 2: completion(None, refusal="no"), 3: failure(400, "too long")}
     report, _ = review(log.store, by_number(replies, WRONG))
-    account = report.as_json()
+    account = to_plain(report)["account"]
     assert [account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")] == [
         *(4, 1, 1, 1, 1, 0)
     ]
@@ -266,7 +267,7 @@ def test_a_second_process_at_the_same_audit_asks_only_what_is_left(sqlite_log: G
 
     def answering(_request: dict[str, Any], number: int) -> ScriptedReply:
         if number == 2:  # the same command is given again meanwhile, and gets through
-            again = {"stop_on_ctrl_c": False, "concurrency": 8}
+            again = {"concurrency": 8}
             other = Thread(target=review, args=(sqlite_log.store, always(RIGHT)), kwargs=again)
             other.start()
             other.join()

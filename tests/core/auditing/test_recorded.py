@@ -65,7 +65,7 @@ def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Sto
     log.say_all(nli, ids, label=BAD)
     first = audit_recorded(sqlite_store, "nli", "rag")
     with sqlite_store.writing():  # nothing is new: who only reads never waits for it
-        assert audit_recorded(sqlite_store, "nli", "rag").as_json() == first.as_json()
+        assert audit_recorded(sqlite_store, "nli", "rag") == first
 
 
 def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog) -> None:
@@ -74,7 +74,7 @@ def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog)
     log.say_all(nli, ids, label=BAD)
     first = audit_recorded(log.store, "nli", "rag")
     assert len(marks(log.store)) == first.flags_raised == 3
-    assert audit_recorded(log.store, "nli", "rag").as_json() == first.as_json()
+    assert audit_recorded(log.store, "nli", "rag") == first
     assert len(marks(log.store)) == 3
     log.say(nli, {ids[0]: {"label": GOOD}})
     assert audit_recorded(log.store, "nli", "rag").flags_raised == 2
@@ -86,11 +86,11 @@ def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> No
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
     log.say_all(rag, ids, label=GOOD)
     log.say(nli, {ids[0]: {"label": GOOD}, ids[1]: {"status": Status.UNPARSABLE}, ids[2]: {"status": Status.ERROR}})
-    account = audit_recorded(log.store, "nli", "rag").as_json()
-    assert [account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")] == [
-        *(3, 1, 1, 0, 1, 1)
-    ]
-    assert (account["run"], account["audited"]) == (None, 1)
+    report = audit_recorded(log.store, "nli", "rag")
+    assert [
+        getattr(report.account, name) for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+    ] == [*(3, 1, 1, 0, 1, 1)]
+    assert (report.account.run_id, report.audited) == (None, 1)
 
 
 def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
@@ -145,7 +145,7 @@ def test_the_published_counts_come_out(ragtruth: Store) -> None:
         assert estimate.unit == "evidence group"
         assert estimate.low < estimate.value < estimate.high
     again = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
-    assert again.as_json() == report.as_json()
+    assert again == report
 
 
 @pytest.mark.shared

@@ -38,14 +38,14 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(log, "--recorded", "--supreme-version", "second", "--json") == 0
     result = printed(capsys)
-    assert [result[name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
+    assert [result["account"][name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
     assert [result[name] for name in ("audited", "graded", "tp", "fp", "fn", "tn")] == [10, 10, 10, 0, 0, 0]
     assert result["flags_raised"] == 10
-    assert set(result["precision"]) == {"value", "low", "high", "n", "method", "unit", "level"}
+    assert set(result["precision"]) == {"value", "low", "high", "n", "method", "unit", "reason", "level", "left_out"}
     assert result["false_alarm_rate"]["value"] is None
     assert result["false_alarm_rate"]["reason"]
-    assert [each["id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]
-    assert set(result["caught"][0]) == {"id", "source", "response", "judge", "people"}
+    assert [each["external_id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]
+    assert set(result["caught"][0]) == {"external_id", "source", "response_id", "judge", "people"}
     assert (result["missed"], result["accused"]) == ([], [])
 
 

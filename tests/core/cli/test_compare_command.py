@@ -64,12 +64,17 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
     assert (code, len(endpoint.requests)) == (0, 10), "two calls a pair"
-    assert (content["asked"], content["ok"], content["pairs"], content["not_reached"]) == (10, 10, 5, 0)
+    assert (content["account"]["asked"], content["account"]["ok"], content["pairs"]) == (10, 10, 5)
+    assert content["account"]["not_reached"] == 0
     (group,) = content["groups"]
-    assert (group["flips"], group["self_consistency"]["value"], group["first_position"]["value"]) == (5, 0.0, 1.0)
+    assert (group["counts"]["flips"], group["self_consistency"]["value"], group["first_position"]["value"]) == (
+        5,
+        0.0,
+        1.0,
+    )
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
-    assert (code, endpoint.requests, content["asked"], content["run"]) == (0, [], 0, None)
+    assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (0, [], 0, None)
     assert content["groups"] == [group], "the figures are of all pairs of the file, whenever they were asked"
 
 
@@ -90,7 +95,7 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     content = json.loads(capsys.readouterr().out)
     assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
-    assert (content["groups"][0]["wins_a"], content["groups"][0]["ties"]) == (1, 1)
+    assert (content["groups"][0]["counts"]["wins_a"], content["groups"][0]["counts"]["ties"]) == (1, 1)
     pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PairRow)}
     assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
     shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
@@ -126,8 +131,8 @@ def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, ca
         sqlite_store, always(failure(401, "no such key")), "--pairs", str(pairs_file(tmp_path, 3)), "--json"
     )
     content = json.loads(capsys.readouterr().out)
-    assert (code, content["state"], content["asked"], content["groups"]) == (2, "stopped", 0, [])
-    assert "401" in content["why_stopped"]
+    assert (code, content["account"]["state"], content["account"]["asked"], content["groups"]) == (2, "stopped", 0, [])
+    assert "401" in content["account"]["why_stopped"]
 
 
 def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Store, tmp_path: Path, capsys) -> None:
@@ -138,7 +143,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     assert "unmeasured 1" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
-    assert json.loads(capsys.readouterr().out)["groups"][0]["unmeasured"] == 0
+    assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: 
     assert run(command) == 0
     out = capsys.readouterr().out
     assert out.startswith("flat v1\nwarning  collapse: 100 % of 30 scores of quality are 4")
-    assert "    judgeboard controls make --kinds other_answer" in out
+    assert "    judgeboard control-answers make --kinds other_answer" in out
     assert run([*command, "--gate"]) == 1
     capsys.readouterr()
     assert run([*command, "--json", "--gate"]) == 1

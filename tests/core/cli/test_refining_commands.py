@@ -13,7 +13,7 @@ from judgeboard.store.engine import Store
 from judging_log import address, judgeboard, judgments, runs, until
 from refining_log import Gate, both, generations, land_bad, made, rated, ratings, refinements, scored, written
 
-COUNTS = {"run", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
+COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
 
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
@@ -40,8 +40,10 @@ def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytes
     said = printed(capsys)
     own = {"eligible": 2, "no_messages": 0, "identical": 0, "regenerated": 2, "kept_new": 2, "kept_original": 0}
     assert own.items() <= said.items()
-    assert said.keys() >= COUNTS | {"second_failed", "calls"}
-    assert (said["asked"], said["ok"], said["calls"], said["cost"]) == (6, 6, 6, None)
+    assert said.keys() >= {"second_failed", "calls"}
+    account = said["account"]
+    assert account.keys() >= COUNTS
+    assert (account["asked"], account["ok"], said["calls"], account["cost"]) == (6, 6, 6, None)
 
 
 def test_reflect_in_words_names_what_would_reach_the_rest(
@@ -89,7 +91,7 @@ def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: py
     with RecordingEndpoint(ratings(2, "Fine.", 4)) as endpoint:
         assert run(refine_words(database, endpoint, "--prompts", str(file), "--json")) == 0
     said = printed(capsys)
-    assert said.keys() >= COUNTS
+    assert said["account"].keys() >= COUNTS
     assert (said["prompts"], said["passed"], said["calls"]) == (1, 1, 7)
     [item] = said["items"]
     assert (item["id"], item["passed"]) == ("1", True)

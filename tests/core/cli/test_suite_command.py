@@ -65,21 +65,24 @@ def test_the_json_has_every_field_and_show_prints_the_same(
     )
     assert first["failures"] == [
         {
+            "case": "4",
+            "key": first["cases"][3]["key"],
             "query": "What is number-3?",
+            "response": first["cases"][3]["response"],
             "score": 1.5,
-            "details": {
-                "case": "4",
-                "response": first["failures"][0]["details"]["response"],
-                "dimensions": {
-                    "accuracy": {"score": 1.0, "reasoning": "So."},
-                    "tone": {"score": 2.0, "reasoning": "So."},
-                },
-                "checks": [],
+            "reason": None,
+            "passed": False,
+            "dimensions": {
+                "accuracy": {"score": 1.0, "reasoning": "So."},
+                "tone": {"score": 2.0, "reasoning": "So."},
             },
+            "checks": [],
         }
     ]
     assert set(first["dimensions"]) == {"accuracy", "tone"}
-    assert {name: first[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")} == {
+    assert {
+        name: first["account"][name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+    } == {
         **dict.fromkeys(("unparsable", "refused", "error", "not_reached"), 0),
         "asked": 48,
         "ok": 48,
@@ -204,7 +207,7 @@ def test_answers_of_the_log_ask_the_judge_alone(
     assert run(["import", str(log), "--source", "app", "--db", address(sqlite_store)]) == 0
     capsys.readouterr()
     assert ran(sqlite_store, playing(), suite, "--candidate", "source:app", "--json") == 0
-    assert said(capsys)["asked"] == 24
+    assert said(capsys)["account"]["asked"] == 24
 
 
 def test_recorded_replies_judge_by_the_id_of_the_case(
@@ -225,7 +228,7 @@ def test_recorded_replies_judge_by_the_id_of_the_case(
         ]
     )
     shown = said(capsys)
-    assert (code, shown["average_score"]["value"], shown["asked"]) == (0, 5.0, 2)
+    assert (code, shown["average_score"]["value"], shown["account"]["asked"]) == (0, 5.0, 2)
 
 
 def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(

@@ -10,7 +10,6 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.combining.jury import judge_by_jury
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
@@ -19,6 +18,7 @@ from judgeboard.flags.why import why
 from judgeboard.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
+from judgeboard.methods.jury import judge_by_jury
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
 from judgeboard.store.settings_table import set_setting

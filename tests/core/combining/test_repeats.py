@@ -10,16 +10,14 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.combining.repeating import judge_repeats
-from judgeboard.combining.repeats_report import repeats_report
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.importing import import_file
 from judgeboard.judge_health.report import health
-from judgeboard.judging import judge_pending
-from judgeboard.judging_summary import JudgingSummary
+from judgeboard.judging import JudgingSummary, judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
+from judgeboard.methods.repeats import judge_repeats, repeats_report
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments

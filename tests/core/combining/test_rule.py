@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.combining.rule import combined
 from judgeboard.domain import DimensionScore, Label, Status, Verdict
+from judgeboard.methods.jury import combined
 
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
 FAILED = Verdict(Status.ERROR, error="timeout")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.controls import CONTROLS
 from judgeboard.judge_health import CHECKS, Check, State
 from judgeboard.judge_health.page import HealthPage, figure_words, page_sentence
 from judgeboard.judge_health.record import (
@@ -20,6 +19,7 @@ from judgeboard.judge_health.record import (
     ScoredAnswers,
 )
 from judgeboard.judge_health.report import report_on
+from judgeboard.methods.control_kinds import CONTROL_KINDS
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
 from judgeboard.stats.ratio import RatioSums
 from judgeboard.store.judgments.judge_versions import StoredVersion
@@ -57,7 +57,7 @@ def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: S
     assert found.statistic.reason
     assert found.sentence.endswith(".")
     assert (found.command or "").startswith("judgeboard ")
-    assert found.name == name or CONTROLS[found.name].lowers
+    assert found.name == name or CONTROL_KINDS[found.name].lowers
     assert found.as_json()["statistic"]["value"] is None
 
 
@@ -180,7 +180,7 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...],
     assert found.state is state
     if state is State.WARNING:
         assert "controls" in found.sentence
-        assert "controls make" in (found.command or "")
+        assert "control-answers make" in (found.command or "")
 
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
@@ -449,7 +449,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     named = replace(RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True})
     command = check("truncated", named).command or ""
     assert command == (
-        "judgeboard controls make --kinds truncated && judgeboard controls judge --kinds truncated --judge rag "
+        "judgeboard control-answers make --kinds truncated && "
+        "judgeboard control-answers judge --kinds truncated --judge rag "
         "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
     )
     assert "--name" not in (check("truncated").command or "")

@@ -7,7 +7,6 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.auditing import audit_recorded
-from judgeboard.combining.repeats_report import repeats_report
 from judgeboard.domain import (
     DimensionScore,
     Feedback,
@@ -25,6 +24,7 @@ from judgeboard.judge_health.model_table import shipped_models
 from judgeboard.judge_health.reading import levels_of, read_record
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judge_health.report import health
+from judgeboard.methods.repeats import repeats_report
 from judgeboard.pair_records import Pair
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health.version_scores import ValueCounts

@@ -69,8 +69,9 @@ def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
 def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Compare) -> None:
     content = compare("PaLM2/CoT")
     (group,) = content["groups"]
-    assert (group["pairs"], group["unmeasured"], group["both_usable"]) == (734, 11, 723)
-    assert (content["asked"], content["unparsable"]) == (1468, 17)
+    counts, account = group["counts"], content["account"]
+    assert (counts["pairs"], counts["unmeasured"], counts["both_usable"]) == (734, 11, 723)
+    assert (account["asked"], account["unparsable"]) == (1468, 17)
     assert group["self_consistency"]["n"] == group["accuracy_orders_mean"]["n"] == 723
 
 
@@ -87,7 +88,7 @@ def test_cragc25_comes_out_by_aspect(
     compare: Compare, judge: str, aspect: str, consistency: float, first: float
 ) -> None:
     (group,) = compare(judge, "--aspect", aspect)["groups"]
-    assert (group["pairs"], group["both_usable"]) == (192, 192)
+    assert (group["counts"]["pairs"], group["counts"]["both_usable"]) == (192, 192)
     assert round(group["self_consistency"]["value"], 4) == consistency
     assert round(group["first_position"]["value"], 4) == first
     assert "by pair" in group["first_position"]["method"]
@@ -109,4 +110,4 @@ def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
     content = compare("gpt-3.5-turbo", "--unusable", unusable)
     (group,) = content["groups"]
     assert (round(group["people"]["value"], 4), group["people"]["n"]) == (accuracy, n)
-    assert (content["unparsable"], group["unmeasured"]) == (25, 25)
+    assert (content["account"]["unparsable"], group["counts"]["unmeasured"]) == (25, 25)

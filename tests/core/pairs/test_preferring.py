@@ -7,9 +7,9 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.pairs import pair_report, prefer
-from judgeboard.pairs.page import ComparedPairs, Listed
+from judgeboard.pairs import measure_pairs, prefer
 from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs.report import ComparedPairs, Listed
 from judgeboard.pairs.screen import PairScreen, pair_screen
 from judgeboard.pairs.votes import votes_by_pair
 from judgeboard.review import Reviewer, ensure_reviewer
@@ -76,8 +76,7 @@ def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mar
     assert [(row["blind"], row["replaces"]) for row in rows] == [(True, None), (False, None), (False, changed)]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
-    with store.reading() as connection:
-        (group,) = pair_report(connection, version).groups
+    (group,) = measure_pairs(store, version.id).groups
     assert (group.people.value, group.people.n) == (0, 1), "A, said blind, is not the judge's B"
 
 
@@ -125,8 +124,8 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
     assert [row["replaces"] for row in rows_of(store, PreferenceRow)] == [None, None, over]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
+    (group,) = measure_pairs(store, version.id).groups
     with store.reading() as connection:
-        (group,) = pair_report(connection, version).groups
         (line,) = ComparedPairs(connection, version, mara.id).lines()
     assert (group.people.value, group.people.n) == (0, 1), "A, said blind, is not the judge's B"
     assert (line.overruled, line.wrong, line.mine) == (B, True, True)

@@ -1,6 +1,6 @@
 """Going through a list of pairs: places stay, and the next pair is the next that waits."""
 
-from judgeboard.pairs.page import PairLine
+from judgeboard.pairs.report import PairLine
 from judgeboard.pairs.walk import PairWalk
 
 

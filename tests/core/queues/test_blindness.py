@@ -21,10 +21,10 @@ from judgeboard.exporting import export_tables
 from judgeboard.filters import RowFilter
 from judgeboard.flag_worth import flags_worth
 from judgeboard.judge_health.page import health_page, judges_in_use
-from judgeboard.pairs.page import ComparedPairs
+from judgeboard.methods.attempts import attempt_sequences
+from judgeboard.pairs.report import ComparedPairs
 from judgeboard.pairs.screen import pair_screen
 from judgeboard.queues import release, skip
-from judgeboard.refining import attempt_sequences
 from judgeboard.rejudge_comparison import run_comparison, version_comparison
 from judgeboard.report import measure, stats
 from judgeboard.review import Reviewer, grade

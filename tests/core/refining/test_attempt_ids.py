@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.refining.attempt_ids import AttemptId
+from judgeboard.methods.refine import AttemptId
 
 
 @given(st.text(), st.integers(0, 10**9), st.integers(1, 10**4))

@@ -9,10 +9,9 @@ from judgeboard.domain import Status, StepRecord
 from judgeboard.judges.rating import Rated
 from judgeboard.judges.rating_reply import Rating
 from judgeboard.llm.generator import Generated
-from judgeboard.refining.attempts import Refinement, RefineRule
-from judgeboard.refining.loop import attempt_until_good
-from judgeboard.refining.messages import Messages
-from judgeboard.refining.reflection import Outcome, outcome_of
+from judgeboard.methods.generation import Messages
+from judgeboard.methods.refine import Refinement, RefineRule, attempt_until_good
+from judgeboard.methods.reflect import Outcome, outcome_of
 
 OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 RATINGS = st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=6, max_size=6)

@@ -8,7 +8,7 @@ import pytest
 import judgeboard
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import completion, in_turn, verdict
-from judgeboard.refining.reflection import Outcome
+from judgeboard.methods.reflect import Outcome
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judgeboard.refining import read_prompts
+from judgeboard.methods.generation import read_prompts
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_prompt(tmp_path: Path) -> None:

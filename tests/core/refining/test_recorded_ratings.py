@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.refining.recorded_ratings import attempt_replies
+from judgeboard.methods.refine import attempt_replies
 
 REPLIES = {"a": ["first", "second"], "a~refine-7-1": ["its own", "repaired"], "line\nbreak": ["x"]}
 

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import RunState
+from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, completion, failure
-from judgeboard.refining import RefineRule, RefineSummary, read_prompts, refine_pending
+from judgeboard.methods.generation import read_prompts
+from judgeboard.methods.refine import RefineRule
+from judgeboard.methods.refine_run import RefineSummary, refine_pending
+from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.logged_origins import Origin
 from judging_log import judgments, land_answers
@@ -35,7 +38,7 @@ def refine(store: Store, script: Script, asked: list[Origin] | None = None, **op
 
 def given(summary: RefineSummary) -> list[int | None]:
     [item] = summary.items
-    return [attempt["rating"] for attempt in item["attempts"]]
+    return [attempt.rating for attempt in item.attempts]
 
 
 def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> None:
@@ -53,7 +56,7 @@ def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> No
 def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store: Store, tmp_path: Path) -> None:
     summary, endpoint = refine(sqlite_store, ratings(1, 2, 3, 3), prompts(tmp_path, QUESTION))
     assert (len(endpoint.requests), summary.passed, summary.account.exit_code) == (8, 0, 0)
-    assert summary.items[0] == {
+    assert to_plain(summary.items[0]) == {
         "id": "1",
         "passed": False,
         "attempts": [
@@ -88,10 +91,10 @@ def test_an_unusable_rating_is_a_failed_attempt_without_feedback(
     sqlite_store: Store, tmp_path: Path, reply: str
 ) -> None:
     summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
-    first, second = summary.items[0]["attempts"]
-    assert first.pop("error")
-    assert first == {"rating": None, "evaluation": None, "feedback": None, "status": "unparsable"}
-    assert second["rating"] == 4
+    first, second = summary.items[0].attempts
+    assert (first.rating, first.evaluation, first.feedback, first.status) == (None, None, None, Status.UNPARSABLE)
+    assert first.error
+    assert second.rating == 4
     assert [request["messages"] for request in written(endpoint)] == [[{"role": "user", "content": QUESTION}]] * 2
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["unrated", "passed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["unparsable", "ok"]
@@ -102,7 +105,7 @@ def test_an_attempt_without_an_answer_is_recorded_and_not_rated(sqlite_store: St
     summary, endpoint = refine(
         sqlite_store, both(lambda _request: next(calls), lambda _answer: rated(4)), prompts(tmp_path, QUESTION)
     )
-    assert [attempt["status"] for attempt in summary.items[0]["attempts"]] == ["error", "ok"]
+    assert [attempt.status for attempt in summary.items[0].attempts] == ["error", "ok"]
     assert (summary.passed, summary.account.error, len(endpoint.requests)) == (1, 1, 3)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["no_answer", "passed"]
 
@@ -127,7 +130,7 @@ def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -
     script = both(lambda _request: f"try {next(numbers)}", lambda _answer: rated(4))
     summary, endpoint = refine(store, script)
     assert (summary.prompts, summary.passed, len(endpoint.requests)) == (3, 3, 6)
-    assert [item["id"] for item in summary.items] == ["0", "1", "2"]
+    assert [item.id for item in summary.items] == ["0", "1", "2"]
     assert [row["derived_from"] for row in made(store)] == [1, 2, 3]
     assert {row["root_response_id"] for row in refinements(store)} == {1, 2, 3}
     assert written(endpoint)[0]["messages"][0] == {"role": "system", "content": "Be brief."}
@@ -147,7 +150,7 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
     again, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
     assert again.prompts == 0
     longer, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=1))
-    assert (longer.prompts, [item["id"] for item in longer.items]) == (1, ["0"])
+    assert (longer.prompts, [item.id for item in longer.items]) == (1, ["0"])
     lower, _ = refine(sqlite_store, script, rule=RefineRule(success_rating=3, max_repeats=9))
     assert lower.prompts == 0, "what is rated 3 is good enough now"
 
@@ -185,10 +188,10 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
     land_answers(sqlite_store, 1, first=7)
     summary, endpoint = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4)))
     assert summary.account.run_id == stopped.account.run_id
-    assert ([item["id"] for item in summary.items], given(summary)) == (["0"], [2, 2, 4])
+    assert ([item.id for item in summary.items], given(summary)) == (["0"], [2, 2, 4])
     assert len(endpoint.requests) == 1, "the third answer is stored, and lacks its rating alone"
     newer, endpoint = refine(sqlite_store, both(lambda _request: "rope", lambda _answer: rated(4)))
-    assert ([item["id"] for item in newer.items], len(endpoint.requests)) == (["7"], 2)
+    assert ([item.id for item in newer.items], len(endpoint.requests)) == (["7"], 2)
 
 
 @pytest.mark.parametrize(

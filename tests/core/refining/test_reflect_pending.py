@@ -11,7 +11,8 @@ from judgeboard.filters import RowFilter
 from judgeboard.judge_choice import make_judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, completion, failure
-from judgeboard.refining import ReflectRule, ReflectSummary, reflect_pending
+from judgeboard.methods.reflect import ReflectRule
+from judgeboard.methods.reflect_run import ReflectSummary, reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses

@@ -5,26 +5,22 @@ from pathlib import Path
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
+from judgeboard.filters import RowFilter
 from judgeboard.judges.rating import Rated
 from judgeboard.judges.rating_reply import Rating
 from judgeboard.llm.generator import Generated
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.refining import (
-    AttemptSequence,
-    RefineRule,
-    ReflectRule,
-    attempt_sequences,
-    read_prompts,
-    refine_pending,
-    reflect_pending,
-)
-from judgeboard.refining.attempts import Refinement
-from judgeboard.refining.refine_landing import land_refine_steps
-from judgeboard.refining.refine_work import Prompt, RefineStep
+from judgeboard.method import Begun
+from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
+from judgeboard.methods.generation import read_prompts
+from judgeboard.methods.refine import Refinement, RefineRule
+from judgeboard.methods.refine_run import Prompt, RefineLogged, RefineStep, refine_pending
+from judgeboard.methods.reflect import ReflectRule
+from judgeboard.methods.reflect_run import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.responses.logged_origins import Origin
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
+from judgeboard.store.runs.runs import start_or_continue_method_run
 from judging_log import judgments
 from refining_log import both, generator, judge, land_bad, made, ratings, refinements, scored
 
@@ -84,18 +80,24 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
 
 def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
     with RecordingEndpoint() as endpoint, store.writing() as connection:
-        version = ensure_version(connection, judge("rating", endpoint).version)
+        method = RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
+        version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
     prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
     mine = Refinement.answered(1, Generated("mine", OK))
     theirs = Refinement.answered(1, Generated("theirs", OK))
     rating = Rated(Rating(4, "good", ""), OK)
-    rule = RefineRule()
-    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, mine)])
-    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, theirs)])
-    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, theirs.rated(rating))])
+    begun = Begun(store, version, run)
+
+    def save(step: RefineStep) -> None:
+        with store.writing() as connection:
+            method.save(connection, begun, [step])
+
+    save(RefineStep(prompt, mine))
+    save(RefineStep(prompt, theirs))
+    save(RefineStep(prompt, theirs.rated(rating)))
     assert [row["answer"] for row in made(store)] == ["mine"]
     assert (refinements(store), judgments(store)) == ([], [])
-    land_refine_steps(store, version, run.id, rule, [RefineStep(prompt, mine.rated(rating))])
+    save(RefineStep(prompt, mine.rated(rating)))
     assert [row["outcome"] for row in refinements(store)] == ["passed"]
     assert [row["quality"] for row in judgments(store)] == [4]

@@ -34,8 +34,9 @@ def test_one_answer_is_reflected_on_and_refined(
         refined = play(sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0")
         assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
     for said in (reflected, refined):
-        assert said["asked"] == sum(int(str(said[name])) for name in ("ok", "unparsable", "refused", "error"))
-        assert (said["error"], said["not_reached"]) == (0, 0)
+        account = said["account"]
+        assert account["asked"] == sum(int(account[name]) for name in ("ok", "unparsable", "refused", "error"))
+        assert (account["error"], account["not_reached"]) == (0, 0)
     assert (reflected["eligible"], refined["prompts"]) == (1, 1)
     assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {"ok", "unparsable"}
     assert all(row["rating"] is None for row in refinements(sqlite_store) if row["outcome"] == "unrated")

@@ -14,7 +14,7 @@ from solving_log import TORN, Solver, land_questions, self_reference
 def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
     ids = land_questions(store, 3)
     with RecordingEndpoint(Solver({0: TORN, 1: "-BBBAB"})) as endpoint:
-        self_refer(store, self_reference(endpoint), ids, conditions="C", stop_on_ctrl_c=False)
+        self_refer(store, self_reference(endpoint), ids, conditions="C")
     with store.reading() as connection:
         (version,) = sampling_versions(connection)
         assert most_samples(connection, version.id) == 5

@@ -11,7 +11,7 @@ from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecor
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.importing import import_file
 from judgeboard.pair_records import Pair
-from judgeboard.self_reference.report import self_reference_report
+from judgeboard.self_reference.report import measure_self_reference
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
@@ -59,8 +59,7 @@ def percent(value: float | None) -> float:
 
 def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
     import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
-    with sqlite_store.reading() as connection:
-        report = self_reference_report(connection, tau_by_category=True)
+    report = measure_self_reference(sqlite_store, tau_by_category=True)
     accuracy = {name: percent(scores.accuracy.value) for name, scores in report.conditions.items()}
     assert accuracy == {"A": 52.07, "B": 58.21, "C": 58.93}
     assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (63.79, 72.45)
@@ -85,8 +84,7 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
 @pytest.mark.shared
 def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) -> None:
     import_file(sqlite_store, shared / "data" / "mmlu_pro.samples.jsonl.gz", kind="samples")
-    with sqlite_store.reading() as connection:
-        report = self_reference_report(connection, k=5)
+    report = measure_self_reference(sqlite_store, k=5)
     assert [(level.right, level.n) for level in report.calibration] == [
         (3557, 3905),
         (1864, 2352),
@@ -127,8 +125,7 @@ def land(
 
 def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
     land(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
-    with sqlite_store.reading() as connection:
-        whole, first = self_reference_report(connection), self_reference_report(connection, k=2)
+    whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
     assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
     assert any("another answer than the one" in note for note in first.notes)
@@ -136,35 +133,32 @@ def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(s
 
 def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
     land(sqlite_store, ["B", "B", "C"])
-    with sqlite_store.reading() as connection:
-        with pytest.raises(BadInput, match="at most 3: give --k 3"):
-            self_reference_report(connection)
-        assert self_reference_report(connection, k=3).items == 1
+    with pytest.raises(BadInput, match="at most 3: give --k 3"):
+        measure_self_reference(sqlite_store)
+    assert measure_self_reference(sqlite_store, k=3).items == 1
 
 
 def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
     land(sqlite_store, ["B"] * 5, reference=None)
-    with sqlite_store.reading() as connection:
-        report = self_reference_report(connection)
+    report = measure_self_reference(sqlite_store)
     assert (report.no_reference, report.conditions["C"].accuracy.value) == (1, 1)
     assert report.gate.precision.reason == "no correct answer is known"
     assert [each.n for each in report.slices] == [0, 0, 0, 0]
 
 
 def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None:
-    with sqlite_store.reading() as connection, pytest.raises(NotFound, match="--kind samples"):
-        self_reference_report(connection)
+    with pytest.raises(NotFound, match="--kind samples"):
+        measure_self_reference(sqlite_store)
 
 
 def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
     land(sqlite_store, ["B"] * 5, n=3)
-    with sqlite_store.reading() as connection:
-        assert self_reference_report(connection, source="s").items == 3
-        with pytest.raises(BadInput, match="no samples of these questions"):
-            self_reference_report(connection, source="other")
+    assert measure_self_reference(sqlite_store, source="s").items == 3
+    with pytest.raises(BadInput, match="no samples of these questions"):
+        measure_self_reference(sqlite_store, source="other")
 
 
 def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None:
     land(sqlite_store, ["B"] * 5)
-    with sqlite_store.reading() as connection, pytest.raises(BadInput, match="A, B and C"):
-        self_reference_report(connection, conditions=["D"])
+    with pytest.raises(BadInput, match="A, B and C"):
+        measure_self_reference(sqlite_store, conditions=["D"])

@@ -13,7 +13,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, failure
 from judgeboard.pair_records import Pair
 from judgeboard.self_reference.estimate import estimate_run
-from judgeboard.self_reference.report import self_reference_report
+from judgeboard.self_reference.report import measure_self_reference
 from judgeboard.self_reference.result import SelfReferenceReport
 from judgeboard.self_reference.run import self_refer
 from judgeboard.store.engine import Store
@@ -32,7 +32,7 @@ def ask(
 ) -> tuple[SelfReferenceReport, RecordingEndpoint]:
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
-        report = self_refer(store, judge, ids, conditions=conditions, stop_on_ctrl_c=False, **options)  # type: ignore[arg-type]  # tau
+        report = self_refer(store, judge, ids, conditions=conditions, **options)  # type: ignore[arg-type]  # tau
     return report, endpoint
 
 
@@ -83,8 +83,7 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> No
         (4, pytest.approx(1 / 3)),
         (5, pytest.approx(1 / 3)),
     ]
-    with sqlite_store.reading() as connection:
-        lower = self_reference_report(connection, tau=0.6)
+    lower = measure_self_reference(sqlite_store, tau=0.6)
     assert lower.gate.on_rate.value == pytest.approx(2 / 3)
     assert lower.gate.precision.value == 0.5
 
@@ -123,15 +122,15 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite
     with sqlite_store.reading() as connection:
         versions = list_versions(connection)
         assert [(version.kind, version.params["samples"]) for version in versions] == [("ssr", 5), ("ssr", 3)]
-        with pytest.raises(BadInput, match="--judge-version: ssr v1, ssr v2"):
-            self_reference_report(connection)
-        assert self_reference_report(connection, "ssr v2").k == 3
+    with pytest.raises(BadInput, match="--judge-version: ssr v1, ssr v2"):
+        measure_self_reference(sqlite_store)
+    assert measure_self_reference(sqlite_store, "ssr v2").k == 3
 
 
 def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Store) -> None:
     ids = land_questions(sqlite_store, 2)
     with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
-        report = self_refer(sqlite_store, self_reference(endpoint), ids, stop_on_ctrl_c=False)
+        report = self_refer(sqlite_store, self_reference(endpoint), ids)
     assert (report.account.state.value, report.account.not_reached, report.items) == ("stopped", 18, 0)
     assert report.conditions["C"].accuracy.value is None
     report, endpoint = ask(sqlite_store, Solver(), ids)
@@ -152,8 +151,7 @@ def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_
     ask(sqlite_store, Solver(), ids)
     with sqlite_store.writing() as connection:
         forget_response(connection, "pair:q0:a", actor="test")
-    with sqlite_store.reading() as connection:
-        report = self_reference_report(connection)
+    report = measure_self_reference(sqlite_store)
     assert (report.items, report.forgotten, report.no_answer) == (1, 1, 0)
     again, endpoint = ask(sqlite_store, Solver(), ids)
     assert (again.items, endpoint.requests) == (1, [])
@@ -167,7 +165,7 @@ def outage(failing: Callable[[int], bool]) -> Script:
 
 def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tuple[SelfReferenceReport, int]:
     with RecordingEndpoint(script) as endpoint:
-        report = self_refer(store, self_reference(endpoint), ids, concurrency=1, stop_on_ctrl_c=False, **options)
+        report = self_refer(store, self_reference(endpoint), ids, concurrency=1, **options)
     return report, len(endpoint.requests)
 
 
@@ -196,8 +194,8 @@ def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(sqlite
     assert (report.items, report.account.error, report.account.exit_code) == (0, 5, 1)
     same, calls = ask_over(sqlite_store, Solver(), ids)
     assert (calls, same.account.error, same.account.exit_code, same.failed_samples) == (0, 5, 1, 1)
-    with sqlite_store.reading() as connection, pytest.raises(BadInput, match="--rejudge failed"):
-        self_reference_report(connection)
+    with pytest.raises(BadInput, match="--rejudge failed"):
+        measure_self_reference(sqlite_store)
     again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
     assert (calls, again.items, again.conditions["C"].accuracy.value) == (9, 1, 1)
 

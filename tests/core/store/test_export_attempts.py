@@ -6,8 +6,7 @@ from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.store.export import EXPORTS
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations
-from judgeboard.store.refining.refinement_rows import NewRefinement, insert_refinements
+from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
 from judgeboard.store.runs.runs import start_import_run
 from judgeboard.store.runs.step_rows import step_columns
 from judgeboard.store.schema.method_tables import JudgmentReviewRow
@@ -28,7 +27,7 @@ def test_refinements_and_audits_name_the_answer_they_are_of(desk) -> None:
     made = Response("log", "a/again", "query", "better", kind=ResponseKind.REGENERATED, derived_from=root)
     with desk.store.writing() as connection:
         run = start_import_run(connection, version, "me").id
-        land_generations(connection, run, [NewGeneration(str(root), 1, "m", PAID, made)], NOW)
+        store_generations(connection, run, [NewGeneration(str(root), 1, "m", PAID, made)], NOW)
     again = root + 1
     desk.say(version, again, groundedness=0.9, quality=4, reasoning="good now")
     with desk.store.writing() as connection:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, inspect, select, text
 
-from judgeboard.controls import make_controls
 from judgeboard.domain import (
     Attempt,
     Claim,
@@ -23,6 +22,7 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
+from judgeboard.methods.control_answers import make_control_answers
 from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
 from judgeboard.store.forgetting import drop_written_ahead, forget_response
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
@@ -30,8 +30,7 @@ from judgeboard.store.pairs.comparisons import REFERENCE, LandedComparison, land
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
 from judgeboard.store.pairs.samples import LandedSample, land_samples, load_samples
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations, made_ids
-from judgeboard.store.refining.refinement_rows import NewRefinement, insert_refinements
+from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses.response_rows import key_of
 from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
 from judgeboard.store.runs.runs import start_import_run
@@ -135,7 +134,7 @@ class Story:
             NewGeneration(subject, 2, "m", SAID, None),  # the same answer again: it was not stored a second time
             NewGeneration(subject, 3, "m", LOST, None),
         ]
-        land_generations(connection, self.run, calls, NOW)
+        store_generations(connection, self.run, calls, NOW)
         ends = [
             NewRefinement("refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}")
             for number in (1, 2)
@@ -229,8 +228,8 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
         for number in (1, 2)
     ]
     calls = [NewGeneration(prompt, number, "m", said, one) for number, one in enumerate(made, start=1)]
-    land_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
-    ids = made_ids(connection, made)
+    store_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
+    ids = stored_ids(connection, made)
     ends = [
         NewRefinement("refine", prompt, number, None, "failed", ids[key_of(one)], feedback=f"say more of {secret}")
         for number, one in enumerate(made, start=1)
@@ -268,7 +267,7 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(desk) -> None:
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
         ]
         land_responses(connection, answers)
-    assert make_controls(desk.store, kinds=("other_answer",))[0].made == 4
+    assert make_control_answers(desk.store, kinds=("other_answer",))[0].made == 4
     with desk.store.writing() as connection:
         assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
         kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))

@@ -6,18 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.store.suites.suite_cases import StoredCase
-from judgeboard.suites.baseline import Baseline, compare
-from judgeboard.suites.gate import Gate, Measured, gate
+from judgeboard.methods.suite_gate import Baseline, Gate, compare, gate
+from judgeboard.store.suites import CheckOutcome, DimensionScored, StoredCase
 
 WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 
 
 def case(key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None) -> StoredCase:
     scores = dimensions or {"accuracy": score, "tone": score}
-    checks = () if passed is None else ({"kind": "regex", "wanted": "x", "passed": passed},)
-    said = {name: (value, None) for name, value in scores.items()}
-    return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, said)
+    checks = () if passed is None else (CheckOutcome("regex", "x", passed),)
+    given = {name: DimensionScored(value, None) for name, value in scores.items()}
+    return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, given)
 
 
 def compared(before: list[StoredCase], after: list[StoredCase], threshold: float = 3.5) -> Baseline:
@@ -26,7 +25,7 @@ def compared(before: list[StoredCase], after: list[StoredCase], threshold: float
 
 def gated(cases: int, unmeasured: int, average: float | None, baseline: Baseline | None = None, **more: Any) -> Gate:
     limits = {"threshold": 3.5, "max_unmeasured": 0.05, "max_drop": 0.05} | more
-    return gate(Measured(cases, unmeasured, average), baseline, **limits)
+    return gate(cases=cases, unmeasured=unmeasured, average=average, baseline=baseline, **limits)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +90,10 @@ def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
 
 
 def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases() -> None:
-    change = falling(40, passes_won=20).as_json()["pass_rate_change"]
-    assert (change["value"], change["n"]) == (-0.1, 200)
-    assert -0.2 < change["low"] < -0.1 < change["high"] < 0
-    assert change["method"].startswith("paired; ")
+    change = falling(40, passes_won=20).pass_rate_change
+    assert (change.value, change.n) == (-0.1, 200)
+    assert -0.2 < (change.low or 0) < -0.1 < (change.high or 0) < 0
+    assert (change.method or "").startswith("paired; ")
 
 
 def test_a_pass_rate_that_may_have_fallen_by_chance_is_no_regression() -> None:

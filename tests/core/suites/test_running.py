@@ -17,6 +17,10 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, failure
+from judgeboard.methods.suite_file import Case, Check, Suite
+from judgeboard.methods.suite_results import SuiteResult, suite_result
+from judgeboard.methods.suite_run import run_suite
+from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.figures.totals import count_responses
 from judgeboard.store.forgetting import forget_response
@@ -24,7 +28,6 @@ from judgeboard.store.landing import land_responses
 from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow
 from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
 from judgeboard.store.settings_table import primary_judge
-from judgeboard.suites import Case, Check, Suite, SuiteResult, run_suite, suite_result
 from judging_log import judgments, rag
 from suite_runs import asked, playing, scored, suite
 
@@ -49,14 +52,14 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
     result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
     assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
-    assert (result.average.value, result.average.n, result.average.method) == (3.25, 4, "Student's t")
+    assert (result.average_score.value, result.average_score.n, result.average_score.method) == (3.25, 4, "Student's t")
     assert (result.above_threshold, result.pass_rate.value) == (3, 0.75)
     assert {name: mean.value for name, mean in result.dimensions.items()} == {"accuracy": 3.5, "tone": 3.0}
     assert (result.passed, result.gate.code) == (False, 1)
-    assert [(case.id, case.score) for case in result.failures] == [("3", 1.5)]
+    assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
     assert (result.account.asked, result.account.ok, result.account.not_reached) == (8, 8, 0)
-    shown = suite_result(store, result.run.run_id)
-    assert shown.as_json() == result.as_json(), "what is stored says the same"
+    shown = suite_result(store, result.run)
+    assert to_plain(shown) == to_plain(result), "what is stored says the same"
 
 
 def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store: Store) -> None:
@@ -87,13 +90,13 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     scores = {2: completion("Splendid."), 3: completion(None, refusal="No."), 4: scored(5, 5)}
     result, endpoint = run(store, playing(answers, scores), suite(5))
     assert asked(endpoint)[1].count(0) == 0, "there is no answer to score"
-    assert (result.measured, len(result.unmeasured), result.average.value) == (1, 4, 5.0)
-    reasons = {case.id: case.reason or "" for case in result.unmeasured}
+    assert (result.measured, result.unmeasured, result.average_score.value) == (1, 4, 5.0)
+    reasons = {case.case: case.reason or "" for case in result.without_score}
     assert reasons["0"].startswith("no answer: error")
     assert reasons["1"] == "no answer: unparsable: the answer is empty"
     assert reasons["2"].startswith("no score: unparsable: there is no JSON object")
     assert reasons["3"] == "no score: refused: the model refused"
-    assert {case.query for case in result.unmeasured} == {f"What is number-{n}?" for n in range(4)}
+    assert {case.query for case in result.without_score} == {f"What is number-{n}?" for n in range(4)}
     assert (result.gate.code, result.passed) == (2, True), "the gate does not conclude from one case of five"
     account = result.account
     assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (8, 4, 2, 1, 1)
@@ -104,7 +107,7 @@ def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store: Sto
     result, _ = run(sqlite_store, playing(scores={0: scored(5, None)}), suite(2))
     assert [case.score for case in result.cases] == [5.0, 4.0]
     assert result.dimensions["tone"].n == 1
-    assert result.cases[0].dimensions["tone"] == (None, None)
+    assert result.cases[0].dimensions["tone"].score is None
 
 
 def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
@@ -114,14 +117,14 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     )
     result, _ = run(sqlite_store, playing(), suite(2, cases=cases))
     assert [case.passed for case in result.cases] == [True, False]
-    assert (result.average.value, result.pass_rate.value) == (4.0, 0.5)
+    assert (result.average_score.value, result.pass_rate.value) == (4.0, 0.5)
     assert (result.above_threshold, result.passing) == (2, 1), "the score alone, and the score with the checks"
-    (failed,) = result.as_json()["failures"]
-    assert [(check["kind"], check["passed"]) for check in failed["details"]["checks"]] == [
+    (failed,) = result.failures
+    assert [(check.kind, check.passed) for check in failed.checks] == [
         ("equals", False),
         ("json_schema", False),
     ]
-    assert failed["details"]["checks"][0]["said"] == "the answer is another text"
+    assert failed.checks[0].message == "the answer is another text"
 
 
 def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
@@ -133,15 +136,15 @@ def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(sto
     done = rows(store, GENERATION), rows(store, JUDGMENT)
     assert sum(done) <= 9
     again, endpoint = run(store, playing(), suite(12))
-    assert (again.run.run_id, again.measured, again.account.state) == (stopped.run.run_id, 12, RunState.DONE)
+    assert (again.run, again.measured, again.account.state) == (stopped.run, 12, RunState.DONE)
     assert tuple(map(len, asked(endpoint))) == (12 - done[0], 12 - done[1]), "nothing stored is asked again"
     anew, endpoint = run(store, playing(), suite(12))
-    assert (anew.run.run_id != again.run.run_id, tuple(map(len, asked(endpoint)))) == (True, (12, 12))
+    assert (anew.run != again.run, tuple(map(len, asked(endpoint)))) == (True, (12, 12))
 
 
 def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
     runs = {
-        run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run.run_id
+        run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run
         for which in ((suite(2),), (suite(3),), (suite(2, threshold=4.0),), (suite(2), "model:other"), (suite(2),))
     }
     assert len(runs) == 4
@@ -162,7 +165,7 @@ def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite
     assert len(endpoint.requests) == 3, "what the function costs is not known, and does not count"
     assert (result.account.state, result.account.why_stopped) == (RunState.STOPPED, "the cost limit is reached")
     assert (result.measured, result.exit_code) == (3, 2)
-    assert [case.reason for case in result.unmeasured] == ["not reached"] * 6
+    assert [case.reason for case in result.without_score] == ["not reached"] * 6
 
 
 def answer_by_query(query: str) -> str:
@@ -186,12 +189,12 @@ class Assistant:
 def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) -> None:
     result, endpoint = run(sqlite_store, playing(), suite(3), candidate)
     if isinstance(candidate, str):  # what it gives is no text
-        assert [case.reason for case in result.unmeasured] == [
+        assert [case.reason for case in result.without_score] == [
             "no answer: error: the callable gave UserString, not a text"
         ] * 3
         return
     assert asked(endpoint) == ([], [0, 1, 2])
-    assert (result.measured, result.run.candidate.split(":")[0]) == (3, "python")
+    assert (result.measured, result.candidate.split(":")[0]) == (3, "python")
     assert result.account.cost_micro is None, "nobody knows what it cost"
 
 
@@ -224,9 +227,12 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     assert (copied.derived_from, copied.generator_model) == (ids[1], "m")
     with store.writing() as connection:
         forget_response(connection, "b", source="app", actor="test")
-    forgotten = suite_result(store, result.run.run_id)
+    forgotten = suite_result(store, result.run)
     assert (forgotten.cases[0].query, forgotten.cases[0].score) == (None, 4.0)
-    assert {name: said[1] for name, said in forgotten.cases[0].dimensions.items()} == {"accuracy": None, "tone": None}
+    assert {name: given.reasoning for name, given in forgotten.cases[0].dimensions.items()} == {
+        "accuracy": None,
+        "tone": None,
+    }
 
 
 def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: Store) -> None:
@@ -239,7 +245,7 @@ def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: 
         return playing({n: completion(f"Another number-{n}.") for n in range(6)})(request, number)
 
     second, _ = run(sqlite_store, meanwhile, suite(6), concurrency=1)
-    assert {first.run.run_id, second.run.run_id, other[0].run.run_id} == {first.run.run_id}
+    assert {first.run, second.run, other[0].run} == {first.run}
     assert rows(sqlite_store, SuiteCaseRow.__table__) == 6
     assert rows(sqlite_store, JUDGMENT) == 6, "no verdict is kept on an answer that is not stored"
     assert {row["status"] for row in judgments(sqlite_store)} == {"ok"}
@@ -286,13 +292,13 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
     worse = {number: scored(2, 2) for number in range(12)}
     second, _ = run(store, playing(scores=worse), suite(25), baseline="latest")
     assert second.baseline is not None
-    assert (second.baseline.run_id, second.baseline.n) == (first.run.run_id, 25)
+    assert (second.baseline.run, second.baseline.n) == (first.run, 25)
     assert (second.baseline.worse, second.baseline.better) == (12, 0)
     assert second.baseline.mean_change.value == pytest.approx(-24 / 25)
     assert (second.baseline.only_before, second.baseline.only_after) == (12, 0)
     assert second.baseline.same_judge
     assert (second.gate.code, len(second.gate.reasons)) == (1, 3)
-    third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run.run_id)
+    third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run)
     assert (third.gate.code, third.baseline is not None and third.baseline.mean_change.value) == (0, 0.0)
 
 
@@ -311,12 +317,13 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
         mine = run_suite(sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url)
     again, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert again.baseline is not None
-    assert (again.baseline.run_id, again.gate.code, again.notes) == (first.run.run_id, 0, ())
-    named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run.run_id)
+    assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
+    named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
     assert named.notes == ("Another judge version scored it, so the judge may be what changed.",)
-    named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run.run_id)
+    named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run)
     assert named.notes == ("Another candidate answered it.",)
-    assert named.as_json()["baseline"]["same_candidate"] is False
+    assert named.baseline is not None
+    assert not named.baseline.same_candidate
 
 
 def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store) -> None:
@@ -324,7 +331,7 @@ def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store
     moved = tuple(Case(case.query, f"new-{case.id}") for case in reversed(suite(3).cases))
     second, _ = run(sqlite_store, playing(), suite(3, cases=(*moved, Case("Is number-9 new?", "9"))), baseline="latest")
     assert second.baseline is not None
-    assert (second.baseline.n, second.baseline.run_id) == (3, first.run.run_id)
+    assert (second.baseline.n, second.baseline.run) == (3, first.run)
     assert second.gate.code == 2, "fewer than 20 cases in both"
 
 
@@ -340,4 +347,4 @@ def test_a_suite_runs_inside_a_test_of_the_users(tmp_path: Path) -> None:
         )
     store.close()
     assert result.gate.code == 0, result.gate.reasons
-    assert result.average.value == 5.0
+    assert result.average_score.value == 5.0

@@ -6,8 +6,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import default_rubric
-from judgeboard.suites import Case, Check, Suite, read_suite
-from judgeboard.suites.suite_file import spec_hash
+from judgeboard.methods.suite_file import Case, Check, Suite, read_suite, spec_hash
 
 SUITE = """\
 name: house
@@ -121,9 +120,9 @@ def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands(
     ],
 )
 def test_a_check_says_why_it_fails(check: Check, answer: str, said: str | None) -> None:
-    found = check.of(answer)
-    assert found.passed is (said is None)
-    assert (said or "") in (found.said or "")
+    why = check.failure(answer)
+    assert (why is None) is (said is None)
+    assert (said or "") in (why or "")
 
 
 def test_the_example_that_the_help_names_can_be_read() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from judgeboard.judge_choice import make_judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.methods.candidates import make_candidate
+from judgeboard.methods.suite_file import read_suite
+from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store
-from judgeboard.suites import make_candidate, read_suite, run_suite
 
 
 @pytest.mark.llm
@@ -24,7 +26,7 @@ def test_whatever_a_real_model_says_every_case_is_accounted_for(
         result = run_suite(sqlite_store, suite, candidate, judge=judge)
     account = result.account
     assert account.asked == account.ok + account.unparsable + account.refused + account.error
-    assert result.measured + len(result.unmeasured) == 1
+    assert result.measured + result.unmeasured == 1
     (case,) = result.cases
     assert (case.score is None) == (case.reason is not None)
     assert result.gate.code in {0, 1, 2}

@@ -2,13 +2,13 @@
 
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.combining.jury import judge_by_jury
-from judgeboard.controls import CONTROLS, make_controls
-from judgeboard.controls.judging import judge_controls
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.judge_choice import make_judge
 from judgeboard.judge_health import CHECKS
 from judgeboard.judging import judge_pending
+from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+from judgeboard.methods.control_kinds import CONTROL_KINDS
+from judgeboard.methods.jury import judge_by_jury
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
@@ -36,7 +36,7 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     (sentence,) = texts(app, "jb-say")
     assert "1 of 2 checks warns (score collapse); 15 are not measured yet." in sentence
     commands = [element.value for element in app.code]
-    assert len(commands) == len(CHECKS) - len(CONTROLS), "none for what is sound, one for all controls"
+    assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
     assert sum("controls make" in command for command in commands) == 2, "the collapse check names one too"
     assert all(command.startswith("judgeboard ") for command in commands)
     assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
@@ -61,8 +61,8 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
     with sqlite_store.writing() as connection:
         land_responses(connection, rows)
     judge_pending(sqlite_store, make_judge("lexical"))
-    make_controls(sqlite_store, kinds=["hedges_removed"])
-    judge_controls(sqlite_store, make_judge("lexical"))
+    make_control_answers(sqlite_store, kinds=["hedges_removed"])
+    judge_control_answers(sqlite_store, make_judge("lexical"))
     app = open_page("judges")
     (listed,) = (each.value for each in app.dataframe if "Check" in each.value)
     assert set(listed["Check"]) == {"Confidence of tone"}

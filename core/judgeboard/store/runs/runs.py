@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -88,24 +88,85 @@ def start_or_continue_run(
     Raises:
         BadInput: The judge version is retired.
     """
+    selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
+
+    def selected() -> tuple[dict[str, Any], int]:
+        if limit is None:
+            return _as_json(selection), count_unasked(connection, version.id, selection)
+        first = unasked(connection, version.id, selection, None, limit=limit)
+        return _as_json(replace(selection, up_to=first[-1].response_id if first else 0)), len(first)
+
+    return _start_or_continue(
+        connection, kind, version, _as_json(selection), selected, actor=actor, endpoint_host=endpoint_host, now=now
+    )
+
+
+def start_or_continue_method_run(
+    connection: Connection,
+    kind: str,
+    version: StoredVersion,
+    question: Mapping[str, Any],
+    *,
+    selected: int,
+    actor: str,
+    endpoint_host: str | None = None,
+    now: datetime | None = None,
+) -> StoredRun:
+    """Return a running run of this method: the unfinished one of the same version and question, else a new one.
+
+    The frontier (``up_to``, the highest id) is no part of the comparison: an unfinished run goes on up to its own,
+    which its ``question`` holds, however far the log has grown; so nothing that it asked already is asked again. What
+    has landed since is for the run after it.
+
+    Args:
+        connection: A writing transaction.
+        kind: The method: ``compare``, ``reflect``, ``refine``, ``audit``, ``ssr``, ``suite``, …
+        version: Who judges; two processes with the same command share one run.
+        question: JSON values that fix what is asked about, kept as the filter; a frontier is called ``up_to``.
+        selected: Steps that the method needs for all of it, as far as that is known at the start.
+        actor: Who asks.
+        endpoint_host: Where the texts go.
+        now: When; the present by default.
+
+    Raises:
+        BadInput: The judge version is retired.
+    """
+    return _start_or_continue(
+        connection,
+        kind,
+        version,
+        question,
+        lambda: (dict(question), selected),
+        actor=actor,
+        endpoint_host=endpoint_host,
+        now=now,
+    )
+
+
+def _start_or_continue(
+    connection: Connection,
+    kind: str,
+    version: StoredVersion,
+    question: Mapping[str, Any],
+    selection: Callable[[], tuple[dict[str, Any], int]],
+    *,
+    actor: str,
+    endpoint_host: str | None,
+    now: datetime | None,
+) -> StoredRun:
     # Two processes that are given the same command share one run.
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
     refuse_retired(connection, version)
-    selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
-    unfinished = unfinished_run(connection, version.id, selection, kind)
+    unfinished = unfinished_run(connection, version.id, kind, question)
     if unfinished is not None:
         return replace(resume_run(connection, unfinished.id, actor), shared=unfinished.state is RunState.RUNNING)
-    if limit is None:
-        selected = count_unasked(connection, version.id, selection)
-    else:
-        first = unasked(connection, version.id, selection, None, limit=limit)
-        selected, selection = len(first), replace(selection, up_to=first[-1].response_id if first else 0)
+    stored, selected = selection()
     return insert_run(
         connection,
         {
             "kind": kind,
             "judge_version_id": version.id,
-            "filter": _as_json(selection),
+            "filter": stored,
             "actor": actor,
             "endpoint_host": endpoint_host,
             "selected": selected,
@@ -119,12 +180,15 @@ def run_kind(mode: str) -> str:
     return "judge" if mode == AskMode.PLAIN else "rejudge"
 
 
-def unfinished_run(connection: Connection, version_id: int, selection: Selection, kind: str) -> StoredRun | None:
-    """Return the run that asking for this selection would continue, None where it would start a new one."""
+def unfinished_run(
+    connection: Connection, version_id: int, kind: str, question: Selection | Mapping[str, Any]
+) -> StoredRun | None:
+    """Return the run that asking for the same would continue, None where it would start a new one."""
+    wanted = _comparable(_as_json(question) if isinstance(question, Selection) else question)
     same_judge = (RUN.c.judge_version_id == version_id) & (RUN.c.kind == kind)
     unfinished = select(RUN.c.id, RUN.c.filter).where(same_judge, RUN.c.state.in_(RESUMABLE)).order_by(RUN.c.id.desc())
     for run_id, stored in connection.execute(unfinished):
-        if _comparable(stored) == _comparable(_as_json(selection)):
+        if _comparable(stored) == wanted:
             return get_run(connection, run_id)
     return None
 
@@ -281,7 +345,8 @@ def _from_json(stored: dict[str, Any]) -> Selection:
     return Selection(from_dict(stored["where"]), ask_mode(stored["mode"]), stored.get("limit"), stored["up_to"])
 
 
-def _comparable(stored: dict[str, Any]) -> str:
+def _comparable(stored: Mapping[str, Any]) -> str:
+    # A plain run over the whole log is begun anew where the log has grown: it then asks what that one did not reach.
     whole_log = stored.get("mode") == AskMode.PLAIN and "limit" not in stored
     keys = stored.keys() if whole_log else stored.keys() - {"up_to"}
     return json.dumps({key: stored[key] for key in keys}, sort_keys=True)

@@ -9,10 +9,9 @@ from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.refining.made_answers import NewGeneration, land_generations
-from judgeboard.store.runs.method_runs import start_or_continue_method_run
+from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs.run_problems import RunProblem, run_problems
-from judgeboard.store.runs.runs import start_or_continue_run
+from judgeboard.store.runs.runs import start_or_continue_method_run, start_or_continue_run
 
 
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
@@ -50,7 +49,7 @@ def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
         orders = [LandedComparison(pair, shown, lost, {}) for shown in Shown]
         land_comparisons(connection, version, run.id, orders)
         failed = NewGeneration("q7", 1, "m", StepRecord(Status.ERROR, error="HTTP 500"), None)
-        land_generations(connection, run.id, [failed], datetime.now(UTC))
+        store_generations(connection, run.id, [failed], datetime.now(UTC))
         assert run_problems(connection, run.id) == [
             RunProblem("unparsable", "winner is null", 2, None, pair, "p1"),
             RunProblem("error", "HTTP 500", 1, None, None, "q7"),

@@ -1,0 +1,374 @@
+"""Juries: several judge versions asked of the same answers, the one verdict made of theirs, and how far they agree."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median, median_low
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement import PairSource, statistics_of
+from judgeboard.domain import DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.filters import RowFilter
+from judgeboard.flags import judges_disagree
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.judge_kinds import JURY
+from judgeboard.run_account import RunAccount
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.fleiss import fleiss_kappa
+from judgeboard.stats.grouping import grouping
+from judgeboard.stats.influence import mean_estimate
+from judgeboard.stats.proportions import share
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.flags.flag_rows import count_flags
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, get_version, list_versions
+from judgeboard.store.judgments.member_verdicts import Judged, by_version, latest_combined
+from judgeboard.store.judgments.retired_versions import refuse_retired
+from judgeboard.store.landing import LandedVerdict, land_judgments
+
+SPLIT = "split"
+RULE: dict[str, str] = {
+    "groundedness": "median, the mean of the middle two",
+    "quality": "lower median",
+    "label": "majority, a tie is split",
+    "scores": "lower median",
+    "quorum": "more than half of the members",
+}
+"""What a combined verdict's version carries as its rule."""
+
+
+def combined(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the one verdict of several members, unusable ones included.
+
+    A measure is combined from the members that gave it, and only where these are more than half of all; labels of
+    which as many say one as the other are no verdict: the status is unparsable, the error ``split``. Without any
+    measure it is unparsable too. The reasoning lists what the members gave, so that the spread is kept.
+    """
+    usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
+    members = len(verdicts)
+    spoken = _spoken(usable)
+    votes = Counter(verdict.label for verdict in usable if verdict.label is not None)
+    if _quorum(votes.total(), members) and len(votes) > 1 and len(set(votes.values())) == 1:
+        return Verdict(Status.UNPARSABLE, reasoning=spoken, error=SPLIT, cost_micro=0)
+    groundedness = _given([verdict.groundedness for verdict in usable], members)
+    quality = _given([verdict.quality for verdict in usable], members)
+    label: Label | None = votes.most_common(1)[0][0] if _quorum(votes.total(), members) else None
+    scores = _scores(usable, members)
+    if not (groundedness or quality or label or scores):
+        reason = f"no quorum: {len(usable)} of {members} members gave a usable verdict, on no measure more than half"
+        return Verdict(Status.UNPARSABLE, reasoning=spoken, error=reason, cost_micro=0)
+    return Verdict(
+        Status.OK,
+        groundedness=median(groundedness) if groundedness else None,
+        quality=median_low(quality) if quality else None,
+        label=label,
+        reasoning=spoken,
+        scores=scores,
+        cost_micro=0,
+    )
+
+
+def _quorum(given: int, members: int) -> bool:
+    return 2 * given > members
+
+
+def _given(values: Sequence[Any], members: int) -> list[Any]:
+    given = [value for value in values if value is not None]
+    return given if _quorum(len(given), members) else []
+
+
+def _scores(usable: Sequence[Verdict], members: int) -> tuple[DimensionScore, ...]:
+    by_dimension: dict[tuple[str, str], list[float]] = {}
+    for verdict in usable:
+        for score in verdict.scores:
+            if score.value is not None:
+                by_dimension.setdefault((score.dimension, score.scale), []).append(score.value)
+    return tuple(
+        DimensionScore(dimension, median_low(values), scale)
+        for (dimension, scale), values in sorted(by_dimension.items())
+        if _quorum(len(values), members)
+    )
+
+
+def _spoken(usable: Sequence[Verdict]) -> str:
+    """What the members gave, as: label: grounded 5, hallucinated 2; quality: 3, 4, 4."""
+    parts = []
+    votes = Counter(verdict.label.value for verdict in usable if verdict.label is not None)
+    if votes:
+        parts.append("label: " + ", ".join(f"{label} {n}" for label, n in sorted(votes.items())))
+    scores: dict[str, list[float]] = {"groundedness": [], "quality": []}
+    for verdict in usable:
+        given = {"groundedness": verdict.groundedness, "quality": verdict.quality}
+        given |= {score.dimension: score.value for score in verdict.scores}
+        for measure, value in given.items():
+            if value is not None:
+                scores.setdefault(measure, []).append(value)
+    first = ("groundedness", "quality")
+    parts += [
+        f"{measure}: " + ", ".join(f"{value:g}" for value in sorted(scores[measure]))
+        for measure in (*first, *sorted(scores.keys() - set(first)))
+        if scores[measure]
+    ]
+    return "; ".join(parts)
+
+
+def store_combined(
+    connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
+) -> dict[int, Verdict]:
+    """Combine and store the verdicts of several members on each answer; return the combined ones, by response.
+
+    An answer on which the members' verdicts are unchanged is left as it is; otherwise the new combined verdict is one
+    more ask of the version.
+
+    Raises:
+        BadInput: The version is retired.
+    """
+    verdicts = {response_id: combined(given) for response_id, given in opinions.items()}
+    known = latest_combined(connection, version.id)
+    items = []
+    for response_id, verdict in verdicts.items():
+        before = known.get(response_id)
+        if before is None:
+            items.append(LandedVerdict(response_id, 0, 0, verdict))
+        elif (before.status, before.reasoning, before.error) != (verdict.status, verdict.reasoning, verdict.error):
+            items.append(LandedVerdict(response_id, before.ask + 1, 0, verdict))
+    if items:
+        refuse_retired(connection, version)
+        record_event(connection, "combine", actor, details={"version": version.id, "answers": len(items)})
+        land_judgments(connection, version, None, items)
+    return verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedWithPeople:
+    """The labels of a judge version against people's, on the answers about which every member was asked."""
+
+    judge_version: str
+    accuracy: Estimate
+    kappa: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class JuryReport:
+    """A jury on the answers about which all members were asked (``items``).
+
+    ``labelled`` are those that every member labelled (or scored: then cut at the rule's threshold), on
+    ``unanimous_items`` of them alike; ``wrong_together`` is the share of those, as far as people graded them, that
+    people call otherwise. ``spread`` is the mean distance of the highest and the lowest member. ``split`` counts ties
+    of labels.
+    """
+
+    jury: AgreedWithPeople
+    members: tuple[AgreedWithPeople, ...]
+    account: RunAccount
+    items: int
+    split: int
+    labelled: int
+    unanimous_items: int
+    fleiss_kappa: Estimate
+    unanimous: Estimate
+    wrong_together: Estimate
+    spread: Mapping[str, Estimate]
+    notes: tuple[str, ...] = ()
+
+
+def jury_report(
+    connection: Connection,
+    version: StoredVersion,
+    members: Sequence[StoredVersion],
+    judged: Mapping[int, Judged],
+    verdicts: Mapping[int, Verdict],
+    *,
+    not_reached: int,
+) -> JuryReport:
+    """Return how far a jury and its members agree; ``connection`` sees the combined verdicts.
+
+    ``judged`` are the answers about which all members were asked, ``not_reached`` counts those about which only some
+    were; ``verdicts`` are the combined ones, by response.
+    """
+    source = PairSource.open(connection)
+    ids = sorted(judged)
+    labels, cut = _labels(judged, ids, members, source.cut)
+    groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
+    labelled = (labels > 0).all(axis=1)
+    votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (1, 2)], axis=1)
+    alike = votes.max(axis=1) == len(members)
+    ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
+    return JuryReport(
+        jury=_agreed(source, version, ids),
+        members=tuple(_agreed(source, member, ids) for member in members),
+        account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
+        items=len(ids),
+        split=sum(verdict.error == SPLIT for verdict in verdicts.values()),
+        labelled=int(labelled.sum()),
+        unanimous_items=int(alike.sum()),
+        fleiss_kappa=fleiss_kappa(votes, grouping(groups[labelled], len(votes))),
+        unanimous=share(alike, groups[labelled]),
+        wrong_together=_wrong_together(
+            source, np.array(ids, dtype=np.int64)[labelled][alike], votes[alike], groups[labelled][alike]
+        ),
+        spread={measure: _spread(judged, ids, groups, measure) for measure in ("groundedness", "quality")},
+        notes=tuple(
+            f"{member.title} gives no label on {n:,} answers and has no vote on it there; among the judges and against "
+            f"people its groundedness is cut at {source.cut:g}."
+            for member, n in zip(members, cut.tolist(), strict=True)
+            if n
+        ),
+    )
+
+
+def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> AgreedWithPeople:
+    """Jury and members on the same answers: a member's other ones are no answers of the jury."""
+    pairs = source.pairs(version.id, "label")
+    statistics = statistics_of(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
+    return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
+
+
+def _labels(
+    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cut_at: float
+) -> tuple[IntArray, IntArray]:
+    """The label of each answer (row) by each member: 1 grounded, 2 hallucinated, 0 none; and how many were cut."""
+    labels = np.zeros((len(ids), len(members)), dtype=np.int64)
+    cut = np.zeros(len(members), dtype=np.int64)
+    for row, id_ in enumerate(ids):
+        for column, member in enumerate(members):
+            verdict = judged[id_].opinions[member.id].verdict
+            bad = verdict.label is Label.HALLUCINATED
+            if verdict.label is None:
+                if verdict.groundedness is None:
+                    continue
+                bad = verdict.groundedness < cut_at - HALF_STEP
+                cut[column] += 1
+            labels[row, column] = 2 if bad else 1
+    return labels, cut
+
+
+def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
+    """The share that people call otherwise of the answers on which all judges agree; by id, as their other columns."""
+    people = source.people("label")
+    graded = np.isin(people.response_ids, unanimous)
+    if not graded.any():
+        return unmeasured(0, "people graded none of the answers on which the judges agree")
+    at = np.searchsorted(unanimous, people.response_ids[graded])
+    wrong: BoolArray = votes.argmax(axis=1)[at] + 1 != people.values[graded]
+    return share(wrong, groups[at])
+
+
+def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, measure: str) -> Estimate:
+    rows, apart = [], []
+    for row, id_ in enumerate(ids):
+        given = [
+            value
+            for opinion in judged[id_].opinions.values()
+            if (value := getattr(opinion.verdict, measure)) is not None
+        ]
+        if len(given) > 1:
+            rows.append(row)
+            apart.append(max(given) - min(given))
+    if not rows:
+        return unmeasured(0, f"no answer on which two members gave a {measure}")
+    values: FloatArray = np.array(apart, dtype=np.float64)
+    return mean_estimate(values, grouping(groups[rows], len(rows)))
+
+
+def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
+    """Return the version of a jury: its members by fingerprint, in no order, and the rule it combines by.
+
+    Raises:
+        BadInput: Fewer than two different members.
+    """
+    addresses = sorted({member.fingerprint for member in members})
+    if len(addresses) < 2:
+        raise BadInput("a jury has two different members at least: --members a,b,c")
+    params = {"members": addresses, "rule": RULE}
+    return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
+
+
+def judge_by_jury(
+    store: Store,
+    members: Sequence[int | str],
+    *,
+    name: str | None = None,
+    where: RowFilter | None = None,
+    actor: str = "library",
+) -> JuryReport:
+    """Combine what is stored of several judge versions, store it, and say how far they agree (methods.md §6).
+
+    An answer is combined once every member was asked about it; the current verdict of each counts. Nobody is asked,
+    and a second time stores nothing.
+
+    Args:
+        store: Where the judgments are.
+        members: The judge versions, as `get_version` takes them.
+        name: What people call the jury; ``jury`` by default.
+        where: Which answers; all of the log by default.
+        actor: Who has them combined.
+
+    Raises:
+        NotFound: There is no such judge version.
+        BadInput: Fewer than two different members.
+    """
+    with store.writing() as connection:
+        versions = [get_version(connection, member) for member in members]
+        return combine_jury(connection, versions, name=name, where=where, actor=actor)
+
+
+def combine_jury(
+    connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None, actor: str
+) -> JuryReport:
+    """Do the same for members that were read already, within a writing transaction."""
+    version = ensure_version(connection, jury_version(members, name))
+    distinct = list({member.id: member for member in members}.values())
+    judged = by_version(connection, [member.id for member in distinct], where)
+    complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
+    opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
+    before = _superseded(connection)
+    verdicts = store_combined(connection, version, opinions, actor)
+    closed = _superseded(connection) - before
+    report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
+    return report if not closed else replace(report, notes=(*report.notes, _superseded_note(closed)))
+
+
+def _superseded_note(closed: int) -> str:
+    flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
+    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge, the jury."
+
+
+def _superseded(connection: Connection) -> int:
+    """Superseded flags never come back: what is more of them was closed meanwhile."""
+    return count_flags(connection, judges_disagree.NAME, FlagState.SUPERSEDED)
+
+
+def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
+    """Return how far the members of a stored jury agree, on the answers that it has a verdict on.
+
+    Raises:
+        NotFound: The jury has combined no answer; the message names the command.
+    """
+    members = stored_members(connection, version)
+    known = latest_combined(connection, version.id)
+    judged = by_version(connection, [member.id for member in members])
+    complete = {id_: one for id_, one in judged.items() if id_ in known and len(one.opinions) == len(members)}
+    if not complete:
+        names = ",".join(f"'{member.title}'" for member in members)
+        raise NotFound(f"{version.title} has combined no answer: `judgeboard jury --recorded --members {names}` does")
+    verdicts = {id_: combined([one.opinions[member.id].verdict for member in members]) for id_, one in complete.items()}
+    return jury_report(connection, version, members, complete, verdicts, not_reached=len(judged) - len(complete))
+
+
+def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:
+    """Return the versions that a combined version is made of.
+
+    Raises:
+        NotFound: None of them is stored.
+    """
+    named = set(version.params.get("members") or ())
+    members = [each for each in list_versions(connection) if each.fingerprint in named]
+    if not members:
+        raise NotFound(f"{version.title} names no member that is stored")
+    return members

@@ -1,0 +1,295 @@
+"""Repeats: one judge version asked the same questions several times, and how far it agrees with itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement import PairSource
+from judgeboard.agreement.own_repeats import temperature_note
+from judgeboard.answer_pairs import GradeName
+from judgeboard.blocking import blocking
+from judgeboard.domain import Estimate, JudgeVersion, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.filters import RowFilter
+from judgeboard.judge_health.commands import judge_options
+from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
+from judgeboard.judges import Judge
+from judgeboard.judging import Ask, JudgingSummary, VerdictMethod
+from judgeboard.method import Begun, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
+from judgeboard.run_account import RunAccount
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.proportions import share
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_inputs import judge_inputs
+from judgeboard.store.judgments.judge_versions import (
+    StoredVersion,
+    ensure_version,
+    get_version,
+    list_versions,
+    not_found,
+    versions_asked_again,
+)
+from judgeboard.store.judgments.member_verdicts import Judged, by_repeat
+from judgeboard.store.judgments.repeated_answers import repeated_answers
+from judgeboard.store.responses.response_frontier import last_logged_id
+from judgeboard.store.runs.repeat_asks import Repeat, count_missing, missing_repeats, next_answers
+
+
+def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
+    """Return the version under which the combined verdict of ``repeats`` repeats is kept: "rag x3"."""
+    params = {"members": [version.fingerprint], "repeats": repeats, "rule": RULE}
+    return JudgeVersion(f"{version.name} x{repeats}", REPEATS, model=version.model, params=params, scale=version.scale)
+
+
+class RepeatsMethod(VerdictMethod[JudgingSummary]):
+    """Asks a judge several times about each answer, then combines the repeats."""
+
+    kind = REPEATS
+
+    def __init__(self, judge: Judge, repeats: int, where: RowFilter, limit: int | None, actor: str) -> None:
+        self.judge = judge
+        self._repeats = repeats
+        self._where = where
+        self._limit = limit
+        self._actor = actor
+
+    def select(self, connection: Connection, version: StoredVersion) -> Selected:
+        """Return how many repeats are missing, up to the last answer, or to the last one of the limit."""
+        if self._repeats < 2:
+            raise BadInput(f"--repeats must be 2 or more, not {self._repeats}")
+        up_to = last_logged_id(connection)
+        if self._limit is not None:
+            first = next_answers(connection, self._where, after_id=0, up_to=up_to, limit=self._limit)
+            up_to = first[-1] if first else 0
+        question = {"where": self._where.as_dict(), "repeats": self._repeats, "limit": self._limit, "up_to": up_to}
+        return Selected(question, count_missing(connection, version.id, self._repeats, self._where, up_to))
+
+    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
+        """Return the reader of missing repeats; from the other end where another process may be at the same run."""
+        up_to, backwards = begun.run.question["up_to"], begun.run.shared
+        after = up_to + 1 if backwards else 0
+        waiting: list[Repeat] = []
+
+        def read(limit: int) -> list[Ask]:
+            nonlocal after, waiting
+            with begun.store.reading() as connection:
+                while len(waiting) < limit:
+                    answers = next_answers(
+                        connection, self._where, after_id=after, up_to=up_to, limit=limit, backwards=backwards
+                    )
+                    if not answers:
+                        break
+                    after = answers[-1]
+                    waiting += missing_repeats(connection, begun.version.id, self._repeats, answers)
+                batch, waiting = waiting[:limit], waiting[limit:]
+                items = judge_inputs(connection, sorted({each.response_id for each in batch}))
+            return [Ask(items[each.response_id], 0, each.repeat) for each in batch if each.response_id in items]
+
+        return read
+
+    def summarise(self, outcome: RunOutcome) -> JudgingSummary:
+        """Combine the repeats, also those of a run that was killed before it came to that; return the counts."""
+        combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
+
+
+async def judge_repeats_async(
+    store: Store,
+    judge: Judge,
+    repeats: int,
+    *,
+    where: RowFilter | None = None,
+    limit: int | None = None,
+    **options: Unpack[RunOptions],
+) -> JudgingSummary:
+    """Ask a judge ``repeats`` times about each answer, storing each repeat and then the verdict combined of them.
+
+    Repeat 0 is what a plain run asks: what is stored of it, or of an earlier run of repeats, is not asked again. The
+    combined verdict is stored for every answer that has all its repeats. An unfinished run of the same command is
+    continued up to where the log ended at its start.
+
+    Args:
+        store: Where the responses are.
+        judge: The judge; closed at the end.
+        repeats: Number of repeats, at least 2.
+        where: Which responses; all of the log by default.
+        limit: Only this many of them, the first in the log.
+        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+
+    Raises:
+        BadInput: Fewer than two repeats.
+        UnknownPrice: A cost limit is given and the model has no price.
+    """
+    actor = options.get("actor", "library")
+    return await run_method(store, RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
+
+
+judge_repeats = blocking(judge_repeats_async)
+
+
+def combine_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter, actor: str) -> None:
+    """Store the combined verdict of every answer that has all its repeats."""
+    with store.writing() as connection:
+        judged = by_repeat(connection, version.id, where)
+        complete = {
+            id_: [one.opinions[number].verdict for number in range(repeats)]
+            for id_, one in sorted(judged.items())
+            if all(number in one.opinions for number in range(repeats))
+        }
+        if complete:
+            combined_version = ensure_version(connection, repeats_version(version, repeats))
+            store_combined(connection, combined_version, complete, actor)
+
+
+_ASKED_AGAIN = "asked more than once"
+_GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """One measure over the repeats: ``items`` have a value in every one, ``incomplete`` in some but not all."""
+
+    measure: str
+    items: int
+    incomplete: int
+    self_consistency: Estimate
+    krippendorff_alpha: Estimate
+    spread: Estimate
+    accuracy: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsReport:
+    """A judge's repeats on every measure that it gives; ``main`` is the one with the most items, and the first.
+
+    ``versions`` are titles. ``temperature`` is None where it is not known, or not the same in all versions.
+    """
+
+    judge: str
+    versions: tuple[str, ...]
+    repeats: int
+    account: RunAccount
+    temperature: float | None
+    main: Repeated
+    measures: tuple[Repeated, ...]
+    notes: tuple[str, ...]
+
+
+def repeats_report(
+    connection: Connection, *, version: int | str | None = None, name: str | None = None
+) -> RepeatsReport:
+    """Return how far a judge agrees with itself on the answers that it was asked about more than once.
+
+    An item is an answer judged by one version; items of several versions are pooled. Where a repeat has no value on a
+    measure, the item is incomplete and left out there.
+
+    Args:
+        connection: An open transaction.
+        version: One judge version, as `get_version` takes it.
+        name: All versions of a judge's name instead.
+
+    Raises:
+        NotFound: There is no such judge (those that were asked more than once are named), or nothing of it was asked
+            twice.
+    """
+    versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
+    repeated = repeated_answers(connection, [each.id for each in versions])
+    title = name or versions[0].title
+    if not repeated.answers:
+        raise NotFound(f"{title} was not asked twice about any answer{_again(versions[0])}")
+    source = PairSource.open(connection)
+    measures = [
+        Repeated(
+            each.measure,
+            len(each.rows),
+            each.incomplete,
+            each.self_consistency,
+            each.krippendorff_alpha,
+            each.spread,
+            _accuracy(source, versions, each.measure),
+        )
+        for each in repeated.measures()
+    ]
+    if not measures:
+        raise NotFound(f"{title} gave no usable verdict in any repeat")
+    temperatures = {each.params.get("temperature") for each in versions}
+    temperature = temperatures.pop() if len(temperatures) == 1 else None
+    return RepeatsReport(
+        judge=title,
+        versions=tuple(each.title for each in versions),
+        repeats=max(len(one.opinions) for one in repeated.answers),
+        account=_account(repeated.answers),
+        temperature=temperature,
+        main=measures[0],
+        measures=tuple(measures),
+        notes=(temperature_note(versions).text,),
+    )
+
+
+def _version(connection: Connection, which: int | str) -> StoredVersion:
+    try:
+        return get_version(connection, which)
+    except NotFound:
+        raise not_found(connection, which, versions_asked_again(connection), _ASKED_AGAIN) from None
+
+
+def _versions(connection: Connection, name: str) -> list[StoredVersion]:
+    versions = [each for each in list_versions(connection) if each.name == name]
+    if not versions:
+        raise not_found(connection, name, versions_asked_again(connection), _ASKED_AGAIN, what="judge")
+    return versions
+
+
+def _again(version: StoredVersion) -> str:
+    """Which command asks a judge again, or reads that it was; of a judge that sums others up there is none."""
+    if version.kind == RECORDED:
+        return ": `judgeboard import FILE --kind repeats` brings in what it said again"
+    options = judge_options(version)
+    return "" if options is None else f": `judgeboard judge {options} --repeats 3` asks it"
+
+
+def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: str) -> Estimate:
+    """How often repeat 0, the judge's current verdict, is what people say: by quality, else by label."""
+    grade: GradeName = "quality" if measure == "quality" else "label"
+    if measure not in _GRADES:
+        return unmeasured(0, f"people gave no grades that compare with {measure}")
+    pairs = [source.pairs(version.id, grade) for version in versions]
+    hits = np.concatenate([each.judge == each.people for each in pairs])
+    if not hits.size:
+        return unmeasured(0, "people graded none of these answers")
+    return share(hits, np.concatenate([each.groups for each in pairs]))
+
+
+def _account(judged: Sequence[Judged]) -> RunAccount:
+    counts = dict.fromkeys(Status, 0)
+    for one in judged:
+        for opinion in one.opinions.values():
+            counts[opinion.verdict.status] += 1
+    return RunAccount(
+        ok=counts[Status.OK],
+        unparsable=counts[Status.UNPARSABLE],
+        refused=counts[Status.REFUSED],
+        error=counts[Status.ERROR],
+    )
+
+
+def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:
+    """Return how far the members of a jury agree, or how far any other version agrees with itself; stores nothing.
+
+    Repeats are the version's own, those of its member where it combines repeats, and for a recorded judge those of all
+    its rubrics.
+
+    Raises:
+        NotFound: There is nothing to show; the message names the command.
+    """
+    if version.kind == JURY:
+        return stored_jury_report(connection, version)
+    if version.kind == RECORDED:
+        return repeats_report(connection, name=version.name)
+    if version.kind == REPEATS:
+        return repeats_report(connection, version=stored_members(connection, version)[0].id)
+    return repeats_report(connection, version=version.id)

@@ -1,0 +1,315 @@
+"""The results of suite runs: cases, averages, the gate; one path for page, command, JSON and JUnit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate, RunState
+from judgeboard.judges.rubric_file import OVERALL
+from judgeboard.methods.suite_file import Check, Suite
+from judgeboard.methods.suite_gate import NOT_MEASURED, Baseline, Gate, compare, find_baseline, gate, reaches
+from judgeboard.run_account import CTRL_C, RunAccount, account_of
+from judgeboard.stats.means import mean_interval
+from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.words import interval, number_words, percent_words
+from judgeboard.store.engine import Readable
+from judgeboard.store.suites import (
+    CheckOutcome,
+    DimensionScored,
+    ScoreSums,
+    StoredCase,
+    StoredSuiteRun,
+    SuiteCaseName,
+    get_suite_run,
+    list_suite_runs,
+    load_cases,
+    score_sums,
+)
+
+NOT_REACHED = "not reached"
+_BOUNDS = (1.0, 5.0)
+_GATE_WORDS = {"pass": "It passes.", "fail": "It fails", "not_measured": "Whether it passes is not available"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCheck:
+    """A programmatic check of a case; ``message`` says why it failed."""
+
+    kind: str
+    passed: bool
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case of a run.
+
+    Attributes:
+        case: Its id in the suite.
+        key: Its content address.
+        query: The question; None where neither the suite nor an answer is available.
+        response: The candidate's answer, as stored.
+        score: The overall score, 1 to 5; None where it could not be measured.
+        reason: Why there is no score.
+        passed: Whether score and checks are good enough; None without a score.
+        dimensions: The judge's score and sentence by dimension.
+        checks: The outcome of each programmatic check.
+    """
+
+    case: str
+    key: str
+    query: str | None
+    response: int | None
+    score: float | None
+    reason: str | None
+    passed: bool | None
+    dimensions: Mapping[str, DimensionScored]
+    checks: tuple[CaseCheck, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """A suite run at a glance, with the mean overall score of its measured cases."""
+
+    run: int
+    suite: str
+    candidate: str
+    judge: str
+    state: RunState
+    at: datetime
+    threshold: float
+    total_cases: int
+    measured: int
+    unmeasured: int
+    average_score: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult(SuiteRun):
+    """The result of a suite run.
+
+    Attributes:
+        account: The calls that were made, and their cost.
+        pass_rate: Share of the measured cases that pass, with Wilson's interval.
+        above_threshold: Cases with a score at the threshold or above, whatever their checks.
+        passing: Cases that pass: a good enough score, and every check.
+        passed: Whether the average reaches the threshold; None where nothing was measured.
+        gate: Pass, fail or not measured.
+        dimensions: The mean of each dimension over the cases in which it was scored.
+        baseline: The comparison with an earlier run, None where none was asked for.
+        notes: Caveats in sentences: what the baseline differs in, or that there is none.
+        failures: The measured cases that do not pass, the lowest score first.
+        cases: All cases of the suite, in its order.
+    """
+
+    account: RunAccount
+    pass_rate: Estimate
+    above_threshold: int
+    passing: int
+    passed: bool | None
+    gate: Gate
+    dimensions: Mapping[str, Estimate]
+    baseline: Baseline | None
+    notes: tuple[str, ...]
+    failures: tuple[CaseResult, ...]
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def without_score(self) -> tuple[CaseResult, ...]:
+        """The cases that could not be measured."""
+        return tuple(case for case in self.cases if case.score is None)
+
+    @property
+    def exit_code(self) -> int:
+        """The gate's code; 130 where Ctrl-C ended the run."""
+        return CTRL_C if self.account.exit_code == CTRL_C else self.gate.code
+
+
+def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
+    """Return suite runs, newest first, of one suite where it is named."""
+    with store.reading() as connection:
+        return _at_a_glance(connection, list_suite_runs(connection, name, limit=limit))
+
+
+def suite_result(
+    store: Readable,
+    run_id: int,
+    *,
+    baseline: int | str | None = None,
+    suite: Suite | None = None,
+    account: RunAccount | None = None,
+) -> SuiteResult:
+    """Return the result of a suite run, from the store.
+
+    Args:
+        store: Where it is.
+        run_id: The run.
+        baseline: The number of the run to compare with, or "latest": the newest finished one before it with the same
+            candidate and judge version.
+        suite: The suite itself, for the queries of cases that nobody answered.
+        account: The account of the run, where that is known already.
+
+    Raises:
+        NotFound: One of the runs ran no suite.
+    """
+    with store.reading() as connection:
+        run = get_suite_run(connection, run_id)
+        (listed,) = _at_a_glance(connection, [run])
+        stored = load_cases(connection, run)
+        against = None if baseline is None else _against(connection, baseline, run, stored)
+    notes = () if against is None else against.caveats
+    if baseline is not None and against is None:
+        named = f"{run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}"
+        notes = (f"Compared with no baseline: {named}.",)
+    cases = _cases(run, stored, suite)
+    average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
+    done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
+    verdict = gate(
+        cases=listed.total_cases,
+        unmeasured=listed.unmeasured,
+        average=average,
+        baseline=against,
+        threshold=run.threshold,
+        max_unmeasured=run.max_unmeasured,
+        max_drop=run.max_drop,
+    )
+    if done.state is not RunState.DONE:
+        why = done.why_stopped or "it is not finished"
+        verdict = Gate.of(NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons))
+    return SuiteResult(
+        **{field.name: getattr(listed, field.name) for field in fields(SuiteRun)},
+        account=done,
+        pass_rate=share_intervals(passing, listed.measured)[0],
+        above_threshold=sum(case.score is not None and reaches(case.score, run.threshold) for case in cases),
+        passing=passing,
+        passed=None if average is None else reaches(average, run.threshold),
+        gate=verdict,
+        dimensions={name: _dimension_mean(cases, name) for name in run.weights},
+        baseline=against,
+        notes=notes,
+        failures=tuple(sorted((case for case in cases if case.passed is False), key=lambda case: case.score or 0)),
+        cases=cases,
+    )
+
+
+def _at_a_glance(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[SuiteRun]:
+    sums = score_sums(connection, [run.id for run in runs])
+    return [
+        SuiteRun(
+            run=run.run_id,
+            suite=run.name,
+            candidate=run.candidate,
+            judge=run.judge,
+            state=run.state,
+            at=run.created_at,
+            threshold=run.threshold,
+            total_cases=len(run.cases),
+            measured=scores.n,
+            unmeasured=len(run.cases) - scores.n,
+            average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
+        )
+        for run in runs
+        for scores in [sums.get(run.id, ScoreSums(0, 0.0, 0.0))]
+    ]
+
+
+def _against(
+    connection: Connection, baseline: int | str, run: StoredSuiteRun, stored: Sequence[StoredCase]
+) -> Baseline | None:
+    earlier = find_baseline(
+        connection,
+        baseline,
+        name=run.name,
+        candidate=run.candidate,
+        version_id=run.version_id,
+        before=run.run_id,
+    )
+    if earlier is None:
+        return None
+    return compare(
+        load_cases(connection, earlier),
+        stored,
+        run_id=earlier.run_id,
+        weights=run.weights,
+        threshold=run.threshold,
+        same_judge=earlier.version_id == run.version_id,
+        same_candidate=earlier.candidate == run.candidate,
+    )
+
+
+def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
+    scores = [
+        given.score for case in cases if (given := case.dimensions.get(name)) is not None and given.score is not None
+    ]
+    return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
+
+
+def _cases(run: StoredSuiteRun, stored: Sequence[StoredCase], suite: Suite | None) -> tuple[CaseResult, ...]:
+    """Return all cases of a suite run, in the order of the suite, those included that it did not reach."""
+    by_position = {case.position: case for case in stored}
+    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
+    return tuple(
+        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
+        for position, named in enumerate(run.cases)
+    )
+
+
+def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, threshold: float) -> CaseResult:
+    if stored is None:
+        return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
+    passed = None
+    if stored.score is not None:
+        passed = reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+    return CaseResult(
+        case=named.id,
+        key=stored.key,
+        query=stored.query or query,
+        response=stored.response_id,
+        score=stored.score,
+        reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
+        passed=passed,
+        dimensions={name: given for name, given in stored.dimensions.items() if name != OVERALL},
+        checks=tuple(_check(check, stored.answer) for check in stored.checks),
+    )
+
+
+def _check(check: CheckOutcome, answer: str | None) -> CaseCheck:
+    # Why it failed may quote the answer, whose text is kept in one place alone: so the check is made again.
+    message = None if check.passed or answer is None else Check(check.kind, check.wanted).failure(answer)
+    return CaseCheck(check.kind, check.passed, message)
+
+
+def score_words(score: float | None) -> str:
+    """Return "4.13", or that there is none."""
+    return "no score" if score is None else two_decimals(score)
+
+
+def result_sentence(result: SuiteResult) -> str:
+    """Return the average with its interval, the pass rate, and the gate, in words."""
+    gate_words = _GATE_WORDS[result.gate.state]
+    reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
+    if result.average_score.value is None:
+        return f"{gate_words}{reasons}"
+    cases = f"{result.measured:,} cases" if result.measured != 1 else "1 case"
+    return (
+        f"On {cases} it scores {number_words(result.average_score)} of 5 on average, against a threshold of "
+        f"{result.threshold:g}, and {percent_words(result.pass_rate)} of them pass. {gate_words}{reasons}"
+    )
+
+
+def baseline_sentence(baseline: Baseline) -> str:
+    """Return what changed against the baseline, in words."""
+    change = baseline.mean_change
+    if change.value is None:
+        return f"No case was measured in this run and in run {baseline.run}."
+    words = number_words(change, sign=True)
+    if interval(change) is None and change.reason:
+        words += f" ({change.reason})"
+    return (
+        f"On {baseline.n:,} cases in both, the average changed by {words} against run {baseline.run}: "
+        f"{baseline.worse:,} worse, {baseline.better:,} better. "
+        f"{baseline.only_before:,} no longer pass, {baseline.only_after:,} newly do (McNemar, p = {baseline.p:.2g})."
+    )

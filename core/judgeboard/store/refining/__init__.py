@@ -1,1 +1,0 @@
-"""Answers made from others, attempt by attempt."""

@@ -1,0 +1,308 @@
+"""Suite runs and what came of their cases."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from judgeboard.domain import ResponseKind, RunState
+from judgeboard.errors import NotFound
+from judgeboard.store.judgments.judge_versions import version_title
+from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow, SuiteRunRow
+from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, JudgmentScoreRow, ResponseRow, RunRow
+from judgeboard.store.sql.batches import batches
+from judgeboard.store.sql.insertion import insert_or_skip
+
+SUITE_RUN = SuiteRunRow.__table__
+SUITE_CASE = SuiteCaseRow.__table__
+GENERATION = GenerationRow.__table__
+RESPONSE = ResponseRow.__table__
+JUDGMENT = JudgmentRow.__table__
+SCORE = JudgmentScoreRow.__table__
+VERSION = JudgeVersionRow.__table__
+RUN = RunRow.__table__
+
+
+class SuiteCaseName(NamedTuple):
+    """A case as its suite names it: its id there, and the content address of what it asks."""
+
+    id: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSuiteRun:
+    """A suite as it was run: thresholds, weights of dimensions, names of cases; none of its texts."""
+
+    id: int
+    run_id: int
+    name: str
+    candidate: str
+    version_id: int
+    judge: str
+    state: RunState
+    created_at: datetime
+    threshold: float
+    max_unmeasured: float
+    max_drop: float
+    weights: Mapping[str, float]
+    cases: tuple[SuiteCaseName, ...]
+
+
+def ensure_suite_run(
+    connection: Connection,
+    run_id: int,
+    *,
+    name: str,
+    spec: Mapping[str, Any],
+    spec_hash: str,
+    candidate: str,
+    version_id: int,
+    now: datetime,
+) -> StoredSuiteRun:
+    """Store a suite run under its ``run_id``, unless it is there, and return it."""
+    row = {
+        "run_id": run_id,
+        "name": name,
+        "spec": spec,
+        "spec_hash": spec_hash,
+        "candidate": candidate,
+        "judge_version_id": version_id,
+        "created_at": now,
+    }
+    connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), row)
+    return get_suite_run(connection, run_id)
+
+
+def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
+    """Return the suite run of a run.
+
+    Raises:
+        NotFound: That run ran no suite.
+    """
+    row = connection.execute(_RUNS.where(SUITE_RUN.c.run_id == run_id)).one_or_none()
+    if row is None:
+        raise NotFound(f"no suite run {run_id}: `judgeboard suite list` names them")
+    return _stored(row)
+
+
+def list_suite_runs(connection: Connection, name: str | None = None, *, limit: int = 200) -> list[StoredSuiteRun]:
+    """Return suite runs, newest first, of one suite where it is named."""
+    query = _RUNS if name is None else _RUNS.where(SUITE_RUN.c.name == name)
+    return [_stored(row) for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(limit))]
+
+
+def latest_finished(
+    connection: Connection, name: str, candidate: str, version_id: int, *, before: int | None = None
+) -> StoredSuiteRun | None:
+    """Return the newest finished run of a suite with this candidate and judge version, of those below ``before``."""
+    query = _RUNS.where(
+        SUITE_RUN.c.name == name,
+        SUITE_RUN.c.candidate == candidate,
+        SUITE_RUN.c.judge_version_id == version_id,
+        RUN.c.state == RunState.DONE.value,
+    )
+    if before is not None:
+        query = query.where(SUITE_RUN.c.run_id < before)
+    row = connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(1)).one_or_none()
+    return None if row is None else _stored(row)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """A programmatic check of an answer, and whether the answer passed it."""
+
+    kind: str
+    wanted: Any
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewCase:
+    """What came of a case, to be stored; ``reason`` says why it has no score."""
+
+    position: int
+    case_key: str
+    reason: str | None = None
+    response_id: int | None = None
+    judgment_id: int | None = None
+    checks: tuple[CheckOutcome, ...] | None = None
+    score: float | None = None
+
+
+def insert_cases(connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime) -> None:
+    """Store what came of cases; one that another process finished first is left as it was."""
+    if new:
+        rows = [{"suite_run_id": suite_run_id, "created_at": now, **asdict(one)} for one in new]
+        connection.execute(insert_or_skip(connection, SUITE_CASE, "suite_run_id", "position"), rows)
+
+
+def finished_positions(connection: Connection, suite_run_id: int) -> set[int]:
+    """Return the positions of the cases that are finished, measured or not."""
+    query = select(SUITE_CASE.c.position).where(SUITE_CASE.c.suite_run_id == suite_run_id)
+    return set(connection.execute(query).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionScored:
+    """A judge's score of one dimension, None where it gave none, and its sentence."""
+
+    score: float | None
+    reasoning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """What came of one case; texts are None where there is none, or it is forgotten.
+
+    ``error`` is what the answering or the judging reported where there is no score.
+    """
+
+    position: int
+    key: str
+    response_id: int | None
+    query: str | None
+    answer: str | None
+    score: float | None
+    reason: str | None
+    error: str | None
+    checks: tuple[CheckOutcome, ...]
+    dimensions: Mapping[str, DimensionScored]
+
+
+def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
+    """Return the finished cases of a suite run, in order."""
+    rows = connection.execute(
+        select(
+            SUITE_CASE,
+            RESPONSE.c.query,
+            RESPONSE.c.answer,
+            func.coalesce(JUDGMENT.c.error, GENERATION.c.error).label("error"),
+        )
+        .join(RESPONSE, RESPONSE.c.id == SUITE_CASE.c.response_id, isouter=True)
+        .join(JUDGMENT, JUDGMENT.c.id == SUITE_CASE.c.judgment_id, isouter=True)
+        .join(
+            GENERATION,
+            (GENERATION.c.run_id == run.run_id) & (GENERATION.c.subject == SUITE_CASE.c.case_key),
+            isouter=True,
+        )
+        .where(SUITE_CASE.c.suite_run_id == run.id)
+        .order_by(SUITE_CASE.c.position)
+    ).all()
+    scores = _scores(connection, [row.judgment_id for row in rows if row.judgment_id is not None])
+    return [
+        StoredCase(
+            position=row.position,
+            key=row.case_key,
+            response_id=row.response_id,
+            query=row.query,
+            answer=row.answer,
+            score=row.score,
+            reason=row.reason,
+            error=row.error if row.score is None else None,
+            checks=tuple(CheckOutcome(**check) for check in row.checks or ()),
+            dimensions=scores.get(row.judgment_id, {}),
+        )
+        for row in rows
+    ]
+
+
+def _scores(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, dict[str, DimensionScored]]:
+    scores: dict[int, dict[str, DimensionScored]] = {}
+    for some in batches(judgment_ids):
+        query = select(SCORE.c.judgment_id, SCORE.c.dimension, SCORE.c.value, SCORE.c.reasoning).where(
+            SCORE.c.judgment_id.in_(some)
+        )
+        for judgment_id, dimension, value, reasoning in connection.execute(query.order_by(SCORE.c.id)):
+            scores.setdefault(judgment_id, {})[dimension] = DimensionScored(value, reasoning)
+    return scores
+
+
+class ScoreSums(NamedTuple):
+    """The number of scores of a suite run, their sum and the sum of their squares."""
+
+    n: int
+    total: float
+    squares: float
+
+
+def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[int, ScoreSums]:
+    """Return the sums of the scores of each of these suite runs that has any case."""
+    score = SUITE_CASE.c.score
+    query = select(
+        SUITE_CASE.c.suite_run_id,
+        func.count(score),
+        func.coalesce(func.sum(score), 0.0),
+        func.coalesce(func.sum(score * score), 0.0),
+    ).where(SUITE_CASE.c.suite_run_id.in_(suite_run_ids))
+    rows = connection.execute(query.group_by(SUITE_CASE.c.suite_run_id))
+    return {id_: ScoreSums(n, float(total), float(squares)) for id_, n, total, squares in rows}
+
+
+class StoredAnswer(NamedTuple):
+    """An answer of a candidate or of the log; ``answer`` is None once it is forgotten."""
+
+    id: int
+    answer: str | None
+    passages: tuple[str, ...] | None
+    generator_model: str | None
+
+
+_ANSWER = (RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.generator_model)
+
+
+def stored_answers(connection: Connection, source: str, external_ids: Sequence[str]) -> dict[str, StoredAnswer]:
+    """Return those of these responses that are stored, by external id."""
+    answers: dict[str, StoredAnswer] = {}
+    for some in batches(external_ids):
+        query = select(RESPONSE.c.external_id, *_ANSWER).where(
+            RESPONSE.c.source == source, RESPONSE.c.external_id.in_(some)
+        )
+        answers |= {row.external_id: _answer(row) for row in connection.execute(query)}
+    return answers
+
+
+def answers_by_query(connection: Connection, source: str, queries: Sequence[str]) -> dict[str, StoredAnswer]:
+    """Return the newest logged answer of a source to each of these queries, which must be the same text."""
+    answers: dict[str, StoredAnswer] = {}
+    for some in batches(queries):
+        query = select(RESPONSE.c.query, *_ANSWER).where(
+            RESPONSE.c.source == source,
+            RESPONSE.c.kind == ResponseKind.LOG.value,
+            RESPONSE.c.answer.is_not(None),
+            RESPONSE.c.query.in_(some),
+        )
+        answers |= {row.query: _answer(row) for row in connection.execute(query.order_by(RESPONSE.c.id))}
+    return answers
+
+
+def _answer(row: Any) -> StoredAnswer:
+    return StoredAnswer(row.id, row.answer, None if row.passages is None else tuple(row.passages), row.generator_model)
+
+
+_RUNS: Select[Any] = (
+    select(SUITE_RUN, VERSION.c.name.label("judge_name"), VERSION.c.number, RUN.c.state)
+    .join(VERSION, VERSION.c.id == SUITE_RUN.c.judge_version_id)
+    .join(RUN, RUN.c.id == SUITE_RUN.c.run_id)
+)
+
+
+def _stored(row: Row[Any]) -> StoredSuiteRun:
+    spec = row.spec
+    return StoredSuiteRun(
+        id=row.id,
+        run_id=row.run_id,
+        name=row.name,
+        candidate=row.candidate,
+        version_id=row.judge_version_id,
+        judge=version_title(row.judge_name, row.number),
+        state=RunState(row.state),
+        created_at=row.created_at,
+        threshold=spec["threshold"],
+        max_unmeasured=spec["max_unmeasured"],
+        max_drop=spec["max_drop"],
+        weights=spec["weights"],
+        cases=tuple(SuiteCaseName(case["id"], case["key"]) for case in spec["cases"]),
+    )

@@ -1,1 +1,0 @@
-"""Suites and what came of their cases."""

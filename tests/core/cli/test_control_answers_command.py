@@ -1,0 +1,46 @@
+"""`judgeboard control-answers`, as a person types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.store.engine import Store
+from judging_log import address, land_answers
+
+
+def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    land_answers(sqlite_store, 12)
+    db = ["--db", address(sqlite_store)]
+    made = ["control-answers", "make", "--kinds", "passages_removed, numbers_changed", "--n", "10", *db]
+    assert run(made) == 0
+    assert "passages_removed: 10 made\n" in capsys.readouterr().out
+    assert run([*made, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["made"] == 0
+    assert shown["kinds"][1] == {"kind": "numbers_changed", "effect": "known_bad", "made": 0, "known": 10}
+    judge = ["control-answers", "judge", "--judge", "lexical", *db, "--json"]
+    assert run(judge) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {name: shown[name] for name in ("ok", "unparsable", "error", "not_reached", "cost")} == {
+        "ok": shown["asked"],
+        "unparsable": 0,
+        "error": 0,
+        "not_reached": 0,
+        "cost": 0,
+    }
+    assert run(judge[:-1]) == 0
+    assert "nothing to ask" in capsys.readouterr().out
+
+
+def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    db = ["--db", address(sqlite_store)]
+    assert run(["control-answers", "judge", "--judge", "lexical", *db]) == 2
+    assert "judgeboard control-answers make" in capsys.readouterr().err
+    assert run(["control-answers", "make", "--kinds", "worse", *db]) == 2
+    assert "passages_removed" in capsys.readouterr().err
+    assert run(["control-answers", "make", "--db", str(tmp_path / "none.db")]) == 2
+    land_answers(sqlite_store, 2)
+    assert run(["control-answers", "make", "--kinds", "hedges_removed", *db]) == 0
+    assert "applies to no more than 0" in capsys.readouterr().out

@@ -1,0 +1,176 @@
+"""Controls in a log: seeded, the same again, and never among what people review or measure."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from judgeboard.agreement import agreement
+from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
+from judgeboard.errors import BadInput
+from judgeboard.filters import RowFilter
+from judgeboard.flagging import raise_flags
+from judgeboard.judge_choice import make_judge
+from judgeboard.judging import judge_pending
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import always, verdict
+from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+from judgeboard.report import measure
+from judgeboard.review import ensure_reviewer, grade
+from judgeboard.store.desk.overview import overview
+from judgeboard.store.desk.queue_pages import queue_page
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.health.controls import list_controls
+from judgeboard.store.landing import land_responses
+from judgeboard.store.responses.items import load_item
+from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.settings_table import set_setting
+from judgeboard.trends import trend
+from judging_log import judgments, rag, runs
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def land(store: Store, count: int, *, first: int = 0, group: str | None = None) -> None:
+    rows = [
+        Response(
+            "log",
+            f"a{number}",
+            f"How long is rope {group or number}?",
+            f"I think rope {number} is {number + 10} m long, and it weighs {number + 60} grams a metre, dry.",
+            (f"Rope {group or number} is long.", "Ropes weigh 60 to 90 grams a metre."),
+            asked_at=MONDAY,
+            feedback=(Feedback(FeedbackKind.THUMBS, 0),),
+        )
+        for number in range(first, first + count)
+    ]
+    with store.writing() as connection:
+        land_responses(connection, rows)
+
+
+def controls(store: Store) -> dict[str, int]:
+    with store.reading() as connection:
+        return {each.external_id: each.original_id for each in list_controls(connection)}
+
+
+def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
+    land(store, 12)
+    made = make_control_answers(store, n=5)
+    assert [(each.kind, each.made, each.known) for each in made] == [
+        ("passages_removed", 5, 0),
+        ("other_answer", 5, 0),
+        ("truncated", 5, 0),
+        ("numbers_changed", 5, 0),
+        ("passages_reordered", 5, 0),
+        ("hedges_removed", 5, 0),
+    ]
+    first = controls(store)
+    assert len(first) == 30
+    for external_id, original_id in first.items():
+        with store.reading() as connection:
+            assert external_id.startswith(load_item(connection, original_id).external_id + "#control-")
+    assert all((each.made, each.known) == (0, 5) for each in make_control_answers(store, n=5))
+    assert controls(store) == first
+
+
+def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store: Store) -> None:
+    land(sqlite_store, 40)
+    make_control_answers(sqlite_store, kinds=["truncated"], n=5)
+    of_seed_0 = set(controls(sqlite_store).values())
+    make_control_answers(sqlite_store, kinds=["truncated"], n=5, seed=1)
+    assert {each for name, each in controls(sqlite_store).items() if name.endswith("-1")} != of_seed_0
+    (more,) = make_control_answers(sqlite_store, kinds=["truncated"], n=8)
+    assert (more.made, more.known) == (3, 5)
+    assert of_seed_0 < {each for name, each in controls(sqlite_store).items() if name.endswith("-0")}
+
+
+def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Store) -> None:
+    land(sqlite_store, 30, group="x")
+    land(sqlite_store, 4, first=100)
+    make_control_answers(sqlite_store, kinds=["passages_removed"], n=5)
+    taken = {name.split("#")[0] for name in controls(sqlite_store)}
+    assert {"a100", "a101", "a102", "a103"} < taken
+
+
+def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        land_responses(connection, [Response("log", "plain", "q", "Certainly.", None)])
+    land(sqlite_store, 3)
+    by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
+    assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
+    only = make_control_answers(sqlite_store, kinds=["truncated"], where=RowFilter(ids=("plain",)))
+    assert [each.made for each in only] == [0]
+
+
+def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store: Store) -> None:
+    land(store, 6)
+    make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
+    with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
+        judge_pending(store, rag(endpoint), where=RowFilter(ids=("a0", "a1", "a2")), concurrency=2)
+        summary = judge_control_answers(store, rag(endpoint), concurrency=2)
+        originals = set(controls(store).values())
+        asked = {row["response_id"] for row in judgments(store)}
+        again = judge_control_answers(store, rag(endpoint), concurrency=2)
+    assert originals < asked
+    assert len(asked) == 3 + summary.asked
+    assert (summary.ok, summary.not_reached, again.selected) == (summary.selected, 0, 0)
+    assert runs(store)[-1]["filter"]["where"]["kinds"] == ["control", "log"]
+
+
+def figures(store: Store) -> str:
+    """What Overview, Queue, Responses, Trends, Agreement and the report show."""
+    with store.reading() as connection:
+        queue, responses = queue_page(connection, RowFilter()), response_page(connection, RowFilter())
+        shown: list[Any] = [
+            queue.total,
+            responses.total,
+            responses.lines,
+            trend(connection),
+            trend(connection, measure="flagged_share"),
+            agreement(connection),
+            # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
+            replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
+        ]
+    return repr(shown) + json.dumps(measure(store))
+
+
+def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    land(store, 12)
+    judge_pending(store, make_judge("lexical"))
+    raise_flags(store)
+    mara = ensure_reviewer(store, "desk", "Mara")
+    for response_id in range(1, 13):
+        given = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
+        grade(store, response_id=response_id, reviewer=mara, grade=given, request_key=f"g{response_id}")
+    before = figures(store)
+    make_control_answers(store, n=6)
+    judge_control_answers(store, make_judge("lexical"))
+    raise_flags(store)
+    assert len(judgments(store)) == 12 + 36
+    assert figures(store) == before
+
+
+def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store) -> None:
+    land(sqlite_store, 3)
+    make_control_answers(sqlite_store, kinds=["truncated"])
+    with sqlite_store.writing() as connection:
+        assert len(forget_response(connection, "a1", actor="test")) == 2
+    with sqlite_store.reading() as connection:
+        (made,) = (each for each in list_controls(connection) if each.external_id.startswith("a1#"))
+        assert made.kind == "truncated"
+        assert load_item(connection, made.response_id).answer is None
+
+
+def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
+    with pytest.raises(BadInput, match="choose passages_removed"):
+        make_control_answers(sqlite_store, kinds=["upside_down"])
+    with pytest.raises(BadInput, match="n must"):
+        make_control_answers(sqlite_store, n=0)
+    with pytest.raises(BadInput, match="control-answers make"):
+        judge_control_answers(sqlite_store, make_judge("lexical"))
+    assert make_control_answers(sqlite_store, kinds=["truncated"])[0].made == 0

@@ -1,0 +1,121 @@
+"""Page, CSV and the command's JSON give the same figures of audits, pairs and self-reference, bit by bit."""
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.auditing.audits_page import done_audits, shown_audit
+from judgeboard.cli.app import run
+from judgeboard.importing import import_file
+from judgeboard.pairs.report import ComparedPairs
+from judgeboard.reports.json_output import to_plain
+from judgeboard.self_reference.page import self_reference_page
+from judgeboard.store.engine import Store
+from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard_dashboard.pairs.tables import groups_file
+from judgeboard_dashboard.self_reference.tables import categories_file
+from judging_log import address
+from pair_log import land, people_say, record
+
+FILE_FIELDS = ["value", "low", "high", "n"]
+
+
+@pytest.fixture
+def command(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def json_of(*words: str) -> Any:
+        assert run([*words, "--json", "--db", address(sqlite_store)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return json_of
+
+
+def in_file(table: Any) -> list[list[Any]]:
+    """The estimates of a CSV file, None where a cell is empty."""
+    columns = ["Value", "Low", "High", "Answers"]
+    return [[None if pd.isna(cell) else cell for cell in row] for row in table[columns].astype(object).to_numpy()]
+
+
+def estimates(values: list[dict[str, Any]]) -> list[list[Any]]:
+    return [[each[name] for name in FILE_FIELDS] for each in values]
+
+
+@pytest.mark.parametrize(("n", "wrong", "graded"), [(10, 4, 8), (25, 0, 25), (7, 7, 0)])
+def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wrong: int, graded: int) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(n)
+    log.say_all(log.version("teacher"), ids, label=GOOD)
+    log.say_all(log.version("second"), ids[: n // 2], label=BAD)
+    log.say_all(log.version("second"), ids[n // 2 :], label=GOOD)
+    log.review_all(ids[: min(wrong, graded)], label=BAD.value)
+    log.review_all(ids[wrong:graded], label=GOOD.value)
+    printed = command("audit", "--judge-version", "teacher", "--recorded", "--supreme-version", "second")
+    with sqlite_store.reading() as connection:
+        (audit,) = done_audits(connection)
+        shown = to_plain(shown_audit(connection, audit))
+    assert {name for name in printed if printed[name] != shown[name]} == set()
+
+
+@pytest.mark.parametrize("verdicts", [{"ab": "abtab-", "ba": "aatbb-"}, {"ab": "aabt", "ba": "    "}])
+@pytest.mark.parametrize("kind", ["pairwise", "replay"])
+def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[str, str], kind: str) -> None:
+    pair_ids = land(sqlite_store, len(verdicts["ab"]))
+    record(sqlite_store, pair_ids, verdicts, kind=kind, name="old")
+    for pair_id, letter in zip(pair_ids, "aba", strict=False):
+        people_say(sqlite_store, pair_id, letter)
+    printed = command("compare", "--recorded", "--judge-version", "old", "--by", "query_type")
+    with sqlite_store.reading() as connection:
+        groups = ComparedPairs(connection, get_version(connection, "old")).groups(by_query_type=True)
+    assert to_plain(groups) == printed["groups"]
+    table = groups_file(groups)
+    names = {
+        "self-consistency": "self_consistency",
+        "names the answer shown first": "first_position",
+        "right by gold": "accuracy_consistent",
+        "right by gold, mean of the orders": "accuracy_orders_mean",
+        "right by gold, consistent verdicts": "accuracy_consistent",
+        "as the majority of people": "people",
+    }
+    by_slice = {group["slice"]: group for group in printed["groups"]}
+    rows = zip(table["Slice"], table["Statistic"], strict=True)
+    assert in_file(table) == estimates([by_slice[where][names[statistic]] for where, statistic in rows])
+
+
+@pytest.mark.parametrize(("k", "tau", "needed"), [(5, 0.8, 4), (5, 1.0, 5), (3, 0.6, 2)])
+def test_self_reference(sqlite_store: Store, command: Callable[..., Any], k: int, tau: float, needed: int) -> None:
+    samples = ("CCCCC", "CCDCC", "CDCDC", "BDBCA", "CCCCD", "ABABC")
+    lines = [
+        {
+            "id": f"q{number}",
+            "question": f"Question {number}?",
+            "options": ["w", "x", "y", "z"],
+            "category": "law" if number % 2 else "math",
+            "reference": "C",
+            "samples": list(samples[number % len(samples)]),
+            "judge": "paper",
+            "gold": "a",
+            "verdicts": {
+                "A": dict.fromkeys(("ab", "ba"), "ab"[number % 2]),
+                "B": {"ab": "a", "ba": "ab"[number % 3 == 0]},
+            },
+        }
+        for number in range(40)
+    ]
+    file = io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
+    import_file(sqlite_store, file, kind="samples", name="samples.jsonl")
+    printed = command("ssr", "--recorded", "--k", str(k), "--tau", str(tau), "--tau-by", "category")
+    with sqlite_store.reading() as connection:
+        page = self_reference_page(connection, get_version(connection, "paper"), k, needed)
+    shown = to_plain(page.report)
+    own = {"tau", "tuned", "notes"}  # a page has a gate, not a threshold, and says in words what tuning gives
+    assert {name for name in printed if printed[name] != shown[name]} <= own | {"account"}
+    assert to_plain(page.tuned) == printed["tuned"]
+    figures = [
+        [each["gate"]["on_rate"], each["gate"]["precision"], each["without"], each["always"], each["selective"]]
+        for each in printed["categories"]
+    ]
+    assert in_file(categories_file(page.report)) == estimates([one for each in figures for one in each])
