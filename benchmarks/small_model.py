@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to

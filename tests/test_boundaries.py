@@ -33,12 +33,11 @@ LAYERS: list[set[str]] = [
         "judge_kinds",
         "reports",
     },
-    {"llm", "judges", "flags", "importers", "exporters", "stats"},
+    {"llm", "judges", "flags", "formats", "stats"},
     {"store"},
     {
         *(
-            "importing",
-            "landings",
+            "imports",
             "exporting",
             "flagging",
             "review",

@@ -11,7 +11,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.latest_event import latest_event
 
 if TYPE_CHECKING:
-    from judgeboard.importing import ImportSummary
+    from judgeboard.imports.importing import ImportSummary
 
 ACTOR = "demo"
 SOURCE = "sample"
@@ -49,7 +49,7 @@ def fill(store: Store, say: Callable[[str], None] = lambda _line: None) -> None:
 
 def _fill(store: Store, folder: Path, say: Callable[[str], None]) -> dict[str, int]:
     """Do every step; return how many rows of each file are there."""
-    from judgeboard.importing import import_file
+    from judgeboard.imports.importing import import_file
     from judgeboard.judge_choice import make_judge
     from judgeboard.judging import judge_pending
 

@@ -10,7 +10,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.demo import fill
-from judgeboard.importing import ImportSummary, import_file
+from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.report import stats
 from judgeboard.store.engine import Store
 
@@ -70,7 +70,7 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
     assert (before["responses"], before["judgments"]["ok"], before["reviews"]) == (400, 600, 198)
     read: list[str] = []
     monkeypatch.setattr("judgeboard.demo.version", lambda _name: "later")
-    monkeypatch.setattr("judgeboard.importing.import_file", reading(read))
+    monkeypatch.setattr("judgeboard.imports.importing.import_file", reading(read))
     fill(sqlite_store)
     assert read == ["responses", "verdicts", "grades"]
     fill(sqlite_store)

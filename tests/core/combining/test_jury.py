@@ -16,7 +16,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.flagging import raise_flags
 from judgeboard.flags.why import why
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
 from judgeboard.store.engine import Store, open_store

@@ -14,7 +14,7 @@ from judgeboard.combining.repeating import judge_repeats
 from judgeboard.combining.repeats_report import repeats_report
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.judge_health.report import health
 from judgeboard.judging import judge_pending
 from judgeboard.judging_summary import JudgingSummary

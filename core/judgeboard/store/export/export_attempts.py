@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
-from judgeboard.exporters import Column, ColumnType
+from judgeboard.formats.rows import Column, ColumnType
 from judgeboard.store.export.export_table import NAMED, chunks, in_units
 from judgeboard.store.schema.method_tables import GenerationRow, JudgmentReviewRow, RefinementRow
 from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, case, select
 
 from judgeboard.domain import ResponseKind
-from judgeboard.exporters import Column, ColumnType
+from judgeboard.formats.rows import Column, ColumnType
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.export.export_table import CHUNK, NAMED, chunks, in_units
 from judgeboard.store.pairs.preferences import StandingPreference, load_preferences

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
-from judgeboard.exporters import RESPONSE_COLUMNS, Column, ColumnType, response_row
+from judgeboard.formats.rows import Column, ColumnType
 from judgeboard.store.export.export_attempts import AUDIT_COLUMNS, REFINEMENT_COLUMNS, audits, refinements
 from judgeboard.store.export.export_pairs import (
     COMPARISON_COLUMNS,
@@ -19,6 +19,7 @@ from judgeboard.store.export.export_pairs import (
     samples,
 )
 from judgeboard.store.export.export_table import NAMED, ExportTable, chunks, in_units
+from judgeboard.store.export.response_row import RESPONSE_COLUMNS, response_row
 from judgeboard.store.schema.queue_tables import CommentRow
 from judgeboard.store.schema.tables import (
     FlagRow,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select
 
-from judgeboard.exporters import Column
+from judgeboard.formats.rows import Column
 
 CHUNK = 1_000
 
