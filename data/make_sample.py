@@ -67,7 +67,9 @@ def main(folder: Path = FOLDER) -> None:
     rows["pairs"] = methods.pairs(dice, answers)
     rows["samples"] = methods.samples(dice, answers)
     suite, rows["suite_answers"] = methods.suite(dice, answers)
-    rows["queue_reviews"] = methods.decisions(dice, answers)
+    # Answers that nobody graded: the decisions leave the agreement of judges and people as it is.
+    graded = {row["response_id"] for row in rows["grades"]}
+    rows["queue_reviews"] = methods.decisions(dice, [answer for answer in answers if answer.id not in graded])
     (folder / "suite.yaml").write_text(f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
     for name, content in rows.items():
         print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")

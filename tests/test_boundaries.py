@@ -26,7 +26,6 @@ LAYERS: list[set[str]] = [
         "storable_text",
         "filters",
         "filter_words",
-        "sample",
         "yaml_file",
         "blocking",
         "next_ask",

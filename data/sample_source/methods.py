@@ -1,6 +1,5 @@
 """What the other pages show: pairs, sampled questions, a suite with recorded answers, and decisions in a queue."""
 
-from datetime import timedelta
 from typing import Any
 
 from sample_source.dice import Dice
@@ -14,6 +13,7 @@ SAMPLED = {"complex": 2, "simple": 2}  # per week: 40 in all
 CASES = 12
 TRIES = 5
 LETTERS = "ABCD"
+SOLVER = "tarn-solver-3"
 DIMENSIONS = ("accuracy", "helpfulness", "safety", "coherence")
 
 
@@ -70,7 +70,7 @@ def samples(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
                 "options": options,
                 "reference": letter,
                 "gold": "a",
-                "judge": NAME,
+                "judge": SOLVER,
                 "samples": [None if dice.chance(0.02) else one for one in tries],
                 "verdicts": {
                     "A": {order: _seen(dice, "a", "b", 0.45 + skill / 3) for order in ("ab", "ba")},
@@ -103,23 +103,19 @@ def suite(dice: Dice, answers: list[Answer]) -> tuple[dict[str, Any], list[dict[
 
 
 def decisions(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
-    """Return the rows of ``queue_reviews.jsonl``: what each reviewer would decide on each complex answer."""
+    """Return the rows of ``queue_reviews.jsonl``: what two of three reviewers decide on every second complex answer."""
     rows = []
-    for answer in answers:
-        if answer.draft.query_type != "complex":
-            continue
+    queued = [answer for answer in answers if answer.draft.query_type == "complex"][::2]
+    for number, answer in enumerate(queued):
         bad = bool(answer.draft.unsupported)
-        for person in REVIEWERS:
-            noticed = dice.chance(person.catches if bad else person.alarms)
-            decision = "unsure" if dice.chance(0.05) else "confirm" if noticed else "dismiss"
-            at = answer.asked_at + timedelta(days=dice.between(3, 6), minutes=dice.below(600))
+        for person in (REVIEWERS[number % 3], REVIEWERS[(number + 1) % 3]):
+            noticed = dice.chance(person.catches - 0.1 if bad else person.alarms)
             rows.append(
                 {
                     "response_id": answer.id,
                     "reviewer": person.name,
-                    "decision": decision,
+                    "decision": "unsure" if dice.chance(0.03) else "confirm" if noticed else "dismiss",
                     "seconds": dice.between(8, 90),
-                    "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
                 }
             )
     return rows
