@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, raw_text
 from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONING, REFERENCE, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.preferences import shown_word, verdict_in
-from judgeboard.imports.recorded import RecordedJudge, RecordedJudges, recorded_version, store_recorded
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.pairs.comparisons import LandedComparison
 from judgeboard.store.pairs.pairs import pairs_named
@@ -42,7 +42,7 @@ class ImportedComparison:
     source: str | None = None
 
 
-class ComparisonImport(ImportKind[ImportedComparison]):
+class ComparisonImport(RecordedImport[ImportedComparison]):
     """Comparisons of replay judge versions, one run per judge and file.
 
     ``verdict`` speaks of the stored answers A and B, whatever the ``order`` shown; none means that the judge was
@@ -66,10 +66,6 @@ class ComparisonImport(ImportKind[ImportedComparison]):
         "ask": ("ask",),
     }
     needed = ("external_id", "judge", "order")
-
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._judges = RecordedJudges(actor)
 
     def build(self, cells: Cells) -> ImportedComparison:
         """Return the comparison of a row."""
@@ -115,13 +111,8 @@ class ComparisonImport(ImportKind[ImportedComparison]):
             by_judge.setdefault(record.judge, {})[index] = [_comparison(record, pair.id)]
         for judge, given in by_judge.items():
             version = recorded_version(connection, judge, now)
-            store_recorded(connection, version, self._judges, given, rows, now)
+            store_recorded(connection, version, self, given, rows, now)
         return rows.stored()
-
-    def finish(self, connection: Connection, now: datetime) -> int:
-        """Mark the runs as done."""
-        self._judges.finish(connection, now)
-        return 0
 
     def as_row(self, record: ImportedComparison) -> dict[str, Any]:
         """Return a comparison as an import takes it again."""

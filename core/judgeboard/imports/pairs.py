@@ -11,9 +11,9 @@ from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, metadata_in, parsed_json, raw_text
 from judgeboard.imports.columns import JUDGE, METADATA, QUERY_TYPE_OF_PAIR, QUESTION, RAW, REFERENCE, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.preferences import aspects_as_row, human_in, preference_word, verdict_in
-from judgeboard.imports.recorded import RecordedJudge, RecordedJudges, recorded_version, store_recorded
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.pair_records import GivenPreference, Pair
 from judgeboard.store.pairs.comparisons import LandedComparison, key_of, land_comparisons, stored_comparisons
 from judgeboard.store.pairs.pair_items import ids_of_pairs
@@ -97,7 +97,7 @@ class MissingOrders:
         return {key: one for key, one in self._missing[judge].items() if key[1] in orders}
 
 
-class PairImport(ImportKind[ImportedPair]):
+class PairImport(RecordedImport[ImportedPair]):
     """Pairs, comparisons of replay judge versions, and preferences; a pair has a row for every judge.
 
     ``verdict_order_ab`` is what the judge preferred when A was shown first, ``verdict_order_ba`` when B was; both
@@ -123,7 +123,6 @@ class PairImport(ImportKind[ImportedPair]):
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
-        self._judges = RecordedJudges(actor)
         self._missing = MissingOrders()
 
     def build(self, cells: Cells) -> ImportedPair:
@@ -171,8 +170,8 @@ class PairImport(ImportKind[ImportedPair]):
                 if not one.row_is_new and (item is None or key_of(item) not in known):
                     late.add((judge, pair))
             if items:
-                land_comparisons(connection, version, self._judges.run(connection, version, now), items, now)
-        self._judges.finish(connection, now)
+                land_comparisons(connection, version, self.run(connection, version, now), items, now)
+        super().finish(connection, now)
         return len(late)
 
     def as_row(self, record: ImportedPair) -> dict[str, Any]:
@@ -201,7 +200,7 @@ class PairImport(ImportKind[ImportedPair]):
             ]
         for judge, given in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
-            store_recorded(connection, version, self._judges, given, rows, now)
+            store_recorded(connection, version, self, given, rows, now)
             for index in given:
                 record = records[index]
                 if index not in rows.problems:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, RunState
-from judgeboard.imports.kind import RowOutcomes
+from judgeboard.imports.kind import ImportKind, Record, RowOutcomes
 from judgeboard.judges.replay import replay_version
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, find_version
 from judgeboard.store.pairs.comparisons import (
@@ -35,11 +36,11 @@ def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime
     return known or ensure_version(connection, replay_version(judge.name, recorded=judge.version), now)
 
 
-class RecordedJudges:
-    """The runs of one file: one per judge version, begun when it brings the first new verdict."""
+class RecordedImport(ImportKind[Record]):
+    """A kind whose records are of judges: one run per judge version and file, begun with the first new record."""
 
-    def __init__(self, actor: str) -> None:
-        self._actor = actor
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
         self._runs: dict[int, int] = {}
 
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
@@ -47,14 +48,15 @@ class RecordedJudges:
         begun = self._runs.get(version.id)
         # A batch that brought nothing new, or a dry run, was rolled back with the runs that it began.
         if begun is None or not is_run_of(connection, begun, version.id):
-            begun = self._runs[version.id] = start_import_run(connection, version, self._actor, now).id
+            begun = self._runs[version.id] = start_import_run(connection, version, self.actor, now).id
         return begun
 
-    def finish(self, connection: Connection, now: datetime) -> None:
+    def finish(self, connection: Connection, now: datetime) -> int:
         """Mark the runs as done."""
         for version_id, run_id in self._runs.items():
             if is_run_of(connection, run_id, version_id):
                 finish_run(connection, run_id, RunState.DONE, now=now)
+        return 0
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class _Said:
 def store_recorded(
     connection: Connection,
     version: StoredVersion,
-    judges: RecordedJudges,
+    kind: RecordedImport[Any],
     given: Mapping[int, list[LandedComparison]],
     rows: RowOutcomes,
     now: datetime,
@@ -100,7 +102,7 @@ def store_recorded(
                 rows.new.add(index)
     new = [replace(one.item, preferences=one.preferences) for one in said.values() if one.item is not None]
     if new:
-        land_comparisons(connection, version, judges.run(connection, version, now), new, now)
+        land_comparisons(connection, version, kind.run(connection, version, now), new, now)
     add_aspects(connection, more)
 
 

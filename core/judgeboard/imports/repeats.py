@@ -19,8 +19,8 @@ from judgeboard.imports.columns import (
     REFERENCE,
     ColumnNames,
 )
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.recorded import RecordedJudges
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.recorded import RecordedImport
 from judgeboard.imports.samples import listed
 from judgeboard.imports.scales import SCORE, scale_in
 from judgeboard.judge_kinds import RECORDED
@@ -53,7 +53,7 @@ class _Judge(NamedTuple):
         return JudgeVersion(self.name, RECORDED, model=self.name, params=params, prompt=self.rubric, scale=self.scale)
 
 
-class RepeatImport(ImportKind[ImportedRepeats]):
+class RepeatImport(RecordedImport[ImportedRepeats]):
     """Answers as candidates, and each score as a judgment of its repeat, by one judge version per rubric.
 
     A null among the scores is a repeat without a usable one.
@@ -77,10 +77,6 @@ class RepeatImport(ImportKind[ImportedRepeats]):
     needed = ("external_id", "question", "answer", "judge", "rubric", "scale", "samples")
     left_over = "kept in metadata"
     brings_answers = True
-
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._judges = RecordedJudges(actor)
 
     def build(self, cells: Cells) -> ImportedRepeats:
         """Return the answer of a row with its scores."""
@@ -129,11 +125,6 @@ class RepeatImport(ImportKind[ImportedRepeats]):
             self._store_scores(connection, version, records, response_ids, rows, now)
         return rows.stored()
 
-    def finish(self, connection: Connection, now: datetime) -> int:
-        """Mark the runs as done."""
-        self._judges.finish(connection, now)
-        return 0
-
     def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
         """Return repeats as an import takes them again."""
         response = record.response
@@ -169,7 +160,7 @@ class RepeatImport(ImportKind[ImportedRepeats]):
                     reason = f"{version.name} has another score in repeat {repeat + 1} of this answer"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
-            land_judgments(connection, version, self._judges.run(connection, version, now), new, now)
+            land_judgments(connection, version, self.run(connection, version, now), new, now)
 
 
 def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:

@@ -11,10 +11,10 @@ from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import Cells, Unusable, raw_text
 from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, store_pairs
 from judgeboard.imports.preferences import preference_word
-from judgeboard.imports.recorded import RecordedJudge, RecordedJudges, recorded_version, store_recorded
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.pair_records import OVERALL, Pair
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.comparisons import LandedComparison
@@ -48,7 +48,7 @@ class ImportedSamples:
     verdicts: Mapping[str, Mapping[Shown, Preference | None]] = field(default_factory=dict)
 
 
-class SampleImport(ImportKind[ImportedSamples]):
+class SampleImport(RecordedImport[ImportedSamples]):
     """Samples and their model's comparisons, one judge version and one run per model and file.
 
     A null among the samples is a try without a readable answer. ``verdicts`` holds, for the conditions A (no
@@ -70,10 +70,6 @@ class SampleImport(ImportKind[ImportedSamples]):
     left_over = "kept with the question"
     brings_answers = True
 
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._judges = RecordedJudges(actor)
-
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the tries of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
@@ -91,13 +87,8 @@ class SampleImport(ImportKind[ImportedSamples]):
             version = recorded_version(connection, judge, now)
             self._store_tries(connection, version, records, pair_ids, rows, now)
             given = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
-            store_recorded(connection, version, self._judges, given, rows, now)
+            store_recorded(connection, version, self, given, rows, now)
         return rows.stored()
-
-    def finish(self, connection: Connection, now: datetime) -> int:
-        """Mark the runs as done."""
-        self._judges.finish(connection, now)
-        return 0
 
     def as_row(self, record: ImportedSamples) -> dict[str, Any]:
         """Return samples as an import takes them again."""
@@ -125,7 +116,7 @@ class SampleImport(ImportKind[ImportedSamples]):
                     reason = f"{version.name} has another answer in try {number + 1} at this question"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
-            land_samples(connection, version, self._judges.run(connection, version, now), new, now)
+            land_samples(connection, version, self.run(connection, version, now), new, now)
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:

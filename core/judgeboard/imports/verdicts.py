@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import Label, Status, Verdict, checked_groundedness, checked_quality
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, raw_text
 from judgeboard.imports.columns import ERROR, JUDGE, RAW, REASONING, RESPONSE_ID, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.recorded import RecordedJudge, RecordedJudges, recorded_version
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.judgments.recorded_verdicts import first_verdicts, says_the_same
@@ -30,7 +30,7 @@ class ImportedVerdict:
     source: str | None = None
 
 
-class VerdictImport(ImportKind[ImportedVerdict]):
+class VerdictImport(RecordedImport[ImportedVerdict]):
     """Judgments of replay judge versions, one run per judge and file; a judge judges a response once in a file.
 
     A verdict has a label, a groundedness or a quality, or several; one without any says by its ``status`` why
@@ -54,10 +54,6 @@ class VerdictImport(ImportKind[ImportedVerdict]):
         "error": ERROR,
     }
     needed = ("external_id", "judge")
-
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._judges = RecordedJudges(actor)
 
     def build(self, cells: Cells) -> ImportedVerdict:
         """Return the verdict of a row."""
@@ -112,11 +108,6 @@ class VerdictImport(ImportKind[ImportedVerdict]):
             self._store_of(connection, version, records, response_ids, rows, now)
         return rows.stored()
 
-    def finish(self, connection: Connection, now: datetime) -> int:
-        """Mark the runs as done."""
-        self._judges.finish(connection, now)
-        return 0
-
     def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
         """Return a verdict as an import takes it again."""
         verdict = record.verdict
@@ -151,8 +142,6 @@ class VerdictImport(ImportKind[ImportedVerdict]):
                 reason = f"{version.name} has another verdict on {records[index].response_id!r}"
                 rows.refuse(index, "response_id", reason, conflict=True)
         if new:
-            stored = land_judgments(
-                connection, version, self._judges.run(connection, version, now), [*new.values()], now
-            )
+            stored = land_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
             # Another process may have stored some of them between the two statements.
             rows.new |= set(list(new)[:stored])
