@@ -210,7 +210,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
     """
     try:
         file = _replaceable(path)
-        return _pour(path, write) if file is None else _replace(file, write)
+        if file is not None:
+            return _replace(file, write)
+        with path.open("wb") as stream:
+            return write(stream)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -224,11 +227,6 @@ def _replaceable(path: Path) -> Path | None:
     file = path.resolve()
     # A link of the system (to an open file of this process, say) may name no path at all.
     return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
-
-
-def _pour(path: Path, write: Callable[[BinaryIO], int]) -> int:
-    with path.open("wb") as stream:
-        return write(stream)
 
 
 def _replace(path: Path, write: Callable[[BinaryIO], int]) -> int:
