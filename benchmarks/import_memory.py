@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import open_store
 
 WORDS = ("route", "rope", "metre", "wall", "grade", "slab", "crack", "anchor", "bolt", "chalk", "sun", "rock", "hold")

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from judgeboard.demo import sample_folder
 from judgeboard.domain import Estimate
 from judgeboard.judges.lexical import lexical_verdict
-from judgeboard.sample import sample_folder
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.correlation import spearman

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from judgeboard.importing import import_file
+from judgeboard.demo import sample_folder
+from judgeboard.imports.importing import import_file
 from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
-from judgeboard.sample import sample_folder
 from judgeboard.store.engine import open_store
 from judgeboard.store.schema.tables import JudgmentRow
 

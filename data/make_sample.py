@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sample_source import methods
 from sample_source.dice import Dice
 from sample_source.log import Log
 from sample_source.manners import prompt
@@ -52,7 +53,7 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
 
 
 def main(folder: Path = FOLDER) -> None:
-    """Write the three files and print what is in them."""
+    """Write the files and print what is in them."""
     folder.mkdir(parents=True, exist_ok=True)
     answers = Log(SEED).answers()
     dice = Dice(SEED + 1)
@@ -61,6 +62,15 @@ def main(folder: Path = FOLDER) -> None:
         "grades": [grade(dice, person, answer) for answer, person in assignments(dice, answers)],
         "verdicts": [verdict(dice, answer) for answer in even(dice, answers, JUDGED)],
     }
+    # A sequence of its own: what stands above stays the same to the byte.
+    dice = Dice(SEED + 2)
+    rows["pairs"] = methods.pairs(dice, answers)
+    rows["samples"] = methods.samples(dice, answers)
+    suite, rows["suite_answers"] = methods.suite(dice, answers)
+    # Answers that nobody graded: the decisions leave the agreement of judges and people as it is.
+    graded = {row["response_id"] for row in rows["grades"]}
+    rows["queue_reviews"] = methods.decisions(dice, [answer for answer in answers if answer.id not in graded])
+    (folder / "suite.yaml").write_text(f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
     for name, content in rows.items():
         print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")
 

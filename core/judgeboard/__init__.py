@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from judgeboard.exporting import export_tables
     from judgeboard.filters import RowFilter, parse_where
     from judgeboard.flagging import raise_flags
-    from judgeboard.importing import import_file
+    from judgeboard.imports.importing import import_file
     from judgeboard.judge_answer import judge, judge_blocking
     from judgeboard.judge_choice import make_judge
     from judgeboard.judge_health import health
@@ -295,7 +295,7 @@ _HOMES = {
     "exporting": ("export_tables",),
     "filters": ("RowFilter", "parse_where"),
     "flagging": ("raise_flags",),
-    "importing": ("import_file",),
+    "imports.importing": ("import_file",),
     "judge_answer": ("judge", "judge_blocking"),
     "judge_choice": ("make_judge",),
     "judge_health": ("health",),

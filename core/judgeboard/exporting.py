@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from judgeboard.errors import BadInput
-from judgeboard.exporters import write_rows
+from judgeboard.formats.table import write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.hidden_rows import Seen

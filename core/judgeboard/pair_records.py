@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from judgeboard.domain import Preference, Response, Shown, Status, StepRecord
+from judgeboard.domain import Preference, Shown
 
 OVERALL = "overall"
 """The aspect of a preference that names none."""
@@ -64,85 +64,3 @@ class GivenPreference:
     shown: Shown | None = None
     note: str | None = None
     at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedPreference:
-    """A person's preference from a file of grades, still naming its pair by the outside id."""
-
-    pair_id: str
-    given: GivenPreference
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedPair:
-    """A row of a file of pairs: the pair, what one judge said of it by order, and what people said.
-
-    An order without an entry in ``verdicts`` was not asked, or asked without a usable verdict: the whole file tells.
-    """
-
-    pair: Pair
-    judge: str | None = None
-    verdicts: Mapping[Shown, Mapping[str, Preference]] = field(default_factory=dict)
-    raws: Mapping[Shown, str] = field(default_factory=dict)
-    people: tuple[GivenPreference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedJudge:
-    """A judge as a file names it; ``version`` is the fingerprint that an export of Judgeboard gives beside."""
-
-    name: str
-    version: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedComparison:
-    """What a judge said of a pair in one order, recorded elsewhere, still naming the pair by its outside id."""
-
-    pair_id: str
-    judge: RecordedJudge
-    shown: Shown
-    record: StepRecord
-    preferences: Mapping[str, Preference] = field(default_factory=dict)
-    condition: str = "plain"
-    reference: str | None = None
-    reasoning: str | None = None
-    ask: int = 0
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One recorded try at a question; ``answer`` None could not be read."""
-
-    answer: str | None
-    model: str | None = None
-    raw: str | None = None
-    status: Status = Status.OK
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedSamples:
-    """The tries of a model at a question, and its verdicts on the two answers by condition and order.
-
-    A verdict None was asked without a usable reply.
-    """
-
-    pair: Pair
-    judge: RecordedJudge
-    tries: tuple[Try, ...]
-    verdicts: Mapping[str, Mapping[Shown, Preference | None]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedRepeats:
-    """One answer that a judge scored several times by one rubric; a score None is a repeat without a usable one."""
-
-    response: Response
-    judge: str
-    rubric: str
-    scale: str
-    scores: tuple[float | None, ...]
-    raws: tuple[str | None, ...]

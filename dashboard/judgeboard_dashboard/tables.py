@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.exporters.csv_table import defused
+from judgeboard.formats.csv import defused
 from judgeboard.storable_text import storable_or_none
 from judgeboard_dashboard.session import as_now
 

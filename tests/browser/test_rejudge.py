@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from held_endpoint import HeldEndpoint, held_endpoint
 from job_steps import until
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.jobs import recent_jobs
 from judgeboard.store.engine import Store, open_store
 from page_rows import fill_pages

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgeboard.sample import sample_folder
+from judgeboard.demo import sample_folder
 
 DATA = Path(__file__).parents[2] / "data"
-FILES = ("responses", "grades", "verdicts")
+FILES = ("responses", "grades", "verdicts", "pairs", "samples", "suite_answers", "queue_reviews")
 FIRST_MONDAY = date(2026, 8, 24)
 WEEKS = 10
 WEEKS_BEFORE = range(7)

@@ -20,8 +20,8 @@ from judgeboard.answer_pairs import (
     voices,
 )
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importers.cells import Unusable
-from judgeboard.importers.scales import scale_in
+from judgeboard.imports.cells import Unusable
+from judgeboard.imports.scales import scale_in
 from judgeboard.stats.arrays import FloatArray, IntArray, among
 from judgeboard.stats.people import Human, PeopleValues
 from judgeboard.stats.ratings import positions

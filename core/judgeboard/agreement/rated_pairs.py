@@ -11,7 +11,7 @@ from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, RatedTw
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Preference, Stage
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importers.scores import SCORE
+from judgeboard.imports.scales import SCORE
 from judgeboard.pair_records import OVERALL
 from judgeboard.pairs.one_order import codes, is_one_order, order_verdicts
 from judgeboard.pairs.votes import side_of, voices_by_pair

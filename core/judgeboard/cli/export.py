@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
+from judgeboard.formats.table import FORMATS
 
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
@@ -26,10 +27,10 @@ TABLES = (
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["jsonl", "csv", "parquet"]),
+    type=click.Choice([*FORMATS]),
     default="jsonl",
     show_default=True,
-    help="JSON lines and Parquet are exact; CSV defuses formulas for spreadsheets.",
+    help="JSON lines, JSON and Parquet are exact; CSV defuses formulas for spreadsheets.",
 )
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="Where to; a folder for all, - for standard output."

@@ -1,35 +1,54 @@
-"""``judgeboard import``: bring files of answers, or of what people and judges said of them, into the database."""
+"""``judgeboard import``: bring files of answers, grades, verdicts or pairs into the database."""
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
+from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
+from judgeboard.formats.table import AUTO, FORMATS
+from judgeboard.imports.kinds import KINDS, kind_class
 
 if TYPE_CHECKING:
-    from judgeboard.importing import ImportSummary
+    from judgeboard.imports.importing import ImportSummary
     from judgeboard.store.engine import Store
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
+MOST_NAMED = 30
+MOST_ROWS = 3
+
+
+def kind_lines() -> str:
+    """Return the kinds with what each holds, for the help."""
+    width = max(map(len, KINDS)) + 1
+    return "\n".join(f"{name:{width}} {kind.help}" for name, kind in KINDS.items())
 
 
 @click.command(
+    help=f"""Bring files into the database; - is standard input, files may be gzipped.
+
+\b
+{kind_lines()}
+
+The same file again changes nothing. Exit code 0: all rows are stored; 1: some were rejected; 2: no row could be used,
+or a file could not be read to its end.
+""",
     epilog=options.example(
         "judgeboard import may-log.jsonl.gz",
         "judgeboard import log.csv --map Frage=query --map Antwort=answer --source shop",
         "judgeboard import --kind grades grades.jsonl",
         "judgeboard import --kind pairs arena.jsonl.gz",
-    )
+    ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--kind",
-    type=click.Choice(["responses", "grades", "verdicts", "pairs", "comparisons", "samples", "repeats"]),
+    type=click.Choice([*KINDS]),
     default="responses",
     show_default=True,
     help="What is in the file; see above.",
@@ -37,8 +56,8 @@ ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["auto", "jsonl", "json", "csv", "parquet"]),
-    default="auto",
+    type=click.Choice([AUTO, *FORMATS]),
+    default=AUTO,
     show_default=True,
     help="How the file is written.",
 )
@@ -71,22 +90,9 @@ def command(
     rejected: Path | None,
     db: str | None,
 ) -> int:
-    """Bring files into the database; - is standard input, files may be gzipped.
-
-    \b
-    responses    logged answers: question, answer, passages, ...
-    grades       people's grades, by response_id, or by pair_id with aspects and a scale
-    verdicts     a judge's verdicts by response_id; with a scale of their own they are scores
-    pairs        two answers to a question, with a judge's verdicts in both orders and people's preferences
-    comparisons  a judge's verdicts by pair_id, one order a row
-    samples      a question with a model's answers in several tries
-    repeats      an answer with a judge's scores in several tries, by a rubric
-
-    The same file again changes nothing. Exit code 0: all rows are in; 1: some were rejected; 2: nothing could be
-    used, or a file could not be read to its end.
-    """  # noqa: D301 - \b itself, not a backslash, tells click to leave the list as it is
+    """Import the files; return the highest exit code."""
     from judgeboard.cli.terminal import actor
-    from judgeboard.importers import parse_mapping
+    from judgeboard.imports.columns import parse_mapping
 
     if rejected is not None and len(files) > 1:
         raise BadInput("--rejected takes one file: import the files one by one")
@@ -104,9 +110,8 @@ def command(
 
 
 def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
-    from judgeboard.cli.import_lines import summary_lines
     from judgeboard.cli.terminal import progress_bar
-    from judgeboard.importing import import_file
+    from judgeboard.imports.importing import import_file
 
     try:
         with progress_bar("{task.fields[rows]:,} rows") as bar:
@@ -146,3 +151,114 @@ def exit_code(summary: "ImportSummary") -> int:
     if summary.unreadable or not summary.usable:
         return NOTHING_USABLE
     return SOME_REJECTED if summary.rejected else ALL_IN
+
+
+def summary_lines(summary: "ImportSummary") -> list[str]:
+    """Return what became of a file: its rows, its columns, and why rows could not come in."""
+    return [_counts(summary), *_columns(summary), *_rejected(summary), *_conflicts(summary), *_files(summary)]
+
+
+def _counts(summary: "ImportSummary") -> str:
+    would = "would be " if summary.dry_run else ""
+    if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
+        since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
+        return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are here{since}"
+    return (
+        f"{summary.file}: {summary.rows:,} rows of {summary.format}: {summary.new:,} {would}new, "
+        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.conflicts:,} conflicts)"
+        + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
+    )
+
+
+def _columns(summary: "ImportSummary") -> list[str]:
+    """Say which column was read as which field, which were not, and how to name them.
+
+    Nothing where no row could be read: what a header means is decided on its rows.
+    """
+    if not summary.names:
+        return []
+    taken: dict[str, list[str]] = {}
+    for use in summary.columns:
+        if use.ours and use.theirs:
+            taken.setdefault(use.ours, []).append(use.theirs)
+    read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
+    lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
+    if not _of_another_kind(summary):
+        lines += _unread(summary)
+    if summary.id_from_content and summary.new and summary.not_read:
+        lines.append("  no id: it is made of a row's content, so with another --map these rows come in once more")
+    return [*lines, *(f"  not sure: {use.theirs!r}: {use.how}" for use in summary.columns if not use.sure)]
+
+
+def _unread(summary: "ImportSummary") -> list[str]:
+    if not summary.usable and summary.not_found and summary.names:
+        example = " ".join(f"--map THEIRS={ours}" for ours in summary.not_found)
+        fields = " or ".join(summary.not_found)
+        return [
+            f"  no column is taken for {fields}; the file has {_named(summary.names)} (say which with {example})",
+        ]
+    if summary.not_read:
+        fate = kind_class(summary.kind).left_over
+        return [f"  not read: {_named(summary.not_read)} ({fate}; name one with --map THEIRS=ours)"]
+    return []
+
+
+def _of_another_kind(summary: "ImportSummary") -> bool:
+    """Whether rows have the columns of another kind: they need that kind, not other names."""
+    from judgeboard.imports.reading import OfAnotherKind
+
+    return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
+
+
+def _rejected(summary: "ImportSummary") -> list[str]:
+    rows = [row for row in summary.first_rejected if not row.conflict]
+    return _first(rows, summary.rejected - summary.conflicts)
+
+
+def _conflicts(summary: "ImportSummary") -> list[str]:
+    if not summary.conflicts:
+        return []
+    lines = _first(summary.first_conflicts, summary.conflicts)
+    if kind_class(summary.kind).brings_answers:
+        lines.append("  what is stored stays as it is; --source NAME brings the file in beside it, as another log")
+    return lines
+
+
+def _first(rows: Sequence[Rejected], total: int) -> list[str]:
+    """Return a line for each of the first rows; ``total`` may be more than are kept."""
+    lines = [
+        f"  line {row.line}: {'conflict: ' if row.conflict else ''}{f'{row.field}: ' if row.field else ''}{row.reason}"
+        for row in rows[:MOST_ROWS]
+    ]
+    if total > len(lines):
+        kind = " conflicts" if rows and rows[0].conflict else ""
+        lines.append(f"  and {total - len(lines):,} more{kind}")
+    return lines
+
+
+def _files(summary: "ImportSummary") -> list[str]:
+    lines = []
+    if summary.rejected_file:
+        lines.append(f"  rejected rows, with reasons: {summary.rejected_file}")
+    if summary.rejected_problem:
+        lines.append(f"  {summary.rejected_problem}")
+    if summary.unreadable:
+        lines.append(f"  {summary.unreadable}")
+    return lines
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(_plain(name) for name in names[:MOST_NAMED]) + more
+
+
+def _plain(name: str) -> str:
+    """Return a column's name as a terminal may be given it: the file's words alone, on one line, none of its codes."""
+    if not name:
+        return "(no name)"
+    return name if name.isprintable() else repr(name)
+
+
+def _one_or_several(names: list[str]) -> str:
+    more = f" or {len(names) - 3:,} more" if len(names) > 3 else ""
+    return " or ".join(repr(name) for name in names[:3]) + more

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importers.reading import read_records
-from judgeboard.importing import import_file
-from judgeboard.pair_records import ImportedPair, Pair
+from judgeboard.imports.importing import import_file
+from judgeboard.imports.pairs import ImportedPair
+from judgeboard.imports.reading import read_records
+from judgeboard.pair_records import Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.pairs.pairs import land_pairs, pairs_named

@@ -6,7 +6,7 @@ from typing import Any
 
 from judgeboard.domain import DimensionScore, Grade, Label, checked_groundedness, checked_quality
 from judgeboard.errors import BadInput
-from judgeboard.importers.json_text import json_kind
+from judgeboard.formats.jsonl import json_kind
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.review.checks import LONGEST_KEY, LONGEST_LOOK, checked_seconds
 from judgeboard.storable_text import unstorable

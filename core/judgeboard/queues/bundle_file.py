@@ -15,10 +15,9 @@ from judgeboard.domain import (
     Rejected,
 )
 from judgeboard.errors import BadInput
-from judgeboard.exporters.writing import write_whole
-from judgeboard.importers.byte_source import ByteSource
-from judgeboard.importers.jsonl import read
-from judgeboard.importers.rows import Row, Unreadable
+from judgeboard.formats.files import ByteSource, write_whole
+from judgeboard.formats.jsonl import read
+from judgeboard.formats.rows import Row, Unreadable
 from judgeboard.queues.bundle_fields import FilledIn, UnusableLine
 from judgeboard.queues.item_texts import ItemText, PairText
 from judgeboard.queues.rules import ASKED

@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.importers.byte_source import ByteSource
-from judgeboard.importers.formats import find_importer
-from judgeboard.importers.rows import Row, Unreadable
+from judgeboard.formats.files import ByteSource
+from judgeboard.formats.rows import Row, Unreadable
+from judgeboard.formats.table import find_format
 from judgeboard.self_reference.make_pairs import NoPair, pair_of_question
 
 LISTED = 5
@@ -55,7 +55,7 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
 def _lines(source: ByteSource, seed: int) -> Iterator[tuple[int, str, str | None]]:
     """Give line, reason and text of each row; one of the last two is empty."""
     try:
-        for row in find_importer(source).read(source):
+        for row in find_format(source).read(source):
             if isinstance(row, Rejected):
                 yield row.line, row.reason, None
             else:

@@ -13,7 +13,7 @@ from judgeboard.agreement import AgreementTable, agreement
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.words import agreement_sentence
 from judgeboard.domain import Estimate
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.report import stats
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.figures.totals import count_labels, count_responses

@@ -13,7 +13,7 @@ from judgeboard.auditing.audits_page import done_audits, shown_audit
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
 from judgeboard.flagging import raise_flags
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.schema.method_tables import JudgmentReviewRow
 

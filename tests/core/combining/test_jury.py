@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.flagging import raise_flags
 from judgeboard.flags.why import why
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import judge_by_jury

@@ -12,7 +12,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.judge_health.report import health
 from judgeboard.judging import JudgingSummary, judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, until, working
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.jobs import job_progress
 from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending

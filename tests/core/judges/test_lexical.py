@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeboard.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges import JUDGES, JudgeOptions
 from judgeboard.judges.lexical import lexical_verdict
-from judgeboard.sample import sample_folder
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.grouping import grouping

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import open_store
 
 pytestmark = pytest.mark.shared

@@ -20,7 +20,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.exporting import export_tables
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.importers import read_records
+from judgeboard.imports.reading import read_records
 from judgeboard.self_reference.make_pairs import NoPair, pair_of_question
 from judgeboard.self_reference.question_file import make_pairs
 

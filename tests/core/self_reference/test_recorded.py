@@ -9,7 +9,7 @@ import pytest
 
 from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.pair_records import Pair
 from judgeboard.self_reference.report import measure_self_reference
 from judgeboard.store.engine import Store

@@ -211,7 +211,7 @@ RECORDED = {
     ),
     "Samples of answers": (
         {"id": "q", "question": "how many?", "samples": ["A", None], "model": "m"},
-        {"Samples": 2, "Answers": "A, –"},
+        {"Judge": "m", "Samples": "A, –"},
         "1 question is in.",
     ),
     "Repeated scores": (

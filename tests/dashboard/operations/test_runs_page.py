@@ -11,7 +11,7 @@ import pytest
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.filters import RowFilter
-from judgeboard.importing import import_file
+from judgeboard.imports.importing import import_file
 from judgeboard.jobs import recent_jobs
 from judgeboard.llm.scripted_replies import ScriptedReply, completion, failure, verdict
 from judgeboard.store.engine import Store

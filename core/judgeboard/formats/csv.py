@@ -1,0 +1,140 @@
+"""CSV: a header, then one record per row; no text that is written can become a formula in a spreadsheet."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+from judgeboard.domain import Rejected
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import ByteSource, byte_lines
+from judgeboard.formats.rows import MAX_ROW_BYTES, Column, ColumnType, Row
+from judgeboard.times import iso_z
+
+_BOM = b"\xef\xbb\xbf"
+_DELIMITERS = ",;\t|"
+
+
+def read(source: ByteSource) -> Iterator[Row | Rejected]:
+    """Yield records as rows of texts; ``line`` is the line on which a record begins.
+
+    Comma, semicolon, tab or bar: what cuts the header into most columns. A record with other bytes than UTF-8, more
+    or fewer cells than the header, or a quote that is not closed properly is rejected by itself. A quote that is
+    never closed swallows what follows, up to 64 MB: that is one rejected record too, and says where it began.
+
+    Raises:
+        BadInput: The first line is no header in UTF-8, or two columns have one name.
+    """
+    csv.field_size_limit(MAX_ROW_BYTES)
+    lines = _Lines(source)
+    first = next(lines, "")
+    try:
+        records = csv.reader(_with(first, lines), delimiter=_delimiter(first), strict=True)
+        names = _names(next(records, []))
+    except csv.Error as error:
+        raise BadInput(f"{source.name} is not CSV: its first line is no header ({error})") from error
+    if lines.not_utf8:
+        raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadInput(f"{source.name} has two columns named {twice!r}: rename one")
+    while True:
+        line = records.line_num + 1
+        lines.start_record()
+        try:
+            cells = next(records)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Rejected(line, None, f"not CSV: {error}", lines.text())
+            continue
+        if lines.not_utf8:
+            yield Rejected(line, None, "not UTF-8; Excel saves it as 'CSV UTF-8'", lines.text())
+        elif len(cells) == len(names):
+            yield Row(line, dict(zip(names, cells, strict=True)))
+        elif cells:
+            reason = f"{len(cells)} cells where the header names {len(names)}"
+            yield Rejected(line, None, reason, cells)
+
+
+class _Lines(Iterator[str]):
+    """Lines as text, those of the present record kept; bytes that are not UTF-8 become surrogates and are noted."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._lines = byte_lines(source.chunks())
+        self._record: list[bytes] = []
+        self._begun = False
+        self.not_utf8 = False
+
+    def __next__(self) -> str:
+        data = next(self._lines)
+        if not self._begun:
+            data, self._begun = data.removeprefix(_BOM), True
+        self._record.append(data)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            self.not_utf8 = True
+            return data.decode("utf-8", "surrogateescape")
+
+    def start_record(self) -> None:
+        self._record.clear()
+        self.not_utf8 = False
+
+    def text(self) -> str:
+        return b"".join(self._record).decode("utf-8", "backslashreplace").rstrip("\r\n")
+
+
+def _names(header: list[str]) -> list[str]:
+    return [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
+
+
+def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+
+
+# Spreadsheets evaluate what begins so, some of them after white space and in full width too (OWASP, CSV injection).
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the full-width marks are meant
+_CONTROL = ("\t", "\r", "\n")
+
+
+def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
+    """Write a header and one record per row in UTF-8, and return how many rows.
+
+    Reading it back is not exact: a defused text keeps its apostrophe, an unknown value and an empty text are both an
+    empty cell. JSON lines and Parquet are exact.
+    """
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    try:
+        table = csv.writer(text)
+        table.writerow([column.name for column in columns])
+        count = 0
+        for row in rows:
+            table.writerow([_cell(row.get(column.name), column) for column in columns])
+            count += 1
+        return count
+    finally:
+        text.detach()
+
+
+def defused(text: str) -> str:
+    """Return a text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(_CONTROL) or text.lstrip().startswith(_FORMULA) else text
+
+
+def _cell(value: Any, column: Column) -> Any:
+    if value is None:
+        return ""
+    if column.type is ColumnType.TIME:
+        return iso_z(value)
+    if column.type in {ColumnType.JSON, ColumnType.TEXTS}:
+        return defused(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    if column.type is ColumnType.BOOLEAN:
+        return "true" if value else "false"
+    return value if column.type in {ColumnType.INTEGER, ColumnType.NUMBER} else defused(str(value))

@@ -1,0 +1,242 @@
+"""Files that are read once from start to end, gzipped or not, and files that are written whole or not at all."""
+
+import os
+import secrets
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from stat import S_ISREG
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from judgeboard.errors import BadInput
+from judgeboard.formats.rows import MAX_ROW_BYTES, Unreadable
+
+PIECE = 256 * 1024
+PEEK = 64 * 1024
+_GZIP = b"\x1f\x8b"
+
+
+class ByteSource:
+    """The bytes of one file, read once from start to end, in pieces that fit in memory.
+
+    Args:
+        file: A path, ``-`` for standard input, or a stream opened for bytes (which stays open).
+        name: How messages call it; by default the path, ``standard input`` or the stream's own name.
+
+    Raises:
+        BadInput: It is missing, a directory, not readable or empty.
+    """
+
+    def __init__(self, file: str | Path | BinaryIO, name: str | None = None) -> None:
+        self._owned = isinstance(file, str | Path) and str(file) != "-"
+        if not isinstance(file, str | Path):
+            self._raw, self.name = file, name or str(getattr(file, "name", "the stream"))
+        elif str(file) == "-":
+            self._raw, self.name = _standard_input(), name or "standard input"
+        else:
+            self.name = name or str(file)
+            self._raw = _opened(Path(file), self.name)
+        self.size: int | None = Path(file).stat().st_size if isinstance(file, str | Path) and self._owned else None
+        self.position = 0
+        self._copy: BinaryIO | None = None
+        self._head = bytearray()
+        self._broken: Unreadable | None = None
+        pieces = self._pieces()
+        first = self._first(pieces)
+        self.gzipped = first.startswith(_GZIP)
+        self._plain = _gunzipped(first, pieces) if self.gzipped else _chained(first, pieces)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened here; a stream that was handed in stays open."""
+        if self._owned:
+            self._raw.close()
+        if self._copy is not None:
+            self._copy.close()
+
+    def peek(self) -> bytes:
+        """Return up to 64 KiB from the start (after decompression) without consuming them.
+
+        Raises:
+            BadInput: Not even the first byte can be read.
+        """
+        while len(self._head) < PEEK and self._broken is None:
+            try:
+                self._head += next(self._plain)
+            except StopIteration:
+                break
+            except Unreadable as error:
+                self._broken = error
+        if not self._head and self._broken is not None:
+            raise BadInput(f"{self.name} cannot be read: {self._broken}")
+        return bytes(self._head[:PEEK])
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield all bytes after decompression, once.
+
+        Raises:
+            Unreadable: The file breaks off or is damaged; everything before was yielded.
+        """
+        if self._head:
+            yield bytes(self._head)
+            self._head.clear()
+        if self._broken is not None:
+            raise self._broken
+        yield from self._plain
+
+    def seekable(self) -> BinaryIO:
+        """Return the bytes as a file that can be read in any order; what cannot be is copied to a temporary file.
+
+        Raises:
+            BadInput: The compressed file is not whole.
+        """
+        if not self.gzipped and self._raw.seekable():
+            self._raw.seek(0)
+            return self._raw
+        self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
+        try:
+            self._copy.writelines(self.chunks())
+        except Unreadable as error:
+            raise BadInput(f"{self.name} cannot be read: {error}") from error
+        self._copy.seek(0)
+        return self._copy
+
+    def _pieces(self) -> Iterator[bytes]:
+        try:
+            while piece := self._raw.read(PIECE):
+                self.position += len(piece)
+                yield piece
+        except OSError as error:
+            raise Unreadable(f"reading failed ({error.strerror or error})") from error
+
+    def _first(self, pieces: Iterator[bytes]) -> bytes:
+        try:
+            first = next(pieces, b"")
+        except Unreadable as error:
+            self.close()
+            raise BadInput(f"{self.name} cannot be read: {error}") from error
+        if not first:
+            self.close()
+            raise BadInput(f"{self.name} is empty: there is nothing to import")
+        return first
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:  # so it is where the shell closed it (<&-) and under some schedulers
+        raise BadInput("standard input is closed: name a file")
+    return sys.stdin.buffer
+
+
+def _opened(path: Path, name: str) -> BinaryIO:
+    if path.is_dir():
+        raise BadInput(f"{name} is a folder: name the file in it")
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {name}") from None
+    except OSError as error:
+        raise BadInput(f"{name} cannot be opened: {error.strerror}") from error
+    except ValueError as error:
+        raise BadInput(f"{name!r} is not the name of a file: {error}") from error
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _gunzipped(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress members one after the other, little at a time.
+
+    A small file may unpack to much, and of damaged data what came before is good.
+    """
+    engine = zlib.decompressobj(wbits=31)
+    try:
+        for data in _chained(first, rest):
+            left = data
+            while left:
+                if engine.eof:
+                    left = left.lstrip(b"\0")  # archives on tape are padded
+                    if not left:
+                        break
+                    engine = zlib.decompressobj(wbits=31)
+                yield engine.decompress(left, PEEK)
+                left = engine.unused_data if engine.eof else engine.unconsumed_tail
+        yield engine.flush()
+    except zlib.error as error:
+        raise Unreadable("the compressed data are damaged") from error
+    if not engine.eof:
+        raise Unreadable("the compressed data end too early")
+
+
+def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines with their line feed; the last may lack one.
+
+    A line above `MAX_ROW_BYTES` comes cut to one byte more than that. A line that the chunks break off in the middle
+    of, by raising, is not yielded.
+    """
+    line = bytearray()
+    for chunk in chunks:
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            line += chunk[start : end + 1]
+            yield bytes(line[: MAX_ROW_BYTES + 1])
+            line.clear()
+            start = end + 1
+        line += chunk[start:]
+        del line[MAX_ROW_BYTES + 1 :]
+    if line:
+        yield bytes(line)
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
+    """Write a file that appears whole or not at all; return what ``write`` returns.
+
+    A symbolic link stays, and what it names is written. A pipe or a device is written as it comes: it holds nothing
+    that could be replaced.
+
+    Raises:
+        BadInput: It cannot be written.
+    """
+    try:
+        file = _replaceable(path)
+        if file is not None:
+            return _replace(file, write)
+        with path.open("wb") as stream:
+            return write(stream)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _replaceable(path: Path) -> Path | None:
+    """Return the regular file that a path names or would name, behind all links; None where it is something else."""
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        return path.resolve()
+    file = path.resolve()
+    # A link of the system (to an open file of this process, say) may name no path at all.
+    return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
+
+
+def _replace(path: Path, write: Callable[[BinaryIO], int]) -> int:
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as stream:
+            count = write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,112 @@
+"""JSON lines: one object per line; what is written is read back exactly."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NoReturn
+
+from judgeboard.domain import Rejected
+from judgeboard.formats.files import ByteSource, byte_lines
+from judgeboard.formats.rows import MAX_ROW_BYTES, Column, ColumnType, Row
+from judgeboard.times import iso_z
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read(source: ByteSource) -> Iterator[Row | Rejected]:
+    """Yield every line as a row; each is decoded by itself, so a wrong encoding costs that line alone."""
+    for number, line in enumerate(byte_lines(source.chunks()), start=1):
+        data = line.removeprefix(_BOM) if number == 1 else line
+        if data.strip():
+            yield parse_row(number, data)
+
+
+def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
+    """Write one object per row and return how many; times are ISO 8601 in UTC with a final ``Z``."""
+    count = 0
+    for row in rows:
+        stream.write(object_text(row, columns) + b"\n")
+        count += 1
+    return count
+
+
+def object_text(row: dict[str, Any], columns: Sequence[Column]) -> bytes:
+    """Return a row as a JSON object in UTF-8, a missing key as null."""
+    values = {column.name: _cell(row.get(column.name), column) for column in columns}
+    return json.dumps(values, ensure_ascii=False, allow_nan=False).encode("utf-8")
+
+
+def _cell(value: Any, column: Column) -> Any:
+    return iso_z(value) if value is not None and column.type is ColumnType.TIME else value
+
+
+MAX_DIGITS = 4_000  # Python turns no more than 4,300 digits into a number
+
+
+class _Twice(ValueError):
+    """An object has a key twice: which of the values is meant cannot be told."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__("stands twice in one object: keep one")
+        self.key = key
+
+
+def parse_row(line: int, data: bytes) -> Row | Rejected:
+    """Return the row that the bytes hold, or why they hold none."""
+    if len(data) > MAX_ROW_BYTES:
+        return Rejected(line, None, f"longer than {MAX_ROW_BYTES >> 20} MB", _shown(data[:1000]))
+    try:
+        values = _parsed(data)
+    except ValueError as error:
+        return Rejected(line, error.key if isinstance(error, _Twice) else None, str(error), _shown(data))
+    if not isinstance(values, dict):
+        return Rejected(line, None, f"not an object but {json_kind(values)}", values)
+    return Row(line, values)
+
+
+def json_kind(value: Any) -> str:
+    """Return what a JSON value is, with its article, for a sentence."""
+    if value is None:
+        return "null"
+    for kind, name in ((bool, "true or false"), (str, "a text"), (dict, "an object"), (list, "a list")):
+        if isinstance(value, kind):
+            return name
+    return "a number"
+
+
+def _parsed(data: bytes) -> Any:
+    if b"\0" in data:
+        raise ValueError("holds a NUL character")
+    try:
+        return _DECODER.decode(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 (byte {error.start + 1} of the row)") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:  # Python's own message is about Python
+        raise ValueError(f"not usable: a whole number of {len(digits):,} digits")
+    return int(digits)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"not JSON: {constant} is not a JSON value; write null where nothing was measured")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise _Twice(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return values
+
+
+# One for all rows: making it anew for each costs more than the look at the keys.
+_DECODER = json.JSONDecoder(parse_constant=_refused, parse_int=_whole, object_pairs_hook=_object)
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace").rstrip("\r\n")

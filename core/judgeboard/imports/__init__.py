@@ -1,0 +1,1 @@
+"""Imports: one kind of file per module, and a line in `judgeboard.imports.kinds`."""

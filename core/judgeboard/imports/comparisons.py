@@ -1,0 +1,149 @@
+"""Verdicts of judges on stored pairs, recorded elsewhere, one order a row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.imports.cells import MAX_ID, Cells, Unusable, raw_text
+from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONING, REFERENCE, ColumnNames
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.preferences import shown_word, verdict_in
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
+from judgeboard.pair_records import OVERALL
+from judgeboard.store.pairs.comparisons import LandedComparison
+from judgeboard.store.pairs.pairs import pairs_named
+
+
+class Condition(StrEnum):
+    """What a judge was shown beside the pair: nothing, or an answer as the correct one."""
+
+    PLAIN = "plain"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedComparison:
+    """What a judge said of a pair in one order, recorded elsewhere, still naming the pair by its outside id."""
+
+    pair_id: str
+    judge: RecordedJudge
+    shown: Shown
+    record: StepRecord
+    preferences: Mapping[str, Preference] = field(default_factory=dict)
+    condition: str = "plain"
+    reference: str | None = None
+    reasoning: str | None = None
+    ask: int = 0
+    source: str | None = None
+
+
+class ComparisonImport(RecordedImport[ImportedComparison]):
+    """Comparisons of replay judge versions, one run per judge and file.
+
+    ``verdict`` speaks of the stored answers A and B, whatever the ``order`` shown; none means that the judge was
+    asked and gave no usable one, which ``status`` may say more of.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": ("pair_id", "external_id", "id"),
+        "source": ("source",),
+        "judge": JUDGE,
+        "judge_version": JUDGE_VERSION,
+        "order": ("order", "shown", "order_shown"),
+        "verdict": ("verdict", "preference", "winner"),
+        "aspect": ("aspect", "criterion", "dimension"),
+        "condition": ("condition",),
+        "reference": REFERENCE,
+        "reasoning": REASONING,
+        "raw": RAW,
+        "status": ("status",),
+        "error": ERROR,
+        "ask": ("ask",),
+    }
+    needed = ("external_id", "judge", "order")
+
+    def build(self, cells: Cells) -> ImportedComparison:
+        """Return the comparison of a row."""
+        judge = RecordedJudge(cells.required_name("judge"), cells.name("judge_version"))
+        shown = shown_word("order", cells.get("order"))
+        if shown is None:
+            raise Unusable("order", "no order: ab or ba")
+        said, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
+        if aspect is not None and said:
+            if said.keys() != {OVERALL}:
+                raise Unusable("aspect", "a verdict by aspect names its aspects itself")
+            said = {aspect: said[OVERALL]}
+        status = cells.choice("status", Status) or (Status.OK if said else Status.UNPARSABLE)
+        if bool(said) != (status is Status.OK):
+            raise Unusable("status", f"a comparison that is {status} carries {'a' if said else 'no'} verdict")
+        return ImportedComparison(
+            pair_id=cells.required_name("external_id", MAX_ID),
+            judge=judge,
+            shown=shown,
+            record=StepRecord(status, raw=raw_text(cells.get("raw")), error=cells.text("error")),
+            preferences=said,
+            condition=cells.choice("condition", Condition) or Condition.PLAIN,
+            reference=cells.text("reference"),
+            reasoning=cells.text("reasoning"),
+            ask=_ask(cells),
+            source=cells.name("source") or self.source,
+        )
+
+    def store(
+        self,
+        connection: Connection,
+        records: Sequence[ImportedComparison],
+        batch_id: int,  # noqa: ARG002 - the shape of all kinds
+        now: datetime,
+    ) -> Stored:
+        """Store the comparisons whose pair is found; another verdict in the same order is a conflict."""
+        rows = RowOutcomes(len(records))
+        names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
+        named = pairs_named(connection, {external_id for external_id, _ in names.values()})
+        by_judge: dict[RecordedJudge, dict[int, list[LandedComparison]]] = {}
+        for index, pair in rows.find("pair", names, named).items():
+            record = records[index]
+            by_judge.setdefault(record.judge, {})[index] = [_comparison(record, pair.id)]
+        for judge, given in by_judge.items():
+            version = recorded_version(connection, judge, now)
+            store_recorded(connection, version, self, given, rows, now)
+        return rows.stored()
+
+    def as_row(self, record: ImportedComparison) -> dict[str, Any]:
+        """Return a comparison as an import takes it again."""
+        return {
+            "pair_id": record.pair_id,
+            "source": record.source,
+            "judge": record.judge.name,
+            "order": record.shown,
+            "verdict": dict(record.preferences) or None,
+            "status": record.record.status,
+            "raw": record.record.raw,
+        }
+
+
+def _ask(cells: Cells) -> int:
+    value = cells.number("ask")
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Unusable("ask", "not a whole number from 0")
+    return value
+
+
+def _comparison(record: ImportedComparison, pair_id: int) -> LandedComparison:
+    return LandedComparison(
+        pair_id=pair_id,
+        shown=record.shown,
+        record=record.record,
+        preferences=record.preferences,
+        condition=record.condition,
+        reference=record.reference,
+        reasoning=record.reasoning,
+        ask=record.ask,
+    )

@@ -1,0 +1,206 @@
+"""People's grades of responses, and their preferences between the answers of pairs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Grade, ImportedGrade, Label, checked_groundedness, checked_quality
+from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked
+from judgeboard.imports.columns import RESPONSE_ID, ColumnNames
+from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.preferences import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
+from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
+from judgeboard.pair_records import OVERALL, GivenPreference
+from judgeboard.store.pairs.pairs import pairs_named
+from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
+from judgeboard.store.responses.outside_ids import responses_named
+from judgeboard.store.reviews.imported_reviews import ONLY_AT_THE_DESK, GradeOf, insert_grades
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPreference:
+    """A person's preference from a file of grades, still naming its pair by the outside id."""
+
+    pair_id: str
+    given: GivenPreference
+    source: str | None = None
+
+
+class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
+    """Grades of imported reviewers, and their preferences; a person grades a response once in a file.
+
+    A grade has a label, a groundedness or a quality, or several; a note, spans and a corrected answer come beside.
+    With a ``scale`` of its own its quality is a score on that scale, as are the numbers by name in ``aspects``.
+    ``source`` None means that the response is looked for in all sources.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "pair_id": ("pair_id",),
+        "external_id": RESPONSE_ID,
+        "source": ("source",),
+        "annotator": (
+            *("annotator", "reviewer", "grader", "rater", "labeler", "annotator_id", "reviewer_id", "completed_by"),
+            *("author", "annotated_by"),
+        ),
+        "label": ("label", "human_label", "gold_label", "verdict"),
+        "groundedness": ("groundedness", "human_groundedness", "faithfulness", "groundedness_score"),
+        "quality": ("quality", "human_quality", "quality_score"),
+        "spans": ("spans", "highlights"),
+        "aspects": ("aspects", "scores", "dimensions"),
+        "scale": ("scale",),
+        # Of grades of pairs only: which of the answers, in which order they were shown.
+        "preference": ("preference", "preferred", "winner"),
+        "shown": ("shown", "order", "order_shown"),
+        "note": ("note", "notes", "comment", "comments", "explanation", "reason"),
+        "corrected_answer": ("corrected_answer", "correction", "edited_answer"),
+        "at": (
+            *("at", "graded_at", "reviewed_at", "annotated_at", "created_at", "timestamp", "ts", "time", "date"),
+            "updated_at",
+        ),
+    }
+    needed = ("annotator",)
+
+    @classmethod
+    def required(cls, fields: Collection[str]) -> tuple[str, ...]:
+        """Return the fields that no row goes without: a grade names a response or a pair."""
+        return ("pair_id" if "pair_id" in fields else "external_id", *cls.needed)
+
+    @classmethod
+    def reads_left_over(cls, fields: Collection[str]) -> bool:
+        """Whether further columns are read: of preferences each is an aspect, unless one column names them."""
+        return "pair_id" in fields and "aspects" not in fields
+
+    def build(self, cells: Cells) -> ImportedGrade | ImportedPreference:
+        """Return the grade of a row; one that names a ``pair_id`` is a preference."""
+        if cells.get("pair_id") is not None:
+            return self._of_pair(cells)
+        response_id = cells.required_name("external_id", MAX_ID)
+        annotator = cells.required_name("annotator")
+        scale = own_scale(cells)
+        scores = scores_in(cells, scale, "aspects")
+        grade = Grade(
+            label=cells.choice("label", Label),
+            groundedness=checked("groundedness", checked_groundedness, cells.number("groundedness")),
+            quality=None if scale else checked("quality", checked_quality, cells.number("quality")),
+            spans=_spans(cells),
+            note=cells.text("note"),
+            corrected_answer=cells.text("corrected_answer"),
+        )
+        if not scores and (grade.label, grade.groundedness, grade.quality) == (None, None, None):
+            raise Unusable(None, "no grade: give label, groundedness or quality")
+        at = cells.time("at")
+        source = cells.name("source") or self.source
+        if not self.seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
+            raise Unusable("external_id", f"{annotator} has graded {response_id!r} before in the file")
+        return ImportedGrade(response_id, annotator, grade, source, at, scores)
+
+    def store(
+        self,
+        connection: Connection,
+        records: Sequence[ImportedGrade | ImportedPreference],
+        batch_id: int,
+        now: datetime,
+    ) -> Stored:
+        """Store the grades whose response, or pair, is found."""
+        rows = RowOutcomes(len(records))
+        grades = {index: one for index, one in enumerate(records) if isinstance(one, ImportedGrade)}
+        preferences = {index: one for index, one in enumerate(records) if isinstance(one, ImportedPreference)}
+        new = _store_grades(connection, grades, rows, batch_id, now) if grades else 0
+        if preferences:
+            _store_preferences(connection, preferences, rows, batch_id, now)
+        stored = rows.stored()
+        stored.new += new
+        stored.unchanged -= new
+        return stored
+
+    def as_row(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
+        """Return a grade or preference as an import takes it again."""
+        if isinstance(record, ImportedGrade):
+            grade = {name: value for name, value in asdict(record.grade).items() if name not in ONLY_AT_THE_DESK}
+            return {
+                "response_id": record.response_id,
+                "annotator": record.annotator,
+                "source": record.source,
+                **grade,
+                **scores_as_row("aspects", record.scores),
+            }
+        given, overall = record.given, record.given.aspects.get(OVERALL)
+        return {
+            "pair_id": record.pair_id,
+            "annotator": given.annotator,
+            "source": record.source,
+            "shown": given.shown,
+            "aspects": aspects_as_row(given.aspects),
+            "preference": overall.preference if overall and overall.value is not None else None,
+            "scale": next((one.scale for one in given.aspects.values() if one.scale), None),
+            "note": given.note,
+        }
+
+    def _of_pair(self, cells: Cells) -> ImportedPreference:
+        pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")
+        source = cells.name("source") or self.source
+        preference, shown = cells.get("preference"), shown_word("shown", cells.get("shown"))
+        aspects = with_preference(
+            aspects_in("", _aspect_columns(cells), scale_of_pairs("scale", cells.text("scale"))),
+            None if preference is None else preference_word("preference", preference),
+        )
+        if not aspects:
+            raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
+        if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
+            raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} before in the file")
+        given = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
+        return ImportedPreference(pair_id, given, source)
+
+
+def _aspect_columns(cells: Cells) -> dict[str, Any]:
+    """Return the columns that are aspects of a pair: those of ``aspects``, else every column that is no other field."""
+    given = cells.json("aspects")
+    if given is not None:
+        if not isinstance(given, dict):
+            raise Unusable("aspects", f"{json_kind(given)} where an object should be")
+        return given
+    names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
+    return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
+
+
+def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
+    """Return the marked parts of the answer; ``start`` and ``end`` are offsets into it."""
+    spans = cells.objects("spans")
+    for number, span in enumerate(spans or (), start=1):
+        ends = (span.get("start"), span.get("end"))
+        if ends != (None, None) and not _is_part(*ends):
+            raise Unusable("spans", f"span {number} does not run from one character of the answer to a later one")
+    return spans
+
+
+def _is_part(start: Any, end: Any) -> bool:
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
+    return whole and 0 <= start <= end
+
+
+def _store_grades(
+    connection: Connection, records: Mapping[int, ImportedGrade], rows: RowOutcomes, batch_id: int, now: datetime
+) -> int:
+    """Return how many are new."""
+    names = {index: (record.response_id, record.source) for index, record in records.items()}
+    named = responses_named(connection, {external_id for external_id, _ in names.values()})
+    found = rows.find("response", names, named)
+    grades = [GradeOf(response.id, response.source, records[index]) for index, response in found.items()]
+    return insert_grades(connection, grades, batch_id, now) if grades else 0
+
+
+def _store_preferences(
+    connection: Connection, records: Mapping[int, ImportedPreference], rows: RowOutcomes, batch_id: int, now: datetime
+) -> None:
+    names = {index: (record.pair_id, record.source) for index, record in records.items()}
+    named = pairs_named(connection, {external_id for external_id, _ in names.values()})
+    preferences = {
+        index: PreferenceOf(found.id, found.source, records[index].pair_id, records[index].given)
+        for index, found in rows.find("pair", names, named).items()
+    }
+    new = land_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
+    rows.new |= {index for index, is_new in zip(preferences, new, strict=True) if is_new}

@@ -1,0 +1,170 @@
+"""Answers that a judge scored several times by a rubric."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import DimensionScore, JudgeVersion, Response, ResponseKind, Status, Verdict
+from judgeboard.imports.cells import MAX_ID, Cells, Unusable, metadata_in, raw_text
+from judgeboard.imports.columns import (
+    ANSWER,
+    METADATA,
+    MODEL_AS_JUDGE,
+    QUERY_TYPE_OF_PAIR,
+    QUESTION,
+    RAW,
+    REFERENCE,
+    ColumnNames,
+)
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.recorded import RecordedImport
+from judgeboard.imports.samples import listed
+from judgeboard.imports.scales import SCORE, scale_in
+from judgeboard.judge_kinds import RECORDED
+from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments.recorded_verdicts import recorded_scores
+from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.responses.response_rows import find_responses, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRepeats:
+    """One answer that a judge scored several times by one rubric; a score None is a repeat without a usable one."""
+
+    response: Response
+    judge: str
+    rubric: str
+    scale: str
+    scores: tuple[float | None, ...]
+    raws: tuple[str | None, ...]
+
+
+class _Judge(NamedTuple):
+    name: str
+    rubric: str
+    scale: str
+
+    def version(self) -> JudgeVersion:
+        """The judge as it judged: by this rubric on this scale."""
+        params = {"scale": self.scale}
+        return JudgeVersion(self.name, RECORDED, model=self.name, params=params, prompt=self.rubric, scale=self.scale)
+
+
+class RepeatImport(RecordedImport[ImportedRepeats]):
+    """Answers as candidates, and each score as a judgment of its repeat, by one judge version per rubric.
+
+    A null among the scores is a repeat without a usable one.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": ("external_id", "id", "response_id", "record_id", "sample_id", "uuid"),
+        "source": ("source",),
+        "question": QUESTION,
+        "answer": ANSWER,
+        "reference": REFERENCE,
+        "query_type": QUERY_TYPE_OF_PAIR,
+        "generator_model": ("generator_model", "answer_model", "generator"),
+        "judge": MODEL_AS_JUDGE,
+        "rubric": ("rubric", "score_rubric", "criteria"),
+        "scale": ("scale",),
+        "samples": ("samples", "scores"),
+        "raw": (*RAW, "feedbacks"),
+        "metadata": METADATA,
+    }
+    needed = ("external_id", "question", "answer", "judge", "rubric", "scale", "samples")
+    left_over = "kept in metadata"
+    brings_answers = True
+
+    def build(self, cells: Cells) -> ImportedRepeats:
+        """Return the answer of a row with its scores."""
+        scale = scale_in("scale", cells.required_text("scale"))
+        scores = listed(cells, "samples", lambda value: None if value is None else scale.checked("samples", value))
+        if not scores:
+            raise Unusable("samples", "no samples: give a list of scores, null for one that could not be read")
+        response = Response(
+            source=cells.name("source") or self.source or "",
+            external_id=cells.required_name("external_id", MAX_ID),
+            query=cells.required_text("question"),
+            answer=cells.required_text("answer"),
+            query_type=cells.name("query_type") or "unspecified",
+            generator_model=cells.name("generator_model"),
+            reference=cells.text("reference"),
+            metadata=metadata_in(cells),
+            kind=ResponseKind.CANDIDATE,
+        )
+        judge, rubric = cells.required_name("judge"), cells.required_text("rubric")
+        raws = listed(cells, "raw", raw_text, len(scores)) or [None] * len(scores)
+        if not self.seen.add(f"{response.source}\0{response.external_id}\0{judge}\0{rubric}"):
+            raise Unusable("external_id", f"{judge} has scored {response.external_id!r} by this rubric before")
+        return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
+
+    def store(self, connection: Connection, records: Sequence[ImportedRepeats], batch_id: int, now: datetime) -> Stored:
+        """Store what is new; an answer with other content, or another score in the same repeat, is a conflict."""
+        rows = RowOutcomes(len(records))
+        responses = [record.response for record in records]
+        stored = land_responses(connection, responses, batch_id, now)
+        for clash in stored.conflicts:
+            reason = f"{clash.external_id!r} is stored with other content"
+            rows.refuse(clash.index, "external_id", reason, conflict=True)
+        known = find_responses(connection, [key_of(response) for response in responses])
+        new = set(stored.new)
+        by_judge: dict[_Judge, dict[int, int]] = {}
+        for index, record in enumerate(records):
+            if index in rows.problems:
+                continue
+            response_id = known[key_of(record.response)].id
+            by_judge.setdefault(_Judge(record.judge, record.rubric, record.scale), {})[index] = response_id
+            if response_id in new:
+                new.remove(response_id)
+                rows.new.add(index)
+        for judge, response_ids in by_judge.items():
+            version = ensure_version(connection, judge.version(), now)
+            self._store_scores(connection, version, records, response_ids, rows, now)
+        return rows.stored()
+
+    def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
+        """Return repeats as an import takes them again."""
+        response = record.response
+        return {
+            "source": response.source,
+            "external_id": response.external_id,
+            "question": response.query,
+            "answer": response.answer,
+            "judge": record.judge,
+            "rubric": record.rubric,
+            "scale": record.scale,
+            "scores": list(record.scores),
+        }
+
+    def _store_scores(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        records: Sequence[ImportedRepeats],
+        response_ids: Mapping[int, int],
+        rows: RowOutcomes,
+        now: datetime,
+    ) -> None:
+        known = recorded_scores(connection, version.id, response_ids.values())
+        new: list[LandedVerdict] = []
+        for index, response_id in response_ids.items():
+            for repeat, value in enumerate(records[index].scores):
+                there = known.get((response_id, repeat))
+                if there is None:
+                    new.append(LandedVerdict(response_id, 0, repeat, _verdict(records[index], repeat)))
+                    rows.new.add(index)
+                elif there != ({} if value is None else {SCORE: value}):
+                    reason = f"{version.name} has another score in repeat {repeat + 1} of this answer"
+                    rows.refuse(index, "samples", reason, conflict=True)
+        if new:
+            land_judgments(connection, version, self.run(connection, version, now), new, now)
+
+
+def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:
+    value, raw = record.scores[repeat], record.raws[repeat]
+    if value is None:
+        return Verdict(Status.UNPARSABLE, raw=raw)
+    return Verdict(Status.OK, raw=raw, scores=(DimensionScore(SCORE, value, record.scale),))

@@ -1,0 +1,301 @@
+"""Logged responses."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import Connection
+
+from judgeboard.content_hash import content, content_hash
+from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, metadata_in, parsed_json, spelled_number
+from judgeboard.imports.columns import ANSWER, METADATA, QUESTION, REFERENCE, ColumnNames
+from judgeboard.imports.kind import ImportKind, Problem, Stored
+from judgeboard.store.landing import land_responses
+from judgeboard.store.responses.response_rows import find_contents, key_of
+from judgeboard.times import as_utc
+
+MAX_COST = 1_000_000.0
+
+
+class ResponseImport(ImportKind[Response]):
+    """Logged responses; a known id with other content is a conflict.
+
+    A row names its own source only beside an ``external_id``, as exports do; all others get ``source``. An id may
+    occur once in a file. Without an id it is the content hash, and the k-th equal row gets ``hash-k``.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": (
+            *("external_id", "id", "response_id", "record_id", "trace_id", "context_trace_id", "run_id", "request_id"),
+            *("sample_id", "span_id", "context_span_id", "uuid"),
+        ),
+        "source": ("source",),
+        "query": QUESTION,
+        "answer": ANSWER,
+        # Where both stand, a test case's `context` is the ideal one and `retrieval_context` what was retrieved.
+        "context": (
+            *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
+            *("retrieved_passages", "retrieved_documents", "retrieved_docs", "retrieved_chunks", "documents", "docs"),
+            *("source_documents", "chunks", "passage", "document"),
+        ),
+        "query_type": (
+            *("query_type", "type", "category", "task_type", "question_type", "query_category", "task", "intent"),
+        ),
+        "generator_model": (
+            *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm", "model_id"),
+            *("llm_model_name", "attributes_llm_model_name", "engine"),
+        ),
+        "generator_cost": ("generator_cost", "cost", "total_cost", "token_cost", "llm_cost_total"),
+        "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
+        "reference": REFERENCE,
+        "asked_at": (
+            *("asked_at", "ts", "timestamp", "created_at", "time", "date", "datetime", "start_time", "logged_at"),
+            *("requested_at", "request_time"),
+        ),
+        "metadata": METADATA,
+        "thumbs": ("thumbs", "thumb", "thumbs_up", "thumbsup", "user_thumbs", "liked", "is_liked", "upvoted"),
+        "stars": ("stars", "star", "star_rating", "user_stars", "rating_stars", "five_star_rating"),
+        "feedback": ("feedback", "user_feedback", "rating", "user_rating", "feedbacks"),
+        "kind": ("kind",),
+    }
+    needed = ("query", "answer")
+    left_over = "kept in metadata"
+    brings_answers = True
+
+    def build(self, cells: Cells) -> Response:
+        """Return the response of a row."""
+        passages, details = passages_in(cells)
+        response = Response(
+            source=cells.name("source") or self.source or "",
+            external_id=cells.name("external_id", MAX_ID) or "",
+            query=cells.required_text("query"),
+            answer=cells.required_text("answer"),
+            passages=passages,
+            query_type=cells.name("query_type") or "unspecified",
+            generator_model=cells.name("generator_model"),
+            generator_cost=_cost(cells),
+            messages=_messages(cells),
+            reference=_reference(cells),
+            asked_at=cells.time("asked_at"),
+            metadata=metadata_in(cells, context_details=details),
+            kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
+            feedback=feedback_in(cells),
+        )
+        return self._identified(response)
+
+    def store(self, connection: Connection, records: Sequence[Response], batch_id: int, now: datetime) -> Stored:
+        """Store responses that are new, and feedback that is new on known ones."""
+        stored = land_responses(connection, records, batch_id, now)
+        result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
+        given = [records[conflict.index] for conflict in stored.conflicts]
+        kept = find_contents(connection, [key_of(record) for record in given])
+        for conflict, record in zip(stored.conflicts, given, strict=True):
+            other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
+            reason = f"{conflict.external_id!r} is stored with other content"
+            reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
+            result.problems.append(Problem(conflict.index, "id", reason, conflict=True))
+        return result
+
+    def as_row(self, record: Response) -> dict[str, Any]:
+        """Return a response as an import takes it again."""
+        return {
+            "source": record.source,
+            "external_id": record.external_id,
+            "query": record.query,
+            "context": record.passages,
+            "answer": record.answer,
+            "query_type": record.query_type,
+            "asked_at": None if record.asked_at is None else record.asked_at.isoformat(),
+            "metadata": record.metadata,
+            "feedback": [{one.kind.value: one.value, "user": one.user} for one in record.feedback],
+        }
+
+    def _identified(self, response: Response) -> Response:
+        if not response.external_id:
+            return replace(response, external_id=self._free_id(response))
+        if not self.seen.add(f"{response.source}\0{response.external_id}"):
+            raise Unusable("external_id", f"the id {response.external_id!r} is in the file before, too")
+        return response
+
+    def _free_id(self, response: Response) -> str:
+        """Return the hash, or hash-k for the k-th equal row; k is found by doubling and halving, not by counting."""
+        digest = content_hash(response)
+
+        def key(number: int) -> str:
+            return f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")
+
+        high = 1
+        while key(high) in self.seen:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if key(middle) in self.seen else (low, middle)
+        self.seen.add(key(high))
+        return key(high).partition("\0")[2]
+
+
+def _cost(cells: Cells) -> float | None:
+    """Return the cost in whole millionths, as it is stored."""
+    value = cells.number("generator_cost")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_COST:
+        raise Unusable("generator_cost", f"not a cost from 0 to {MAX_COST:,.0f}")
+    return round(value * 1_000_000) / 1_000_000
+
+
+def _messages(cells: Cells) -> tuple[dict[str, Any], ...] | None:
+    messages = cells.objects("messages")
+    for number, message in enumerate(messages or (), start=1):
+        if not isinstance(message.get("role"), str):
+            raise Unusable("messages", f"message {number} has no role")
+    return messages
+
+
+def _reference(cells: Cells) -> str | None:
+    """Return the reference answer; of several, each stands on a line of its own."""
+    value = cells.get("reference")
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "\n".join(value)
+    return cells.text("reference")
+
+
+# Where a column of a file is mapped to another name than the content has.
+_MAPPED = {"passages": "context", "generator_cost_micro": "generator_cost"}
+
+
+def differing(response: Response, stored: Response) -> list[str]:
+    """Return the fields, by the names that a file's columns are mapped to, in which the two differ."""
+    other = content(stored)
+    return [_MAPPED.get(name, name) for name, value in content(response).items() if value != other[name]]
+
+
+_TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
+
+
+def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, Any]] | None]:
+    """Return the passages of a row, and what its passage objects held besides their texts.
+
+    Absent or null passages are None (not logged), which is not the same as an empty list (nothing was retrieved). A
+    text is one passage and a blank one none; an object is one passage, its JSON text. In CSV, the JSON text of a list
+    is that list. An item of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …);
+    an object without one counts as its JSON text.
+    """
+    value = cells.get("context")
+    if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
+        value = _list_in(value)
+    if value is None:
+        return None, None
+    if isinstance(value, str):
+        return ((value,) if value.strip() else ()), None
+    if isinstance(value, dict):
+        return (_json_text(value),), None
+    if not isinstance(value, list):
+        raise Unusable("context", f"{json_kind(value)} where passages should be")
+    passages = [_passage(number, item) for number, item in enumerate(value, start=1)]
+    details = [rest for _, rest in passages]
+    return tuple(text for text, _ in passages), details if any(details) else None
+
+
+def _list_in(text: str) -> Any:
+    try:
+        value = parsed_json("context", text)
+    except Unusable as error:
+        if error.reason == "a text that is not JSON":
+            return text
+        raise
+    return value
+
+
+def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(item, str):
+        return item, {}
+    if not isinstance(item, dict):
+        raise Unusable("context", f"passage {number} is {json_kind(item)}, not a text")
+    for key in _TEXT_KEYS:
+        inner = item.get(key)
+        if isinstance(inner, str):
+            return inner, {name: value for name, value in item.items() if name != key}
+    nested = item.get("document")
+    if isinstance(nested, dict):
+        text, rest = _passage(number, nested)
+        return text, {name: value for name, value in {**item, "document": rest}.items() if value != {}}
+    return _json_text(item), {}
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_UP = frozenset({"up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "positive", "like", "liked"})
+_DOWN = frozenset(
+    {"down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "negative", "dislike", "disliked"}
+)
+_SKIN_TONES = dict.fromkeys(range(0x1F3FB, 0x1F400))
+_FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("feedback", None))
+
+
+def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
+    """Return the feedback of a row, from columns that name their scale and from one that does not.
+
+    Words (up, down, 👍, true, …) are thumbs; numbers follow the column's scale. In a column that names none, 2 to 5
+    are stars, and 1 or 0 cannot be told. An object names its scale: ``{"thumbs": "up"}``, ``{"stars": 4}``, or
+    ``{"kind": "stars", "value": 4}``, with ``user`` and ``at`` beside; a list holds several.
+    """
+    found: list[Feedback] = []
+    for field, scale in _FIELDS:
+        value = cells.get(field)
+        if value is not None:
+            found += _parsed(field, value, scale, textual=cells.textual)
+    return tuple(found)
+
+
+def _parsed(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool) -> list[Feedback]:
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        value = parsed_json(field, value)
+    if isinstance(value, list):
+        if not all(isinstance(item, dict) for item in value):
+            raise Unusable(field, "a list of feedback holds objects only")
+        return [_from_object(field, item) for item in value]
+    if isinstance(value, dict):
+        return [_from_object(field, value)]
+    return [_from_value(field, value, scale, textual=textual)]
+
+
+def _from_object(field: str, value: dict[str, Any]) -> Feedback:
+    scale, given = value.get("kind"), value.get("value")
+    if scale is None:
+        named = [kind for kind in FeedbackKind if value.get(kind.value) is not None]
+        if len(named) != 1:
+            raise Unusable(field, 'an object of feedback is {"thumbs": "up"} or {"stars": 4}')
+        scale, given = named[0].value, value[named[0].value]
+    kind = checked(field, FeedbackKind, scale)
+    user, at = value.get("user"), value.get("at")
+    if user is not None and not isinstance(user, str):
+        raise Unusable(field, f"the user is {json_kind(user)}, not a text")
+    spoken = _from_value(field, given, kind, textual=False)
+    return Feedback(spoken.kind, spoken.value, user, None if at is None else checked(field, as_utc, at))
+
+
+def _from_value(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool) -> Feedback:
+    if textual and isinstance(value, str):
+        value = spelled_number(value)
+    if isinstance(value, str | bool):
+        word = str(value).translate(_SKIN_TONES).strip().lower()
+        if word not in _UP | _DOWN:
+            raise Unusable(field, f"{value[:60]!r} is neither thumbs nor stars")  # type: ignore[index]  # a bool is in
+        if scale is FeedbackKind.STARS:
+            raise Unusable(field, f"{value!r} is not a number of stars")
+        return Feedback(FeedbackKind.THUMBS, float(word in _UP))
+    if not isinstance(value, int | float):
+        raise Unusable(field, f"{json_kind(value)} where thumbs or stars should be")
+    if scale is None:
+        if value in {0, 1}:
+            raise Unusable(field, f"{value:g} may be thumbs or stars: say which with --map, as in --map rating=stars")
+        scale = FeedbackKind.STARS
+    return checked(field, lambda number: Feedback(scale, float(number)), value)

@@ -1,0 +1,204 @@
+"""Questions with the answers that a model gave in several tries."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.cells import Cells, Unusable, raw_text
+from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, store_pairs
+from judgeboard.imports.preferences import preference_word
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
+from judgeboard.pair_records import OVERALL, Pair
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.pairs.comparisons import LandedComparison
+from judgeboard.store.pairs.samples import LandedSample, SampleKey, StoredSample, land_samples, stored_samples
+
+Value = TypeVar("Value")
+_CONDITIONS = {"A": "plain", "B": "reference"}
+NO_NAME = "recorded samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One recorded try at a question; ``answer`` None could not be read."""
+
+    answer: str | None
+    model: str | None = None
+    raw: str | None = None
+    status: Status = Status.OK
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSamples:
+    """The tries of a model at a question, and its verdicts on the two answers by condition and order.
+
+    A verdict None was asked without a usable reply.
+    """
+
+    pair: Pair
+    judge: RecordedJudge
+    tries: tuple[Try, ...]
+    verdicts: Mapping[str, Mapping[Shown, Preference | None]] = field(default_factory=dict)
+
+
+class SampleImport(RecordedImport[ImportedSamples]):
+    """Samples and their model's comparisons, one judge version and one run per model and file.
+
+    A null among the samples is a try without a readable answer. ``verdicts`` holds, for the conditions A (no
+    reference) and B (always its own answer as reference), what the same model preferred in both orders; a null there
+    was asked without a usable verdict.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        **PAIR_COLUMNS,
+        "judge": MODEL_AS_JUDGE,
+        "judge_version": JUDGE_VERSION,
+        "samples": ("samples", "sampled_answers"),
+        "models": ("models",),
+        "statuses": ("statuses",),
+        "raw": RAW,
+        "verdicts": ("verdicts",),
+    }
+    needed = ("external_id", "question", "samples")
+    left_over = "kept with the question"
+    brings_answers = True
+
+    def build(self, cells: Cells) -> ImportedSamples:
+        """Return the question and the tries of a row."""
+        judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
+        return ImportedSamples(pair_in(cells, self.source or "", answers=False), judge, _tries(cells), _verdicts(cells))
+
+    def store(self, connection: Connection, records: Sequence[ImportedSamples], batch_id: int, now: datetime) -> Stored:
+        """Store what is new; another answer of a model in the same try is a conflict."""
+        rows = RowOutcomes(len(records))
+        ids = store_pairs(connection, [record.pair for record in records], batch_id, now, rows)
+        by_judge: dict[RecordedJudge, dict[int, int]] = {}
+        for index, (record, pair_id) in enumerate(zip(records, ids, strict=True)):
+            if pair_id is not None:
+                by_judge.setdefault(record.judge, {})[index] = pair_id
+        for judge, pair_ids in by_judge.items():
+            version = recorded_version(connection, judge, now)
+            self._store_tries(connection, version, records, pair_ids, rows, now)
+            given = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
+            store_recorded(connection, version, self, given, rows, now)
+        return rows.stored()
+
+    def as_row(self, record: ImportedSamples) -> dict[str, Any]:
+        """Return samples as an import takes them again."""
+        return {**pair_as_row(record.pair), "judge": record.judge.name, "samples": [one.answer for one in record.tries]}
+
+    def _store_tries(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        records: Sequence[ImportedSamples],
+        pair_ids: Mapping[int, int],
+        rows: RowOutcomes,
+        now: datetime,
+    ) -> None:
+        known = stored_samples(connection, version.id, pair_ids.values())
+        new: list[LandedSample] = []
+        for index, pair_id in pair_ids.items():
+            for number, one in enumerate(records[index].tries):
+                key = SampleKey(pair_id, number)
+                if key not in known:
+                    known[key] = StoredSample(one.answer, one.status.value)
+                    new.append(LandedSample(pair_id, number, one.answer, _record(one)))
+                    rows.new.add(index)
+                elif not _equals(known[key], one):
+                    reason = f"{version.name} has another answer in try {number + 1} at this question"
+                    rows.refuse(index, "samples", reason, conflict=True)
+        if new:
+            land_samples(connection, version, self.run(connection, version, now), new, now)
+
+
+def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
+    """Return a list, its items read one by one, None where it is absent.
+
+    Raises:
+        Unusable: It is no list, or not of ``length`` items.
+    """
+    value = cells.json(field)
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise Unusable(field, f"{json_kind(value)} where a list should be")
+    if length is not None and len(value) != length:
+        raise Unusable(field, f"{len(value)} items beside {length} samples")
+    return [read(item) for item in value]
+
+
+def _tries(cells: Cells) -> tuple[Try, ...]:
+    answers = listed(cells, "samples", _answer)
+    if not answers:
+        raise Unusable("samples", "no samples: give a list of answers, null for one that could not be read")
+    n = len(answers)
+    models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
+    raws = listed(cells, "raw", raw_text, n) or [None] * n
+    given = listed(cells, "statuses", _status, n)
+    statuses = given or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
+    if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
+        raise Unusable("statuses", "a sample has an answer only where it is ok")
+    return tuple(Try(*one) for one in zip(answers, models, raws, statuses, strict=True))
+
+
+def _answer(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    raise Unusable("samples", f"{json_kind(value)} where an answer or null should be")
+
+
+def _status(value: Any) -> Status:
+    if value not in set(Status):
+        raise Unusable("statuses", f"{str(value)[:60]!r} is not one of {', '.join(Status)}")
+    return Status(value)
+
+
+def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
+    given = cells.json("verdicts")
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not given.keys() <= _CONDITIONS.keys():
+        raise Unusable("verdicts", "not an object with the conditions A and B")
+    found = {}
+    for name, orders in given.items():
+        if orders is None:
+            continue
+        if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
+            raise Unusable("verdicts", f"{name} is no object with the orders ab and ba")
+        found[_CONDITIONS[name]] = {
+            shown: None if orders.get(shown) is None else preference_word("verdicts", orders[shown]) for shown in Shown
+        }
+    return found
+
+
+def _equals(stored: StoredSample, given: Try) -> bool:
+    forgotten = stored.answer is None and stored.status == Status.OK
+    return stored.status == given.status and (forgotten or stored.answer == given.answer)
+
+
+def _record(one: Try) -> StepRecord:
+    return StepRecord(one.status, raw=one.raw, model_reported=one.model)
+
+
+def _comparisons(record: ImportedSamples, pair_id: int) -> list[LandedComparison]:
+    return [
+        LandedComparison(
+            pair_id,
+            shown,
+            StepRecord(Status.UNPARSABLE if said is None else Status.OK),
+            {} if said is None else {OVERALL: said},
+            condition=condition,
+        )
+        for condition, orders in record.verdicts.items()
+        for shown, said in orders.items()
+    ]

@@ -1,0 +1,130 @@
+"""Scales of numbers as files write them ("1-5", "-2..2"), and the numbers of a row that are on one."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from judgeboard.domain import DimensionScore
+from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.cells import Cells, Unusable
+
+_NUMBER = r"([+-]?\d+(?:\.\d+)?)"
+_SCALE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.+|-|–|to)\s*{_NUMBER}\s*(\(.*\))?\s*", re.DOTALL)
+_A_IS_ABOVE = re.compile(r"positive\b.*\b(?:answer|response|output)?[ _]?(?:1|a|first)\b.*\bbetter", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberScale:
+    """From where to where grades go; ``a_is_above`` says that numbers above 0 speak for the first answer."""
+
+    low: float
+    high: float
+    a_is_above: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.low:g}..{self.high:g}" if self.low < 0 else f"{self.low:g}-{self.high:g}"
+
+    def checked(self, field: str, value: object) -> float:
+        """Return a number of this scale.
+
+        Raises:
+            Unusable: It is none, or lies outside.
+        """
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise Unusable(field, f"{str(value)[:60]!r} is no number of the scale {self}")
+        if not self.low <= value <= self.high:
+            raise Unusable(field, f"{value:g} lies outside the scale {self}")
+        return float(value)
+
+
+GRADES_OF_PAIRS = NumberScale(-2, 2)
+"""What a person's number for a pair means where no scale is given: -2 A is much better, 2 B is much better."""
+
+
+def scale_in(field: str, text: str) -> NumberScale:
+    """Return the scale that a text describes.
+
+    Raises:
+        Unusable: It describes none.
+    """
+    found = _SCALE.fullmatch(text)
+    if found is None or float(found[1]) >= float(found[2]):
+        raise Unusable(field, f"{text[:60]!r} is no scale: write it like 1-5 or -2..2")
+    return NumberScale(float(found[1]), float(found[2]), bool(found[3] and _A_IS_ABOVE.search(found[3])))
+
+
+def scale_of_pairs(field: str, text: str | None) -> NumberScale:
+    """Return the scale of people's grades of pairs: 0 is a tie, numbers above it speak for B.
+
+    Raises:
+        Unusable: The text describes another one.
+    """
+    if text is None:
+        return GRADES_OF_PAIRS
+    scale = scale_in(field, text)
+    if not scale.low < 0 < scale.high:
+        raise Unusable(field, f"on the scale {scale} of a pair 0 is no tie: write it like -2..2, above 0 for B")
+    if scale.a_is_above:
+        raise Unusable(field, "numbers above 0 must speak for B: change their sign")
+    return scale
+
+
+SCORE = "score"
+"""The dimension of a number on a scale of its own that names none."""
+
+_QUALITY = "1-4"
+
+
+def own_scale(cells: Cells) -> NumberScale | None:
+    """Return the scale that the row's numbers are on, None where it is that of quality.
+
+    Raises:
+        Unusable: What stands there describes no scale.
+    """
+    text = cells.text("scale")
+    scale = None if text is None else scale_in("scale", text)
+    return None if scale is None or str(scale) == _QUALITY else scale
+
+
+def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
+    """Return the row's quality as a score on a scale of its own, and the numbers by name in ``field``.
+
+    Without ``field``, the judge's reply (``raw``) is read where it is nothing but numbers by name on the
+    row's scale.
+
+    Raises:
+        Unusable: A number without its scale, or outside of it.
+    """
+    given = cells.json(field)
+    if given is not None and not isinstance(given, dict):
+        raise Unusable(field, f"{json_kind(given)} where an object should be")
+    if given is None and scale is not None:
+        given = _numbers_by_name(cells.get("raw"), scale)
+    if given and scale is None:
+        raise Unusable("scale", f"{field} need their scale, written like 0-1")
+    if scale is None:
+        return ()
+    named = [(field, name, value) for name, value in (given or {}).items()]
+    if cells.get("quality") is not None:
+        named.insert(0, ("quality", SCORE, cells.number("quality")))
+    return tuple(
+        DimensionScore(name, None if value is None else scale.checked(place, value), str(scale))
+        for place, name, value in named
+    )
+
+
+def scores_as_row(field: str, scores: tuple[DimensionScore, ...]) -> dict[str, Any]:
+    """Return scores as `scores_in` reads them."""
+    if not scores:
+        return {}
+    return {"scale": scores[0].scale, field: {score.dimension: score.value for score in scores}}
+
+
+def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:
+    if not isinstance(raw, dict):
+        return None
+    try:
+        return {name: scale.checked("raw", value) for name, value in raw.items()}
+    except Unusable:
+        return None

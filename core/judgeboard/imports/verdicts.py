@@ -1,0 +1,147 @@
+"""Verdicts of judges that were recorded elsewhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Label, Status, Verdict, checked_groundedness, checked_quality
+from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, raw_text
+from judgeboard.imports.columns import ERROR, JUDGE, RAW, REASONING, RESPONSE_ID, ColumnNames
+from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
+from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judgments.recorded_verdicts import first_verdicts, says_the_same
+from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.pairs.pair_sides import sides_named
+from judgeboard.store.responses.outside_ids import NamedResponse, responses_named
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedVerdict:
+    """A verdict recorded elsewhere, still naming its response by the outside id."""
+
+    response_id: str
+    judge: str
+    verdict: Verdict
+    source: str | None = None
+
+
+class VerdictImport(RecordedImport[ImportedVerdict]):
+    """Judgments of replay judge versions, one run per judge and file; a judge judges a response once in a file.
+
+    A verdict has a label, a groundedness or a quality, or several; one without any says by its ``status`` why
+    (unparsable, refused, error). With a ``scale`` of its own its quality is a score on that scale, as are the numbers
+    by name in ``scores``: never a quality from 1 to 4. ``source`` None means that the response is looked for in all
+    sources.
+    """
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": RESPONSE_ID,
+        "source": ("source",),
+        "judge": JUDGE,
+        "label": ("label", "verdict", "prediction", "predicted_label"),
+        "groundedness": ("groundedness", "faithfulness", "groundedness_score", "faithfulness_score"),
+        "quality": ("quality", "quality_score"),
+        "scores": ("scores", "dimensions"),
+        "scale": ("scale",),
+        "reasoning": REASONING,
+        "raw": RAW,
+        "status": ("status",),
+        "error": ERROR,
+    }
+    needed = ("external_id", "judge")
+
+    def build(self, cells: Cells) -> ImportedVerdict:
+        """Return the verdict of a row."""
+        response_id = cells.required_name("external_id", MAX_ID)
+        judge = cells.required_name("judge")
+        status = cells.choice("status", Status) or Status.OK
+        label = cells.choice("label", Label)
+        groundedness = checked("groundedness", checked_groundedness, cells.number("groundedness"))
+        scale = own_scale(cells)
+        quality = None if scale else checked("quality", checked_quality, cells.number("quality"))
+        scores = scores_in(cells, scale, "scores")
+        has_verdict = bool(scores) or (label, groundedness, quality) != (None, None, None)
+        if has_verdict and status is not Status.OK:
+            raise Unusable("status", f"a judgment that is {status} carries no verdict")
+        if not has_verdict and status is Status.OK:
+            raise Unusable(None, "no verdict: give label, groundedness or quality, or a status that says why not")
+        verdict = Verdict(
+            status=status,
+            groundedness=groundedness,
+            quality=quality,
+            label=label,
+            reasoning=cells.text("reasoning"),
+            raw=raw_text(cells.get("raw")),
+            error=cells.text("error"),
+            scores=scores,
+        )
+        source = cells.name("source") or self.source
+        if not self.seen.add(f"{source or ''}\0{response_id}\0{judge}"):
+            raise Unusable("external_id", f"{judge} has judged {response_id!r} before in the file")
+        return ImportedVerdict(response_id, judge, verdict, source)
+
+    def store(
+        self,
+        connection: Connection,
+        records: Sequence[ImportedVerdict],
+        batch_id: int,  # noqa: ARG002 - the shape of all kinds
+        now: datetime,
+    ) -> Stored:
+        """Store the verdicts whose response is found, in a log or else in a pair; another verdict is a conflict."""
+        rows = RowOutcomes(len(records))
+        names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
+        named = responses_named(connection, {external_id for external_id, _ in names.values()})
+        unknown = {external_id for external_id, _ in names.values()} - named.keys()
+        if unknown:  # a log has no empty answers, pairs do
+            sides = sides_named(connection, unknown)
+            named |= {name: [NamedResponse(*side) for side in found] for name, found in sides.items()}
+        by_judge: dict[str, dict[int, int]] = {}
+        for index, response in rows.find("response", names, named).items():
+            by_judge.setdefault(records[index].judge, {})[index] = response.id
+        for judge, response_ids in by_judge.items():
+            version = recorded_version(connection, RecordedJudge(judge), now)
+            self._store_of(connection, version, records, response_ids, rows, now)
+        return rows.stored()
+
+    def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
+        """Return a verdict as an import takes it again."""
+        verdict = record.verdict
+        return {
+            "response_id": record.response_id,
+            "judge": record.judge,
+            "source": record.source,
+            "label": verdict.label,
+            "groundedness": verdict.groundedness,
+            "quality": verdict.quality,
+            **scores_as_row("scores", verdict.scores),
+            "reasoning": verdict.reasoning,
+            "raw": verdict.raw,
+        }
+
+    def _store_of(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        records: Sequence[ImportedVerdict],
+        response_ids: Mapping[int, int],
+        rows: RowOutcomes,
+        now: datetime,
+    ) -> None:
+        known = first_verdicts(connection, version.id, set(response_ids.values()))
+        new: dict[int, LandedVerdict] = {}
+        for index, response_id in response_ids.items():
+            verdict = records[index].verdict
+            if response_id not in known:
+                new[index] = LandedVerdict(response_id, 0, 0, verdict)
+            elif not says_the_same(known[response_id], verdict):
+                reason = f"{version.name} has another verdict on {records[index].response_id!r}"
+                rows.refuse(index, "response_id", reason, conflict=True)
+        if new:
+            stored = land_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
+            # Another process may have stored some of them between the two statements.
+            rows.new |= set(list(new)[:stored])

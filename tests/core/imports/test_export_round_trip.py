@@ -1,0 +1,128 @@
+"""What is exported of pairs, comparisons and samples imports again without a change, here and into a new database."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.exporting import export_tables
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store, open_store
+
+AGAIN = ("pairs", "samples", "comparisons")
+HUMAN = [
+    {"annotator": "ada", "shown": "ba", "note": "so", "at": "2026-03-01T00:00:00Z", "depth": "a", "style": "tie"},
+    {"annotator": "bo", "scale": "-2..2", "depth": -1, "preference": "b", "overall": 1},
+]
+
+
+@pytest.fixture
+def recorded(store: Store, bring) -> Store:
+    """A database with something of everything that is recorded of pairs."""
+    bring({"id": "r1", "query": "which?", "answer": "left"}, kind="responses")
+    pair = {"id": "p1", "question": "which?", "answer_a": "left", "answer_b": "", "response_a": "r1", "gold": "tie"}
+    more = {
+        "options": ["x", "y"],
+        "reference": "x",
+        "model_a": "m",
+        "subset": "math",
+        "human": HUMAN,
+        "extra": {"k": 1},
+    }
+    bring(
+        {
+            **pair,
+            **more,
+            "human": HUMAN,
+            "judge": "j",
+            "verdict_order_ab": {"depth": "a", "style": "n"},
+            "raw_ab": "[[A]]",
+        },
+        {"id": "p2", "question": "how?", "answer_a": "so", "answer_b": "thus", "judge": "j", "raw_ab": "neither"},
+        {"id": "p3", "question": "why?", "answer_a": "so", "answer_b": "thus", "judge": "k", "verdict_order_ba": "b"},
+    )
+    bring({"pair_id": "p3", "judge": "j", "order": "ba", "status": "refused", "raw": "no"}, kind="comparisons")
+    bring({"id": "p1", "question": "which?", "options": ["x", "y"], "reference": "x", "samples": ["x"]}, kind="samples")
+    verdicts = {"A": {"ab": "a", "ba": None}}
+    tries = {
+        "samples": ["1", None],
+        "models": ["m1", "m2"],
+        "raw": ["it is 1", None],
+        "verdicts": verdicts,
+        "model": "m",
+    }
+    bring({"id": "q", "question": "how many?", **tries}, kind="samples", source="quiz")
+    return store
+
+
+def export(store: Store, folder: Path, format_name: str = "jsonl") -> dict[str, Path]:
+    folder.mkdir(exist_ok=True)
+    files = {table: folder / f"{table}.{format_name}" for table in AGAIN}
+    export_tables(store, files, format=format_name)
+    return files
+
+
+@pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
+def test_into_the_same_database_nothing_changes(
+    recorded: Store, tmp_path: Path, contents: Callable[[], Any], format_name: str
+) -> None:
+    before = contents()
+    for kind, file in export(recorded, tmp_path / "out", format_name).items():
+        summary = import_file(recorded, file, kind=kind)
+        assert (summary.new, summary.rejected, summary.rows > 0) == (0, 0, True)
+    assert contents() == before
+
+
+@pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
+@pytest.mark.parametrize("order", [AGAIN, ("samples", "pairs", "comparisons")])
+def test_a_new_database_says_the_same(
+    recorded: Store, tmp_path: Path, sqlite_template: Path, format_name: str, order: tuple[str, ...]
+) -> None:
+    files = export(recorded, tmp_path / "out", format_name)
+    shutil.copyfile(sqlite_template, tmp_path / "new.db")
+    new = open_store(tmp_path / "new.db")
+    import_file(new, write_log(tmp_path))
+    for kind in order:
+        assert import_file(new, files[kind], kind=kind).rejected == 0
+    assert told(export(new, tmp_path / "again")) == told(export(recorded, tmp_path / "first"))
+    new.close()
+
+
+def write_log(folder: Path) -> Path:
+    path = folder / "log.jsonl"
+    path.write_text(json.dumps({"id": "r1", "query": "which?", "answer": "left"}))
+    return path
+
+
+def told(files: dict[str, Path]) -> dict[str, list[str]]:
+    """The lines of an export in a fixed order, without what differs between two databases."""
+    here = ("judge_version", "created_at", "run")
+    return {
+        table: sorted(
+            json.dumps({name: value for name, value in json.loads(line).items() if name not in here}, sort_keys=True)
+            for line in file.read_text().splitlines()
+        )
+        for table, file in files.items()
+    }
+
+
+def test_a_pair_is_told_with_all_that_it_came_with(recorded: Store, tmp_path: Path) -> None:
+    first = json.loads(export(recorded, tmp_path / "out")["pairs"].read_text().splitlines()[0])
+    ada, bo = first["human"]
+    assert (ada, bo.pop("at")[-1], bo) == (HUMAN[0], "Z", HUMAN[1])
+    assert (first["source"], first["external_id"], first["query_type"]) == ("default", "p1", "math")
+    assert (first["options"], first["gold"], first["response_a"]) == (["x", "y"], "tie", "r1")
+    assert first["metadata"] == {"extra": {"k": 1}}
+
+
+def test_preferences_are_told_with_those_they_replaced(recorded: Store, bring, tmp_path: Path) -> None:
+    bring({"pair_id": "p1", "annotator": "bo", "depth": 2}, kind="grades")
+    export_tables(recorded, {"preferences": tmp_path / "preferences.jsonl"})
+    rows = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
+    assert [(row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows] == [
+        *(("ada", None, None), ("bo", None, -1)),
+        ("bo", rows[1]["preference"], 2),
+    ]

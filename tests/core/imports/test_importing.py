@@ -1,0 +1,226 @@
+"""Files come into the store whole, once, and say what became of every row."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.responses.import_batches import list_batches
+from judgeboard.store.schema.tables import ImportBatchRow, JudgmentRow, ResponseRow, ReviewRow, RunRow, UserFeedbackRow
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    return path
+
+
+def answer(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": f"a{number}", "query": f"question {number}", "answer": f"answer {number}", "context": ["p"], **more}
+
+
+def count(store: Store, table: Any) -> int:
+    with store.reading() as connection:
+        return connection.execute(select(func.count()).select_from(table.__table__)).scalar_one()
+
+
+@pytest.fixture
+def log(store: Store, tmp_path: Path) -> Path:
+    path = write(tmp_path / "log.jsonl", *(answer(number) for number in range(5)))
+    import_file(store, path)
+    return path
+
+
+def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: Path) -> None:
+    again = import_file(store, log)
+    assert (again.new, again.unchanged, again.rejected) == (0, 5, 0)
+    assert again.before is not None
+    assert count(store, ImportBatchRow) == 1
+
+
+def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1))
+    summary = import_file(store, path)
+    assert (summary.new, summary.rejected) == (2, 3)
+    assert summary.rejected_file == tmp_path / "log.jsonl.rejected.jsonl"
+    rejected = [json.loads(line) for line in summary.rejected_file.read_text().splitlines()]
+    assert [row["line"] for row in rejected] == [2, 3, 6]
+    assert all(row["reason"] for row in rejected)
+
+
+def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(log: Path, tmp_path: Path) -> None:
+    assert list(tmp_path.glob("*.rejected.jsonl")) == []
+
+
+def test_a_known_id_with_other_content_is_a_conflict_and_not_overwritten(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
+    summary = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9)))
+    assert (summary.new, summary.rejected, summary.conflicts) == (1, 1, 1)
+    with store.reading() as connection:
+        stored = select(ResponseRow.__table__.c.answer).where(ResponseRow.__table__.c.external_id == "a1")
+        assert connection.execute(stored).scalar_one() == "answer 1"
+    (kept,) = [json.loads(line) for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()]
+    assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
+    assert kept["reason"] == "'a1' is stored with other content: answer differs"
+
+
+def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Path, tmp_path: Path) -> None:
+    with store.writing() as connection:
+        forget_response(connection, "a1", actor="Ada")
+    (conflict,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_conflicts
+    assert conflict.reason == "'a1' is stored with other content"
+
+
+def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "feedback.jsonl", answer(1, feedback="down"))
+    assert import_file(store, path).feedback_added == 1
+    assert import_file(store, path).feedback_added == 0
+    assert count(store, UserFeedbackRow) == 1
+
+
+def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
+    summary = import_file(store, path, dry_run=True)
+    assert (summary.new, summary.unchanged, summary.rejected, summary.conflicts) == (1, 1, 2, 1)
+    assert count(store, ResponseRow) == 5
+    assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
+
+
+def test_grades_become_reviews_of_imported_people_once(store: Store, log: Path, tmp_path: Path) -> None:
+    grade = {"response_id": "a1", "annotator": "Ada", "label": "hallucinated", "groundedness": 0.2, "quality": 2}
+    path = write(tmp_path / "grades.jsonl", grade, {**grade, "response_id": "a2", "annotator": "Bo"})
+    assert import_file(store, path, kind="grades").new == 2
+    assert import_file(store, path, kind="grades").unchanged == 2
+    assert count(store, ReviewRow) == 2
+
+
+def test_another_grade_of_the_same_person_replaces_the_one_before(store: Store, log: Path, tmp_path: Path) -> None:
+    grade = {"response_id": "a1", "annotator": "Ada", "quality": 2}
+    import_file(store, write(tmp_path / "first.jsonl", grade), kind="grades")
+    import_file(store, write(tmp_path / "second.jsonl", {**grade, "quality": 3}), kind="grades")
+    with store.reading() as connection:
+        review = ReviewRow.__table__.c
+        rows = connection.execute(select(review.id, review.quality, review.replaces).order_by(review.id)).all()
+    assert [(row.quality, row.replaces) for row in rows] == [(2, None), (3, rows[0].id)]
+
+
+def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, log: Path, tmp_path: Path) -> None:
+    rows = [
+        {"response_id": f"a{number}", "judge": judge, "groundedness": 0.4, "raw": {"score": 0.4}}
+        for number in range(3)
+        for judge in ("one", "two")
+    ]
+    path = write(tmp_path / "verdicts.jsonl", *rows)
+    assert import_file(store, path, kind="verdicts").new == 6
+    assert import_file(store, path, kind="verdicts").unchanged == 6
+    assert (count(store, JudgmentRow), count(store, RunRow)) == (6, 2)
+
+
+def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path, tmp_path: Path) -> None:
+    verdict = {"response_id": "a1", "judge": "one", "label": "grounded"}
+    import_file(store, write(tmp_path / "first.jsonl", verdict), kind="verdicts")
+    second = import_file(store, write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}), kind="verdicts")
+    assert (second.new, second.conflicts) == (0, 1)
+    assert count(store, JudgmentRow) == 1
+
+
+def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Store, log: Path, tmp_path: Path) -> None:
+    verdict = {"response_id": "a1", "judge": "one", "quality": 2, "reasoning": "It says more.", "raw": "2"}
+    grade = {"response_id": "a1", "annotator": "Ada", "quality": 2, "note": "Too much."}
+    files = {
+        "responses": log,
+        "verdicts": write(tmp_path / "verdicts.jsonl", verdict),
+        "grades": write(tmp_path / "grades.jsonl", grade),
+    }
+    for kind, file in files.items():
+        import_file(store, file, kind=kind)
+    with store.writing() as connection:
+        forget_response(connection, "a1", actor="Ada")
+    for kind, file in files.items():
+        again = import_file(store, file, kind=kind)
+        assert (again.new, again.rejected, again.unchanged) == (0, 0, again.rows), kind
+    other = write(tmp_path / "other.jsonl", {**verdict, "quality": 3})
+    assert import_file(store, other, kind="verdicts").conflicts == 1
+
+
+def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, tmp_path: Path) -> None:
+    import_file(store, write(tmp_path / "shop.jsonl", answer(1)), source="shop")
+    path = write(tmp_path / "grades.jsonl", {"response_id": "a1", "annotator": "Ada", "quality": 2})
+    summary = import_file(store, path, kind="grades")
+    assert "'default' and 'shop'" in summary.first_rejected[0].reason
+    assert import_file(store, path, kind="grades", source="shop").new == 1
+
+
+def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2})
+    summary = import_file(store, path, kind="grades")
+    assert summary.first_rejected[0].reason == "no response 'nobody': import the responses first"
+    assert summary.usable == 0
+
+
+def test_a_stream_is_imported_as_a_file_is(store: Store, tmp_path: Path) -> None:
+    stream = io.BytesIO(gzip.compress(json.dumps(answer(1)).encode()))
+    summary = import_file(store, stream, name="upload.jsonl.gz", rejected=tmp_path / "rejected.jsonl")
+    assert (summary.file, summary.new) == ("upload.jsonl.gz", 1)
+
+
+def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_them(
+    store: Store, tmp_path: Path
+) -> None:
+    rows = b"".join(json.dumps(answer(number)).encode() + b"\n" for number in range(2500))
+    packed = gzip.compress(rows)
+    broken = tmp_path / "log.jsonl.gz"
+    broken.write_bytes(packed[: len(packed) // 2])
+    first = import_file(store, broken)
+    assert first.unreadable is not None
+    assert 0 < first.new == count(store, ResponseRow) < 2500
+    broken.write_bytes(packed)
+    second = import_file(store, broken)
+    assert (second.new, second.unchanged) == (2500 - first.new, first.new)
+
+
+def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store: Store, log: Path) -> None:
+    with store.reading() as connection:
+        (batch,) = list_batches(connection)
+    assert (batch.file, batch.kind, batch.actor) == ("log.jsonl", "responses", "library")
+    assert batch.counts == {
+        "rows": 5,
+        "new": 5,
+        "unchanged": 0,
+        "feedback_added": 0,
+        "rejected": 0,
+        "conflicts": 0,
+    }
+    assert batch.finished_at is not None
+
+
+def test_an_unknown_kind_names_the_choices(store: Store, log: Path) -> None:
+    with pytest.raises(BadInput, match="responses, grades, verdicts"):
+        import_file(store, log, kind="reviews")
+
+
+@pytest.mark.shared
+def test_real_labelled_answers_come_in_whole_and_once(store: Store, shared: Path) -> None:
+    kinds = {"responses": "responses", "grades": "human", "verdicts": "judgements"}
+    files = {kind: shared / "data" / f"ragtruth.{name}.jsonl.gz" for kind, name in kinds.items()}
+    new = {kind: import_file(store, file, kind=kind).new for kind, file in files.items()}
+    assert new == {"responses": 2912, "grades": 2912, "verdicts": 9408}
+    assert all(import_file(store, file, kind=kind).new == 0 for kind, file in files.items())
+
+
+def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store: Store, tmp_path: Path) -> None:
+    without = {"query": "why?", "answer": "because"}
+    assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
+    assert not import_file(store, write(tmp_path / "named.jsonl", without | {"id": "a1"})).id_from_content
+    grade = {"annotator": "Ada", "quality": 2}
+    assert not import_file(store, write(tmp_path / "grades.jsonl", grade), kind="grades").id_from_content

@@ -1,0 +1,104 @@
+"""The public sets come in whole: the counts of their own documentation, in and unchanged when imported again."""
+
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.schema.tables import Table
+
+
+def counts(store: Store, *names: str) -> dict[str, int]:
+    with store.reading() as connection:
+        return {
+            name: connection.execute(select(func.count()).select_from(Table.metadata.tables[name])).scalar_one()
+            for name in names
+        }
+
+
+def where(store: Store, table: str, column: str, *, null: bool = False, value: object = None) -> int:
+    found = Table.metadata.tables[table].c[column]
+    condition = found == value if value is not None else found.is_(None) if null else found.is_not(None)
+    with store.reading() as connection:
+        return connection.execute(select(func.count()).where(condition)).scalar_one()
+
+
+def bring_twice(store: Store, shared: Path, *files: tuple[str, str]) -> None:
+    beside = Path(str(store.engine.url.database)).with_name("rejected.jsonl")  # the labelled data stay as they are
+    for name, kind in files:
+        assert import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside).conflicts == 0
+    before = counts(store, *(name for name in Table.metadata.tables))
+    for name, kind in files:
+        again = import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside)
+        assert (again.new, again.unchanged) == (0, again.rows - again.rejected)
+    assert counts(store, *before) == before
+
+
+def test_llmbar(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(sqlite_store, shared, ("llmbar.pairwise", "pairs"))
+    assert counts(sqlite_store, "pair", "comparison", "judge_version") == {
+        "pair": 734,
+        "comparison": 73_370,
+        "judge_version": 65,
+    }
+    assert where(sqlite_store, "comparison", "status", value="unparsable") == 209
+    assert where(sqlite_store, "pair", "gold") == 734
+
+
+def test_pandalm(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(sqlite_store, shared, ("pandalm.pairwise", "pairs"))
+    assert counts(sqlite_store, "pair", "comparison", "preference") == {
+        "pair": 999,
+        "comparison": 1_998,
+        "preference": 2_997,
+    }
+    assert where(sqlite_store, "comparison", "status", value="unparsable") == 25
+    assert where(sqlite_store, "preference", "replaces") == 0
+
+
+def test_cragc25(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(sqlite_store, shared, ("cragc25.responses", "responses"), ("cragc25.pairwise", "pairs"))
+    assert counts(sqlite_store, "pair", "comparison", "comparison_score", "preference") == {
+        "pair": 480,
+        "comparison": 768,
+        "comparison_score": 768 * 7,
+        "preference": 3_360,
+    }
+    assert where(sqlite_store, "comparison", "status", value="ok") == 768
+    assert where(sqlite_store, "response", "derived_from") > 0
+
+
+def test_ragchecker(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(
+        sqlite_store,
+        shared,
+        ("ragchecker.responses", "responses"),
+        ("ragchecker.pairwise", "pairs"),
+        ("ragchecker.human", "grades"),
+        ("ragchecker.judgements", "verdicts"),
+    )
+    assert counts(sqlite_store, "pair", "comparison", "preference") == {
+        "pair": 280,
+        "comparison": 280,
+        "preference": 560,
+    }
+    assert where(sqlite_store, "comparison", "status", value="ok") == 280
+    assert where(sqlite_store, "judgment", "quality") == 0
+
+
+def test_prometheus(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(sqlite_store, shared, ("prometheus.samples", "repeats"))
+    assert counts(sqlite_store, "response", "judgment", "judgment_score", "judge_version") == {
+        "response": 640,
+        "judgment": 1_920,
+        "judgment_score": 1_920,
+        "judge_version": 117,
+    }
+
+
+def test_mmlu_pro(sqlite_store: Store, shared: Path) -> None:
+    bring_twice(sqlite_store, shared, ("mmlu_pro.samples", "samples"))
+    assert counts(sqlite_store, "pair", "sample") == {"pair": 10_326, "sample": 72_282}
+    assert where(sqlite_store, "sample", "answer", null=True) == 2_866
+    assert where(sqlite_store, "sample", "status", value="unparsable") == 2_866

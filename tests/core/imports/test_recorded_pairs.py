@@ -1,0 +1,276 @@
+"""Files of pairs come in once, with every asked order accounted for and every person counted once."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from judgeboard.cli.import_command import command
+from judgeboard.imports.importing import BATCH_ROWS
+from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.report import stats
+from judgeboard.store.desk.queue_counts import open_counts
+from judgeboard.store.engine import Store
+from judgeboard.store.figures.totals import count_responses
+from judgeboard.store.figures.trend_sums import flagged_sums, groundedness_sums
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.pairs.comparisons import load_comparisons
+from judgeboard.store.pairs.pairs import load_pairs, pair_ids
+from judgeboard.store.pairs.preferences import load_preferences
+from judgeboard.store.schema.method_tables import ComparisonRow, PairRow
+from judgeboard.store.schema.tables import JudgmentRow, ResponseRow, RunRow
+
+
+def row(name: str = "p", **more: Any) -> dict[str, Any]:
+    return {"id": name, "question": f"which {name}?", "answer_a": "left", "answer_b": "right", **more}
+
+
+def verdicts(store: Store, judge: str) -> list[tuple[Any, ...]]:
+    with store.reading() as connection:
+        version = get_version(connection, judge)
+        rows = load_comparisons(connection, [version.id])
+    return [(each.aspect, each.ab, each.ba, each.asked_ab, each.asked_ba) for each in rows]
+
+
+def test_a_pair_told_for_every_judge_is_one_pair(store, bring) -> None:
+    summary = bring(
+        row(judge="x", verdict_order_ab="A", verdict_order_ba="B", human="B"),
+        row(judge="y", verdict_order_ab="n", verdict_order_ba="tie", human="B"),
+    )
+    assert (summary.new, summary.unchanged, summary.rejected) == (2, 0, 0)
+    with store.reading() as connection:
+        (pair,) = load_pairs(connection, pair_ids(connection))
+    assert (pair.answer_a, pair.answer_b, pair.gold) == ("left", "right", "b")
+    assert verdicts(store, "x") == [("overall", "a", "b", True, True)]
+    assert verdicts(store, "y") == [("overall", "tie", "tie", True, True)]
+
+
+def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, bring) -> None:
+    bring(
+        row("p1", judge="both", verdict_order_ab="A"),
+        row("p2", judge="both", verdict_order_ba="A", raw_ab="no idea"),
+        row("p3", judge="both"),
+    )
+    assert verdicts(store, "both") == [
+        ("overall", "a", None, True, True),
+        ("overall", None, "a", True, True),
+        ("overall", None, None, True, True),
+    ]
+    with store.reading() as connection:
+        query = select(ComparisonRow.__table__.c.raw).where(ComparisonRow.__table__.c.raw.is_not(None))
+        assert list(connection.execute(query).scalars()) == ["no idea"]
+
+
+def test_a_judge_that_speaks_in_one_order_was_asked_in_that_one(store, bring) -> None:
+    bring(row("p1", judge="one", verdict_order_ba="A"), row("p2", judge="one"), row("p3", judge="dumb"))
+    assert verdicts(store, "one") == [("overall", None, "a", False, True), ("overall", None, None, False, True)]
+    assert verdicts(store, "dumb") == [("overall", None, None, True, False)]
+
+
+def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring) -> None:
+    bring(row("p1"))
+    summary = bring(row("p1", judge="j"), row("p2", judge="j", verdict_order_ab="A"))
+    assert (summary.new, summary.unchanged) == (2, 0)
+
+
+def test_a_second_import_of_anything_changes_nothing(bring, contents) -> None:
+    people = [{"annotator": "ada", "depth": "a", "shown": "ab"}, {"annotator": "bo", "preference": "B"}]
+    rows = [
+        row("p1", judge="j", verdict_order_ab={"depth": "a", "style": "n"}, human=people),
+        row("p1", judge="k", verdict_order_ab={"depth": "b"}, human=people),
+        row("p2", judge="j"),
+    ]
+    bring(*rows)
+    before = contents()
+    again = bring(*rows)
+    assert (again.new, again.unchanged, again.rejected) == (0, 3, 0)
+    assert contents() == before
+
+
+def test_other_texts_under_a_known_id_are_a_conflict_that_names_its_line(bring, contents) -> None:
+    bring(row())
+    before = contents()
+    summary = bring(row(), row(answer_b="else", judge="j", verdict_order_ab="a", human=[{"annotator": "x", "d": "a"}]))
+    (problem,) = summary.first_rejected
+    assert (summary.conflicts, problem.line, problem.field) == (1, 2, "answer_a")
+    assert problem.row["answer_b"] == "else"
+    assert contents() == before
+
+
+def test_another_verdict_of_a_judge_is_a_conflict_and_a_further_aspect_is_not(store, bring) -> None:
+    bring(row(judge="j", verdict_order_ab={"depth": "a"}))
+    summary = bring(
+        row(judge="j", verdict_order_ab={"depth": "b"}),
+        row(judge="j", verdict_order_ab={"depth": "a", "style": "b"}),
+    )
+    assert (summary.new, summary.conflicts, summary.first_rejected[0].line) == (1, 1, 1)
+    assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "b", None, True, False)]
+
+
+def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(bring) -> None:
+    bring({"id": "q", "question": "?", "samples": ["A"], "model": "m"}, kind="samples")
+    wrong = {"id": "q", "question": "?", "samples": ["A", "B"], "verdicts": {"A": {"ab": "a", "ba": "b"}}, "model": "m"}
+    bring(wrong, kind="samples")
+    refused = {**wrong, "samples": ["A", "B", "C"], "verdicts": {"A": {"ab": "b", "ba": "b"}}}
+    summary = bring(*[refused] * BATCH_ROWS, {**wrong, "id": "q2"}, kind="samples")
+    assert (summary.new, summary.conflicts) == (1, BATCH_ROWS)
+
+
+def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(store, bring) -> None:
+    bring({"id": "r1", "query": "which p?", "answer": "left"}, kind="responses")
+    bring(row(response_a="r1", response_b="r2"))
+    with store.reading() as connection:
+        stored = ResponseRow.__table__.c
+        kinds = {each.external_id: each.derived_from for each in connection.execute(select(ResponseRow.__table__))}
+        logged = connection.execute(select(stored.id).where(stored.external_id == "r1")).scalar_one()
+    assert kinds == {"r1": None, "pair:p:a": logged, "pair:p:b": None}
+
+
+def test_people_in_two_files_are_counted_once(store, bring) -> None:
+    bring(row(human=[{"annotator": "ada", "depth": 1, "preference": "B"}]))
+    grade = {"pair_id": "p", "annotator": "ada", "scale": "-2..2 (positive: answer 2 better)"}
+    assert bring({**grade, "depth": 1}, kind="grades").unchanged == 1
+    summary = bring({**grade, "depth": -1}, {**grade, "pair_id": "gone", "depth": 1}, kind="grades")
+    assert (summary.new, summary.first_rejected[0].reason) == (1, "no pair 'gone': import the pairs first")
+    with store.reading() as connection:
+        assert [(each.aspect, each.value) for each in load_preferences(connection)] == [("depth", -1)]
+
+
+def test_grades_of_pairs_and_of_answers_share_a_file(store, bring) -> None:
+    bring({"id": "r1", "query": "?", "answer": "a"}, kind="responses")
+    bring(row())
+    summary = bring(
+        {"response_id": "r0", "annotator": "ada", "quality": 3},
+        {"pair_id": "p", "annotator": "ada", "preference": "tie"},
+        {"response_id": "r1", "annotator": "ada", "quality": 3},
+        kind="grades",
+    )
+    assert (summary.new, [problem.line for problem in summary.first_rejected]) == (2, [1])
+
+
+def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> None:
+    bring(row("p1"), row("p2"))
+    bring(row("p2"), source="other")
+    rows = [
+        {"pair_id": "p1", "judge": "j", "order": "ab", "verdict": "A", "raw": "[[A]]"},
+        {"pair_id": "p1", "judge": "j", "order": "ba", "verdict": None, "raw": "neither"},
+        {"pair_id": "p2", "judge": "j", "order": "ab", "verdict": "B"},
+        {"pair_id": "p3", "judge": "j", "order": "ab", "verdict": "B"},
+    ]
+    summary = bring(*rows, kind="comparisons")
+    assert (summary.new, [problem.reason for problem in summary.first_rejected]) == (
+        2,
+        [
+            "'p2' is in the sources 'default' and 'other': say which with --source",
+            "no pair 'p3': import the pairs first",
+        ],
+    )
+    assert verdicts(store, "j") == [("overall", "a", None, True, True)]
+    before = contents()
+    assert bring(*rows[:2], kind="comparisons").unchanged == 2
+    assert contents() == before
+    assert bring({**rows[0], "verdict": "B"}, kind="comparisons").conflicts == 1
+
+
+def test_aspects_may_come_in_rows_of_their_own(store, bring) -> None:
+    bring(row())
+    rows = [
+        {"pair_id": "p", "judge": "j", "order": "ab", "aspect": aspect, "verdict": said}
+        for aspect, said in (("depth", "A"), ("style", "n"))
+    ]
+    assert bring(*rows, kind="comparisons").new == 2
+    assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "tie", None, True, False)]
+
+
+def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> None:
+    rows = [row("p1", judge="j", verdict_order_ab="a"), row("p1", judge="k"), row("p2"), row("p2", judge="j")]
+    before = contents()
+    tried = bring(*rows, dry_run=True)
+    assert contents() == before
+    assert (tried.new, tried.unchanged) == (4, 0)
+    assert bring(*rows).new == 4
+    assert bring(*rows, dry_run=True).unchanged == 4
+
+
+def test_a_dry_run_of_several_batches_stores_nothing(bring, contents) -> None:
+    before = contents()
+    rows = [row(f"p{n}", judge="j", verdict_order_ab="a") for n in range(BATCH_ROWS + 1)]
+    assert bring(*rows, dry_run=True).new == BATCH_ROWS + 1
+    assert contents() == before
+
+
+def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(store, tmp_path, bring, contents) -> None:
+    rows = [row("p1", judge="j", verdict_order_ab="a"), row("p2", judge="j")]
+    bring(rows[0], row("p2"))  # as far as it came: the end, with the order in vain, was not reached
+    summary = bring(*rows)
+    assert (summary.new, summary.unchanged) == (1, 1)
+    assert verdicts(store, "j") == [("overall", "a", None, True, False), ("overall", None, None, True, False)]
+
+
+def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> None:
+    bring(row(judge="x", verdict_order_ab="A"), row(judge="y", verdict_order_ab="A"))
+    with store.reading() as connection:
+        runs = connection.execute(select(RunRow.__table__)).all()
+    assert [(run.kind, run.state) for run in runs] == [("import", "done")] * 2
+
+
+def test_the_kinds_of_files_all_have_a_way_in() -> None:
+    assert all(kind_class(kind).columns for kind in KINDS)
+    (offered,) = [option.type.choices for option in command.params if option.name == "kind"]
+    assert list(offered) == list(KINDS)
+
+
+def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, contents) -> None:
+    rows = [
+        row(judge="j", verdict_order_ab="a", raw_ab="[[A]]", human=[{"annotator": "ada", "d": "a", "note": "hers"}]),
+        row(judge="k", verdict_order_ab="a", raw_ab="hm"),
+    ]
+    tries = {"id": "p", "question": "which p?", "samples": ["left", None], "model": "m"}
+    bring(*rows)
+    bring(tries, kind="samples")
+    with store.writing() as connection:
+        forget_response(connection, "pair:p:a", actor="me")
+    before = contents()
+    assert bring(*rows).unchanged == 2
+    assert bring(tries, kind="samples").unchanged == 1
+    assert contents() == before
+
+
+def test_no_figure_of_the_log_moves(store, bring) -> None:
+    bring({"id": "r1", "query": "which?", "answer": "left", "feedback": "up"}, kind="responses")
+    bring({"response_id": "r1", "judge": "rag", "groundedness": 0.1, "quality": 1}, kind="verdicts")
+    bring({"response_id": "r1", "annotator": "ada", "quality": 2}, kind="grades")
+    before = figures(store)
+    assert all(before.values())
+    bring(row(judge="j", verdict_order_ab="a", response_a="r1", human=[{"annotator": "bo", "preference": "a"}]))
+    bring({"id": "q", "question": "?", "samples": ["A"]}, kind="samples")
+    given = {"question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [1, 1]}
+    bring({"id": "r", **given}, kind="repeats")
+    bring({"response_id": "pair:p:a", "judge": "rag", "groundedness": 0.1, "quality": 1}, kind="verdicts")
+    bring({"response_id": "pair:p:b", "annotator": "ada", "quality": 4}, kind="grades")
+    assert figures(store) == before
+
+
+def figures(store: Store) -> dict[str, Any]:
+    with store.reading() as connection:
+        whole = stats(connection)
+        return {
+            "responses": count_responses(connection),
+            "queue": open_counts(connection),
+            "flagged": flagged_sums(connection),
+            "groundedness": groundedness_sums(connection, "rag"),
+            "agreement": [each for each in whole["agreement"] if each["judge"].startswith("rag")],
+            "flags": whole["flags"],
+        }
+
+
+def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -> None:
+    bring(row(answer_a="", response_a="silent", response_b="spoken"))
+    verdict = {"judge": "x", "quality": 0.5, "scale": "0-1"}
+    summary = bring({"response_id": "silent", **verdict}, {"response_id": "elsewhere", **verdict}, kind="verdicts")
+    assert (summary.new, summary.rejected) == (1, 1)
+    with store.reading() as connection:
+        (pair,) = load_pairs(connection, pair_ids(connection))
+        judged = connection.execute(select(JudgmentRow.__table__.c.response_id)).scalars().all()
+        kept = connection.execute(select(PairRow.__table__.c.response_a_id)).scalar_one()
+    assert (pair.answer_a, judged) == ("", [kept])
