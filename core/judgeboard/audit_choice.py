@@ -11,7 +11,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import get_version
 
 NAME = "supreme"
-_OF_JUDGE = ("model", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
+_OF_JUDGE = ("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
 # What the audited version was asked for: a judge of the same kind is asked for the same.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 

@@ -12,9 +12,9 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.judges import Judge
 from judgeboard.judging import judge_run
 from judgeboard.judging_summary import JudgingSummary
-from judgeboard.llm.address import OPENAI_BASE_URL
+from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runner import Runner
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, provider_address
 from judgeboard.step_run import INTERRUPTED, RunOptions
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
@@ -61,7 +61,10 @@ def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
 
     Whoever opens a page may name an address; the key is for the one that the environment names.
     """
-    ours = load_settings().openai_base_url or OPENAI_BASE_URL
+    named = judge.get("provider") or load_settings().provider
+    gateway = judge.get("base_url") or provider_address("openai")
+    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
+    ours = provider_address(provider.name) or provider.base_url
     address = judge.get("base_url") or ours
     return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
 
