@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydantic_core import PydanticCustomError
+
 from judgeboard.errors import BadInput
-from judgeboard.yaml_file import YamlValue
 
 _MOST_SAID = 200
 
@@ -55,21 +56,24 @@ class Check:
         return Checked(self, said is None, said if said is None or len(said) <= _MOST_SAID else f"{said[:199]}…")
 
 
-def read_checks(given: YamlValue) -> tuple[Check, ...]:
-    """Return the checks of a case: a mapping of checks, or a list of such where one is wanted twice.
+def read_checks(given: Any) -> tuple[Check, ...]:
+    """Return the checks of a case in a file: a mapping of checks, or a list of such where one is wanted twice.
 
     Raises:
-        BadInput: One of them cannot be used; the message names file and line.
+        ValueError: One of them cannot be used.
     """
-    listed = [given] if isinstance(given.content, dict) else given.items("checks")
-    checks = []
-    for one in listed:
-        for kind, wanted in one.fields("checks", tuple(CHECKS)).items():
+    listed = [given] if isinstance(given, dict) else given or []
+    if not isinstance(listed, list) or not all(isinstance(checks, dict) for checks in listed):
+        raise ValueError("checks must be a mapping, or a list of mappings")
+    read = []
+    for place, checks in enumerate(listed):
+        for kind, wanted in checks.items():
             try:
-                checks.append(Check(kind, wanted.plain()))
+                read += [] if wanted is None else [Check(kind, wanted)]
             except BadInput as error:
-                raise wanted.fail(str(error)) from error
-    return tuple(checks)
+                found = (kind,) if isinstance(given, dict) else (place, kind)
+                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": found}) from error
+    return tuple(read)
 
 
 def _equals(wanted: Any, answer: str) -> str | None:

@@ -165,7 +165,7 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     assert fingerprint(plain.version) != fingerprint(judge.version)
     assert "examples" not in plain.version.params
     file.write_text("examples:\n- {query: q, answer: a,\n   scores: {quality: 3.5}}\n")
-    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: quality must be an integer"):
+    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: .*quality: the score must be an integer"):
         make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
 
 
