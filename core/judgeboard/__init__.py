@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from judgeboard.judge_answer import judge, judge_blocking
     from judgeboard.judge_choice import make_judge
     from judgeboard.judge_health import health
-    from judgeboard.judges import Judge
     from judgeboard.judges.annotation import Annotation, annotate
+    from judgeboard.judges.protocol import Judge
     from judgeboard.judging import judge_pending, judge_pending_async
     from judgeboard.pairs import (
         PairReport,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         pairs_in_file,
         prefer,
     )
-    from judgeboard.people.actions import Action
+    from judgeboard.people.permissions import Action
     from judgeboard.people.roster import add_person, change_role, remove_person
     from judgeboard.queues import (
         QueueRules,

@@ -3,8 +3,8 @@
 from typing import Any
 
 from judgeboard.judge_choice import make_endpoint, make_judge
-from judgeboard.judges import JUDGES, OFFLINE
 from judgeboard.judges.independent import IndependentSupreme
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.options import DEFAULT_MAX_OUTPUT
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.store.engine import Store

@@ -3,7 +3,9 @@
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.judges import JUDGES, OFFLINE, Judge, JudgeOptions
+from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.settings import load_settings, provider_address, provider_key
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from judgeboard.blocking import run_blocking
 from judgeboard.filters import RowFilter
 from judgeboard.judge_work import Answered, Ask, asking
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging_summary import JudgingSummary, summary_of
 from judgeboard.runner import Runner
 from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from judgeboard.errors import BadInput
 
@@ -19,7 +18,7 @@ _PASSWORD = re.compile(
 )
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The environment's part of the settings: None is not set, and a command option wins over all of them.
 
     ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
@@ -30,7 +29,7 @@ class Settings(BaseSettings):
     `provider_key` and `provider_address`.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     db: str | None = None
     provider: str | None = None
@@ -46,7 +45,7 @@ class Settings(BaseSettings):
     disagree_quality: float | None = None
     random_share: float | None = None
     random_seed: str | None = None
-    always_review: Annotated[tuple[str, ...] | None, NoDecode] = None
+    always_review: tuple[str, ...] | None = None
 
     @field_validator("admin")
     @classmethod
@@ -73,7 +72,8 @@ def load_settings() -> Settings:
     Raises:
         BadInput: A variable holds no value of its kind; the text names it.
     """
-    return _parse(tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(PREFIX))))
+    named = ((name.upper(), value) for name, value in os.environ.items() if value)
+    return _parse(tuple(sorted((name, value) for name, value in named if name.startswith(PREFIX))))
 
 
 def variable_of(field: str) -> str:
@@ -114,10 +114,10 @@ def masked(address: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _parse(_environment: tuple[tuple[str, str], ...]) -> Settings:
+def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
     # Landing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
     try:
-        return Settings()
+        return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -86,7 +85,7 @@ class YamlFile:
         if not isinstance(self.content, dict):
             raise self.fail("the file must be a mapping of names to values")
         try:
-            return _adapter(kind).validate_python(self.content)
+            return TypeAdapter(kind).validate_python(self.content)
         except ValidationError as error:
             # A field that is unknown comes before one that is missing: the one is the other, misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
@@ -109,11 +108,6 @@ def _reason(fault: "ErrorDetails") -> str:
     reason, value = fault["msg"].removeprefix("Value error, "), fault["input"]
     is_plain = reason.startswith("Input should") and isinstance(value, str | int | float) and len(str(value)) < 80
     return f"{reason}, not {value!r}" if is_plain else reason
-
-
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
 
 
 def read_yaml(path: Path) -> YamlFile:

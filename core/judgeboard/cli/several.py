@@ -15,7 +15,7 @@ from judgeboard.cli.repeats import report_lines as repeats_lines
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.judges import Judge
+    from judgeboard.judges.protocol import Judge
 
 F = TypeVar("F", bound=Callable[..., Any])
 

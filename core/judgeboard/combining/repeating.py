@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.judge_kinds import REPEATS
 from judgeboard.judge_work import Answered, Ask, asking
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging_summary import JudgingSummary, summary_of
 from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store

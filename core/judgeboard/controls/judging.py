@@ -8,7 +8,7 @@ from judgeboard.controls.kinds import CONTROLS
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging import judge_pending_async
 from judgeboard.judging_summary import JudgingSummary
 from judgeboard.step_run import RunKeywords, stoppable

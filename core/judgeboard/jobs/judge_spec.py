@@ -5,7 +5,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import JUDGES, fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.version import fingerprint
 from judgeboard.store.judgments.judge_versions import StoredVersion, find_version
 from judgeboard.store.runs.job_rows import last_job_of_version
 

@@ -9,7 +9,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.filters import from_dict
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging import judge_run
 from judgeboard.judging_summary import JudgingSummary
 from judgeboard.llm.endpoint import choose_provider

@@ -13,9 +13,9 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter, from_dict
 from judgeboard.jobs.judge_spec import spec_as_set_up
-from judgeboard.judges import JUDGES
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.provider import is_address
-from judgeboard.people import LEAST_ROLE, Action, Actor, actor_name, allowed, require, role_now
+from judgeboard.people import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.runs.asks import matching
@@ -125,7 +125,7 @@ def request_rejudge(
         failed=None,
     )
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
-        if role_now(connection, actor).rank < LEAST_ROLE[Action.REJUDGE_MANY].rank:
+        if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
             job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)

@@ -127,8 +127,9 @@ class EndpointChat:
         limits = httpx2.Limits(
             max_connections=concurrency, max_keepalive_connections=concurrency, keepalive_expiry=timeout_s
         )
-        own_headers = {} if provider.headers is None else {**_LEFT_OUT, **provider.headers(self._key)}
-        self._options: openai.RequestOptions = {"headers": own_headers} if own_headers else {}
+        self._options: openai.RequestOptions = {}
+        if provider.headers is not None:
+            self._options["headers"] = {**_LEFT_OUT, **provider.headers(self._key)}
         self._client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,

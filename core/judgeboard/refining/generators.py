@@ -3,7 +3,7 @@
 from typing import Any
 
 from judgeboard.judge_choice import make_endpoint
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.generator import DEFAULT_GENERATOR_OUTPUT, Generator
 
 

@@ -5,8 +5,8 @@ from typing import Unpack
 
 from judgeboard.blocking import run_blocking
 from judgeboard.filters import RowFilter
-from judgeboard.judges import Judge
 from judgeboard.judges.prompt_file import load_prompt
+from judgeboard.judges.protocol import Judge
 from judgeboard.judges.version import prompt_hash
 from judgeboard.llm.generator import Generator
 from judgeboard.refining.generators import hosts_of, settings_of

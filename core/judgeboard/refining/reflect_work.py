@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from judgeboard.domain import Response, ResponseKind, Status, StepRecord, Verdict
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.generator import Generated, Generator
 from judgeboard.refining.messages import Messages, rebuilt_messages
 from judgeboard.refining.reflection import ReflectRule, is_same

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from judgeboard.blocking import run_blocking
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.run_account import account_of
 from judgeboard.step_run import RunKeywords, RunOptions, require_price, run_steps, stoppable
 from judgeboard.store.engine import Store

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.generator import Generated
 from judgeboard.runner import Keep, Work
 from judgeboard.suites.candidates import Candidate, messages_for

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.judges import JUDGES
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.settings import load_settings, provider_address

@@ -19,7 +19,7 @@ from judgeboard.judge_health.page import (
     judges_in_use,
 )
 from judgeboard.judge_health.record import LevelCounts
-from judgeboard.judges import OFFLINE
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
 from judgeboard_dashboard.evidence import show, tag

@@ -9,8 +9,10 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges import JUDGES, JudgeOptions, fingerprint
 from judgeboard.judges.expected_score import expected_scores
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
 from judgeboard.llm.recording_endpoint import RecordingEndpoint

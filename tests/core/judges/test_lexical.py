@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges import JUDGES, JudgeOptions
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.lexical import lexical_verdict
+from judgeboard.judges.options import JudgeOptions
 from judgeboard.sample import sample_folder
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.correlation import spearman

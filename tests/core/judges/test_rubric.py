@@ -10,9 +10,9 @@ import pytest
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import fingerprint
 from judgeboard.judges.examples import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
 
