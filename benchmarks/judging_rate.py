@@ -22,7 +22,7 @@ from rates import MODEL, Clock, Turn, bare, endpoint, parsed, take_turns
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, Verdict
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judges.rag import rag_messages
 from judgeboard.judges.verdict_schema import VerdictForm
 from judgeboard.judging import judge_pending_async

@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Response
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, verdict
 from judgeboard.store.engine import Store

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from judgeboard.judge_answer import judge, judge_blocking
     from judgeboard.judge_choice import make_judge
     from judgeboard.judge_health import health
-    from judgeboard.judges import Judge
     from judgeboard.judges.annotation import Annotation, annotate
+    from judgeboard.judges.protocol import Judge
     from judgeboard.judging import judge_pending, judge_pending_async
     from judgeboard.methods.attempts import deselect_attempt, select_attempt
     from judgeboard.methods.control_answers import (
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
         pairs_in_file,
         prefer,
     )
-    from judgeboard.people.actions import Action
+    from judgeboard.people.permissions import Action
     from judgeboard.people.roster import add_person, change_role, remove_person
     from judgeboard.queues import (
         QueueRules,

@@ -3,15 +3,15 @@
 from typing import Any
 
 from judgeboard.judge_choice import make_endpoint, make_judge
-from judgeboard.judges import JUDGES, OFFLINE
 from judgeboard.judges.independent import IndependentSupreme
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.options import DEFAULT_MAX_OUTPUT
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import get_version
 
 NAME = "supreme"
-_OF_JUDGE = ("model", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
+_OF_JUDGE = ("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
 # What the audited version was asked for: a judge of the same kind is asked for the same.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.judge_choice import make_judge
-from judgeboard.settings import load_settings, masked
+from judgeboard.llm.endpoint import choose_provider
+from judgeboard.settings import load_settings, masked, provider_address
 from judgeboard.store.engine import Readable, Store, open_store
 from judgeboard.store.figures.counts import store_counts
 
@@ -42,15 +43,19 @@ def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[
     return found
 
 
-def check_endpoint(model: str | None, base_url: str | None) -> list[Finding]:
+def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> list[Finding]:
     """Ask the model for one small verdict, which is one real call."""
     settings = load_settings()
-    address = masked(base_url or settings.openai_base_url or "OpenAI's own")
-    if not (model or settings.model):
+    named = model or settings.model
+    chosen = choose_provider(
+        provider or settings.provider, model=named, base_url=base_url or provider_address("openai")
+    )
+    address = masked(base_url or provider_address(chosen.name) or chosen.base_url)
+    if not named:
         fix = "name one with --model or JUDGEBOARD_MODEL; offline, judge with --judge lexical"
         return [Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)]
     try:
-        verdict = asyncio.run(_ask(model, base_url))
+        verdict = asyncio.run(_ask(model, provider, base_url))
     except JudgeboardError as error:
         return [Finding(ok=False, what=f"endpoint {address}", fix=str(error))]
     if verdict.status is Status.OK:
@@ -66,8 +71,8 @@ def check_endpoint(model: str | None, base_url: str | None) -> list[Finding]:
     ]
 
 
-async def _ask(model: str | None, base_url: str | None) -> Verdict:
-    judge = make_judge("rag", model=model, base_url=base_url, concurrency=1, tries=1)
+async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:
+    judge = make_judge("rag", model=model, provider=provider, base_url=base_url, concurrency=1, tries=1)
     try:
         return await judge.judge(_SMALL)
     finally:

@@ -7,7 +7,7 @@ from judgeboard.blocking import blocking
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 
 
 async def judge(

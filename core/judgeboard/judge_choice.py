@@ -3,12 +3,15 @@
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.judges import JUDGES, OFFLINE, Judge, JudgeOptions
-from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
-from judgeboard.settings import load_settings
+from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.protocol import Judge
+from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
+from judgeboard.settings import load_settings, provider_address, provider_key
 
 _FOR_A_MODEL = {
     "model": "--model",
+    "provider": "--provider",
     "base_url": "--base-url",
     "replies": "--replies",
     "prices": "--prices",
@@ -57,21 +60,19 @@ def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
         chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
     """
-    known = {"model", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
+    known = {"model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
     given = {name: value for name, value in _chosen(chosen).items() if name in known}
     return model_endpoint(asker, **{"model": None, **given})
 
 
 def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:
     settings = load_settings()
-    key = settings.openai_api_key
-    options: dict[str, Any] = {
-        "base_url": settings.openai_base_url,
-        "api_key": None if key is None else key.get_secret_value(),
-        "model": settings.model,
-        "prices": settings.prices,
-    }
+    options: dict[str, Any] = {"provider": settings.provider, "model": settings.model, "prices": settings.prices}
     options |= {name: value for name, value in chosen.items() if value is not None}
+    gateway = options.get("base_url") or provider_address("openai")
+    provider = choose_provider(options["provider"], model=options["model"], base_url=gateway).name
+    options |= {"provider": provider, "base_url": options.get("base_url") or provider_address(provider)}
+    options.setdefault("api_key", provider_key(provider))
     return {name: value for name, value in options.items() if value is not None}

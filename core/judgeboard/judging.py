@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.blocking import blocking
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.filters import RowFilter
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.method import Begun, Method, R, RunOptions, RunOutcome, run_method
 from judgeboard.run_account import RunAccount
 from judgeboard.runner import Answered, Keep

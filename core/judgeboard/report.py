@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement import AgreementRow, agreement
 from judgeboard.domain import Estimate, FlagState, Status
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.store.engine import Readable
 from judgeboard.store.figures.totals import (
     VersionTotals,

@@ -2,42 +2,37 @@
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from judgeboard.errors import BadInput
 
 PREFIX = "JUDGEBOARD_"
-_PREFIXES = (PREFIX, "OPENAI_")
 # To the last @ of the word, since a password written down by hand may hold @ and /: rather too much than too little.
 _PASSWORD = re.compile(
     r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
 )
 
 
-def _openai(name: str) -> Any:
-    return Field(default=None, validation_alias=AliasChoices(name))
-
-
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The environment's part of the settings: None is not set, and a command option wins over all of them.
 
     ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
-    first admin where people sign in, ``JUDGEBOARD_MODEL`` the judge's model, ``JUDGEBOARD_PRICES`` a price file,
-    ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes, ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` as
-    everywhere. The primary judge and the thresholds of the flag rules (``flags.rule.Thresholds``) win over the stored
-    ones; ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by commas.
+    first admin where people sign in, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the API and the name of the
+    judge's model, ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes.
+    The primary judge and the thresholds of the flag rules (``flags.rule.Thresholds``) win over the stored ones;
+    ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by commas. Keys and addresses of providers are read by
+    `provider_key` and `provider_address`.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     db: str | None = None
-    openai_api_key: SecretStr | None = _openai("OPENAI_API_KEY")
-    openai_base_url: str | None = _openai("OPENAI_BASE_URL")
+    provider: str | None = None
     model: str | None = None
     admin: str | None = None
     prices: Path | None = None
@@ -50,7 +45,7 @@ class Settings(BaseSettings):
     disagree_quality: float | None = None
     random_share: float | None = None
     random_seed: str | None = None
-    always_review: Annotated[tuple[str, ...] | None, NoDecode] = None
+    always_review: tuple[str, ...] | None = None
 
     @field_validator("admin")
     @classmethod
@@ -77,17 +72,36 @@ def load_settings() -> Settings:
     Raises:
         BadInput: A variable holds no value of its kind; the text names it.
     """
-    return _parse(tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES))))
+    named = ((name.upper(), value) for name, value in os.environ.items() if value)
+    return _parse(tuple(sorted((name, value) for name, value in named if name.startswith(PREFIX))))
 
 
 def variable_of(field: str) -> str:
     """Return the name of the environment variable behind a field of `Settings`."""
-    return field.upper() if field.startswith("openai_") else f"{PREFIX}{field.upper()}"
+    return f"{PREFIX}{field.upper()}"
 
 
-def config_lines(settings: Settings) -> list[ConfigLine]:
-    """Return every variable with its value, secrets and passwords masked."""
+def provider_key(provider: str) -> str | None:
+    """Return the key of a provider: OPENAI_API_KEY, ANTHROPIC_API_KEY and so on, as everywhere."""
+    return os.environ.get(f"{provider.upper()}_API_KEY") or None
+
+
+def provider_address(provider: str) -> str | None:
+    """Return another address of a provider than its own: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
+    return os.environ.get(f"{provider.upper()}_BASE_URL") or None
+
+
+def config_lines(settings: Settings, providers: Iterable[str] = ()) -> list[ConfigLine]:
+    """Return every variable with its value, those of ``providers`` first, secrets and passwords masked."""
     lines = []
+    for provider in providers:
+        key, address = provider_key(provider), provider_address(provider)
+        lines += [
+            ConfigLine(f"{provider.upper()}_API_KEY", None if key is None else _shown_key(key), key is not None),
+            ConfigLine(
+                f"{provider.upper()}_BASE_URL", None if address is None else masked(address), address is not None
+            ),
+        ]
     for field in type(settings).model_fields:
         value = getattr(settings, field)
         lines.append(ConfigLine(variable_of(field), None if value is None else _shown(value), value is not None))
@@ -100,10 +114,10 @@ def masked(address: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _parse(_environment: tuple[tuple[str, str], ...]) -> Settings:
+def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
     # Landing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
     try:
-        return Settings()
+        return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])
@@ -111,10 +125,11 @@ def _parse(_environment: tuple[tuple[str, str], ...]) -> Settings:
         raise BadInput(f"{variable_of(field.lower())} is not usable: {first['msg']}") from None
 
 
+def _shown_key(key: str) -> str:
+    return f"{'*' * 8}{key[-4:]}" if len(key) >= 16 else "*" * 8
+
+
 def _shown(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        secret = value.get_secret_value()
-        return f"{'*' * 8}{secret[-4:]}" if len(secret) >= 16 else "*" * 8
     if isinstance(value, tuple):
         return ", ".join(value)
     return masked(str(value))

@@ -1,90 +1,116 @@
-"""Reads YAML files of people so that every complaint names the file and the line."""
+"""Reads YAML files of people into typed values; every error names the file, the line and the field."""
 
-import math
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
 
 from judgeboard.errors import BadInput
 from judgeboard.storable_text import unstorable
 
 if TYPE_CHECKING:
     import yaml
+    from pydantic_core import ErrorDetails
 
+T = TypeVar("T")
 MOST_BYTES = 20_000_000
+MOST_VALUES = 2_000_000  # a few lines of aliases of aliases would stand for billions
 _JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+
+CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""For the ``__pydantic_config__`` of a dataclass that a file describes: a field that nobody reads is a typo."""
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a text must not be blank")
+    if fault := unstorable(value):
+        raise ValueError(f"the text holds {fault}")
+    return value
+
+
+Text = Annotated[str, Strict(), AfterValidator(_text)]
+"""A text that is not blank and can be stored."""
+
+Number = Annotated[float, Strict()]
+"""A finite number; ``true`` is not 1, "1" neither."""
+
+Place = tuple[int | str, ...]
+"""Where a value stands in a file: the names of fields and the positions in lists that lead to it."""
+
+
+def unless_null(default: Any) -> BeforeValidator:
+    """Take ``default`` for a field that is there without a value."""
+    return BeforeValidator(lambda value: default if value is None else value)
+
+
+def not_in_a_file(_value: Any) -> Any:
+    """Validate a field that only the program fills (`BeforeValidator`): in a file it is unknown."""
+    raise ValueError("unknown field")
 
 
 @dataclass(frozen=True, slots=True)
-class YamlValue:
-    """A value with its place: a scalar, a list of values, or a mapping of names to values."""
+class YamlFile:
+    """The content of a YAML file as JSON would hold it, and the line of each of its values."""
 
+    name: str
     content: Any
-    file: str
-    line: int
+    lines: Mapping[Place, int]
 
-    def fail(self, reason: str) -> BadInput:
-        """Return the error that names this place."""
-        return BadInput(f"{self.file}, line {self.line}: {reason}")
+    def fail(self, reason: str, *place: int | str) -> BadInput:
+        """Return the error that names the line and the field of a place."""
+        while place not in self.lines:
+            place = place[:-1]
+        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+        return BadInput(f"{self.name}, line {self.lines[place]}: {f'{shown}: ' if shown else ''}{reason}")
 
-    def fields(self, what: str, known: Collection[str]) -> dict[str, "YamlValue"]:
-        """Return a mapping whose names are all ``known``; fields that are null count as absent.
+    def at(self, *place: int | str) -> "YamlFile":
+        """Return a part of the file as if it were a file of its own."""
+        content = self.content
+        for step in place:
+            content = content[step]
+        depth = len(place)
+        lines = {other[depth:]: line for other, line in self.lines.items() if other[:depth] == place}
+        return YamlFile(self.name, content, lines)
+
+    def read(self, kind: type[T]) -> T:
+        """Return the content as a value of ``kind``, a dataclass whose annotations say what its fields may be.
 
         Raises:
-            BadInput: It is no mapping, or has a field that nobody reads: a typo, most often.
+            BadInput: A field is unknown, missing or of another kind; the first of them is named with its line.
         """
-        given = self.mapping(what)
-        for name, value in given.items():
-            if name not in known:
-                raise value.fail(f"{what} has no field {name!r}; there is {', '.join(known)}")
-        return {name: value for name, value in given.items() if value.content is not None}
-
-    def mapping(self, what: str) -> dict[str, "YamlValue"]:
-        """Return a mapping with whatever names; raise BadInput where it is none."""
         if not isinstance(self.content, dict):
-            raise self.fail(f"{what} must be a mapping of names to values")
-        return dict(self.content)
+            raise self.fail("the file must be a mapping of names to values")
+        try:
+            return TypeAdapter(kind).validate_python(self.content)
+        except ValidationError as error:
+            # A field that is unknown comes before one that is missing: the one is the other, misspelt.
+            first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
+            raise self.fail(_reason(first), *self._place(first)) from None
 
-    def items(self, what: str) -> list["YamlValue"]:
-        """Return the entries of a list; raise BadInput where it is none."""
-        if not isinstance(self.content, list):
-            raise self.fail(f"{what} must be a list")
-        return list(self.content)
-
-    def text(self, what: str) -> str:
-        """Return a text that can be stored; raise BadInput where it is none, or blank."""
-        if not isinstance(self.content, str) or not self.content.strip():
-            raise self.fail(f"{what} must be a text" + self._quoted())
-        if fault := unstorable(self.content):
-            raise self.fail(f"{what} holds {fault}")
-        return self.content
-
-    def number(self, what: str, low: float, high: float = math.inf) -> float:
-        """Return a number from ``low`` to ``high``; raise BadInput where it is none. ``true`` is not 1."""
-        value = self.content
-        unbounded = isinstance(value, float) and not math.isfinite(value)
-        if isinstance(value, bool) or not isinstance(value, int | float) or unbounded:
-            raise self.fail(f"{what} must be a number" + self._quoted())
-        if not low <= value <= high:
-            bounds = f"from {low:g} to {high:g}" if high < math.inf else f"at least {low:g}"
-            raise self.fail(f"{what} must be {bounds}" + (f", not {value:g}" if abs(value) < 1e300 else ""))
-        return float(value)
-
-    def plain(self) -> Any:
-        """Return the value without places, as JSON would hold it."""
-        if isinstance(self.content, dict):
-            return {name: value.plain() for name, value in self.content.items()}
-        if isinstance(self.content, list):
-            return [value.plain() for value in self.content]
-        return self.content
-
-    def _quoted(self) -> str:
-        scalar = not isinstance(self.content, dict | list)
-        return f", not {self.content!r}" if scalar and self.content is not None else ""
+    def _place(self, fault: "ErrorDetails") -> Place:
+        """Where a fault is; pydantic's own steps, like the branch of a union, are no place in a file."""
+        place: Place = ()
+        for step in (*fault["loc"], *fault.get("ctx", {}).get("place", ())):
+            if (*place, step) in self.lines:
+                place = (*place, step)
+        return place
 
 
-def read_yaml(path: Path) -> YamlValue:
+def _reason(fault: "ErrorDetails") -> str:
+    if fault["type"] in _UNKNOWN:
+        return "unknown field"
+    if fault["type"] == "missing":
+        return f"{fault['loc'][-1]} is required"
+    reason, value = fault["msg"].removeprefix("Value error, "), fault["input"]
+    is_plain = reason.startswith("Input should") and isinstance(value, str | int | float) and len(str(value)) < 80
+    return f"{reason}, not {value!r}" if is_plain else reason
+
+
+def read_yaml(path: Path) -> YamlFile:
     """Read a YAML file (JSON is YAML too).
 
     Raises:
@@ -99,8 +125,8 @@ def read_yaml(path: Path) -> YamlValue:
     return parse_yaml(text, str(path))
 
 
-def parse_yaml(text: str, file: str) -> YamlValue:
-    """Return the value of a YAML text; ``file`` is its name for messages, errors as `read_yaml`."""
+def parse_yaml(text: str, file: str) -> YamlFile:
+    """Return the content of a YAML text; ``file`` is its name for messages, errors as `read_yaml`."""
     import yaml
 
     try:
@@ -108,7 +134,9 @@ def parse_yaml(text: str, file: str) -> YamlValue:
         node = loader.get_single_node()
         if node is None:
             raise BadInput(f"{file} is empty")
-        return _Reading(loader, file).value(node)
+        reading = _Reading(loader, file)
+        content = reading.value(node, ())
+        return YamlFile(file, content, reading.lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         hint = (
@@ -124,46 +152,46 @@ def parse_yaml(text: str, file: str) -> YamlValue:
 
 
 class _Reading:
-    """Turns the nodes of one document into values; a node that several aliases name becomes one value."""
+    """Turns the nodes of one document into values and notes their lines."""
 
     def __init__(self, loader: "yaml.SafeLoader", file: str) -> None:
+        self.lines: dict[Place, int] = {}
         self._loader = loader
         self._file = file
-        self._done: dict[int, YamlValue | None] = {}
+        self._within: set[int] = set()
 
-    def value(self, node: "yaml.Node") -> YamlValue:
-        if id(node) not in self._done:
-            self._done[id(node)] = None
-            self._done[id(node)] = YamlValue(self._content(node), self._file, node.start_mark.line + 1)
-        known = self._done[id(node)]
-        if known is None:
-            raise BadInput(f"{self._file}, line {node.start_mark.line + 1}: this value contains itself")
-        return known
-
-    def _content(self, node: "yaml.Node") -> Any:
+    def value(self, node: "yaml.Node", place: Place) -> Any:
         import yaml
 
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(entry) for entry in node.value]
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node)
+        line = node.start_mark.line + 1
+        self.lines.setdefault(place, line)  # a field stands where its name does: the value may begin a line later
+        if len(self.lines) > MOST_VALUES:
+            raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
+        if id(node) in self._within:
+            raise BadInput(f"{self._file}, line {line}: this value contains itself")
+        self._within.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return [self.value(entry, (*place, number)) for number, entry in enumerate(node.value)]
+            if isinstance(node, yaml.MappingNode):
+                return dict(self._fields(node, place))
+        finally:
+            self._within.discard(id(node))
         if node.tag not in _JSON_LIKE:
             return node.value  # a date, bytes or a tag of its own would surprise whoever meant a text
         try:
             return self._loader.construct_object(node)
         except ValueError as error:
-            raise BadInput(f"{self._file}, line {node.start_mark.line + 1}: {error}") from error
+            raise BadInput(f"{self._file}, line {line}: {error}") from error
 
-    def _mapping(self, node: "yaml.MappingNode") -> dict[str, YamlValue]:
-        fields: dict[str, YamlValue] = {}
+    def _fields(self, node: "yaml.MappingNode", place: Place) -> Iterator[tuple[str, Any]]:
+        seen: set[str] = set()
         for name_node, value_node in node.value:
-            place = f"{self._file}, line {name_node.start_mark.line + 1}"
-            name = name_node.value
+            name, line = name_node.value, name_node.start_mark.line + 1
             if not isinstance(name, str):
-                raise BadInput(f"{place}: a field's name must be a word")
-            if name in fields:
-                raise BadInput(f"{place}: the field {name!r} is given twice")
-            value = self.value(value_node)
-            # The line of its name: a value may begin a line later.
-            fields[name] = YamlValue(value.content, self._file, name_node.start_mark.line + 1)
-        return fields
+                raise BadInput(f"{self._file}, line {line}: a field's name must be a word")
+            if name in seen:
+                raise BadInput(f"{self._file}, line {line}: the field {name!r} is given twice")
+            seen.add(name)
+            self.lines[(*place, name)] = line
+            yield name, self.value(value_node, (*place, name))

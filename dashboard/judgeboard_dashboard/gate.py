@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people import Action, check_allowed, may, role_of
-from judgeboard.people.permission import why_not
+from judgeboard.people.permissions import why_not
 from judgeboard.people.sign_in import turn_away
 from judgeboard_dashboard.errors import caught
 from judgeboard_dashboard.evidence import as_label, show, tag

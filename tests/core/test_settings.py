@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.settings import config_lines, load_settings, masked
+from judgeboard.settings import config_lines, load_settings, masked, provider_address, provider_key
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
 
 def test_nothing_is_set_by_default() -> None:
-    assert {line.variable for line in config_lines(load_settings()) if line.is_set} == set()
+    assert {line.variable for line in config_lines(load_settings(), ["openai"]) if line.is_set} == set()
 
 
 def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,9 +21,10 @@ def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,")
     settings = load_settings()
-    assert (settings.db, settings.openai_base_url) == ("desk.db", "http://localhost:8000/v1")
-    assert settings.openai_api_key is not None
-    assert settings.openai_api_key.get_secret_value() == "sk-abcdefghijklmnopqrstuvwxyz"
+    assert settings.db == "desk.db"
+    assert provider_address("openai") == "http://localhost:8000/v1"
+    assert provider_key("openai") == "sk-abcdefghijklmnopqrstuvwxyz"
+    assert provider_key("anthropic") is None
     assert settings.always_review == ("sql", "complex")
     monkeypatch.setenv("JUDGEBOARD_DB", "")
     assert load_settings().db is None
@@ -33,7 +34,7 @@ def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/desk?sslpassword=hunter3")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     settings = load_settings()
-    shown = {line.variable: line.value for line in config_lines(settings)}
+    shown = {line.variable: line.value for line in config_lines(settings, ["openai"])}
     assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/desk?sslpassword=***"
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
@@ -42,7 +43,7 @@ def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_short_key_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
-    assert "********" in [line.value for line in config_lines(load_settings())]
+    assert "********" in [line.value for line in config_lines(load_settings(), ["openai"])]
 
 
 def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:

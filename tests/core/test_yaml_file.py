@@ -1,19 +1,22 @@
 """Reading people's YAML: what is read, and that every complaint names file and line."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ConfigDict, Field
 
 from judgeboard.errors import BadInput
-from judgeboard.yaml_file import YamlValue, parse_yaml, read_yaml
+from judgeboard.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml
 
 
 def test_values_come_without_surprises() -> None:
     read = parse_yaml("a: 1\nb: [x, 2.5, yes, null]\nc: 2026-01-02\nd: 2026-99-99\n5: five\n", "f.yaml")
-    assert read.plain() == {
+    assert read.content == {
         "a": 1,
         "b": ["x", 2.5, True, None],
         "c": "2026-01-02",
@@ -23,7 +26,7 @@ def test_values_come_without_surprises() -> None:
 
 
 def test_an_alias_stands_for_the_value_it_names() -> None:
-    assert parse_yaml("a: &x [1]\nb: *x\n", "f.yaml").plain() == {"a": [1], "b": [1]}
+    assert parse_yaml("a: &x [1]\nb: *x\n", "f.yaml").content == {"a": [1], "b": [1]}
 
 
 @pytest.mark.parametrize(
@@ -42,20 +45,63 @@ def test_an_alias_stands_for_the_value_it_names() -> None:
 )
 def test_what_is_no_usable_yaml_names_its_line(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=r"^f\.yaml") as refused:
-        parse_yaml(text, "f.yaml").plain()
+        parse_yaml(text, "f.yaml")
     assert said in str(refused.value)
 
 
-def test_a_wrong_field_names_its_own_line() -> None:
-    read = parse_yaml("a: 1\nb:\n  - x\n", "f.yaml")
-    with pytest.raises(BadInput, match=r"^f.yaml, line 2: the file has no field 'b'; there is a, c$"):
-        read.fields("the file", ("a", "c"))
-    with pytest.raises(BadInput, match=r"^f.yaml, line 1: a must be a text, not 1$"):
-        read.mapping("the file")["a"].text("a")
-    with pytest.raises(BadInput, match=r"line 1: a must be from 2 to 3, not 1$"):
-        read.mapping("the file")["a"].number("a", 2, 3)
-    with pytest.raises(BadInput, match=r"line 1: a must be a number, not True$"):
-        parse_yaml("a: true", "f.yaml").mapping("the file")["a"].number("a", 0)
+@dataclass(frozen=True)
+class Part:
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Text
+    share: Annotated[Number, Field(ge=0, le=1)] = 0.5
+
+
+@dataclass(frozen=True)
+class Whole:
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    parts: tuple[Part, ...] = ()
+    note: Text | None = None
+
+
+def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
+    file = parse_yaml("parts:\n  - name: a\n    share: 1\n  - {name: b}\nnote:\n", "f.yaml")
+    assert file.read(Whole) == Whole((Part("a", 1.0), Part("b")))
+    assert file.at("parts", 1).read(Part) == Part("b")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\n", "line 1: a: unknown field"),
+        ("note: ok\nparts:\n  - name: a\n    sharing: 1\n", "line 4: parts[0].sharing: unknown field"),
+        ("parts:\n  - share: 1\n", "line 2: parts[0]: name is required"),
+        ("note: 7\n", "line 1: note: Input should be a valid string, not 7"),
+        ("note: '  '\n", "line 1: note: a text must not be blank"),
+        ('note: "a\\0b"\n', "line 1: note: the text holds NUL at character 2"),
+        ("parts:\n  - name: a\n    share: true\n", "line 3: parts[0].share: Input should be a valid number, not True"),
+        (
+            "parts:\n  - name: a\n    share: 2\n",
+            "line 3: parts[0].share: Input should be less than or equal to 1, not 2",
+        ),
+        ("parts:\n  - name: a\n    share: .nan\n", "line 3: parts[0].share: Input should be a finite number, not nan"),
+        ("parts:\n  - name: a\n    share: '1'\n", "line 3: parts[0].share: Input should be a valid number, not '1'"),
+        ("parts: 7\n", "line 1: parts: Input should be a valid tuple, not 7"),
+        ("- a\n", "line 1: the file must be a mapping of names to values"),
+    ],
+)
+def test_a_wrong_value_names_file_line_and_field(text: str, said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        parse_yaml(text, "f.yaml").read(Whole)
+    assert str(refused.value) == f"f.yaml, {said}"
+
+
+def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
+    text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    text += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    with pytest.raises(BadInput, match="more than 2,000,000 values"):
+        parse_yaml(text, "f.yaml")
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -70,4 +116,4 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 @given(st.text(alphabet="ab:-[]{}&*!?|>'\"#%@`,\n \t0.~<", max_size=40))
 def test_no_text_ends_in_anything_but_a_value_or_a_complaint(text: str) -> None:
     with suppress(BadInput):
-        assert isinstance(parse_yaml(text, "f.yaml"), YamlValue)
+        assert isinstance(parse_yaml(text, "f.yaml"), YamlFile)

@@ -18,7 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _MODEL = click.option("--model", help="The chat model, as its endpoint names it.")
 _OPTIONS = (
-    click.option("--base-url", help="An OpenAI-compatible address, with /v1. Default: OPENAI_BASE_URL, else OpenAI's."),
+    click.option("--provider", help="API of the endpoint: openai or anthropic (default: by the model's name)."),
+    click.option("--base-url", help="Address of the endpoint, with /v1 (OPENAI_BASE_URL, else the provider's)."),
     click.option(
         "--replies", type=click.Path(path_type=Path), help="Read recorded raw replies (JSONL: response_id, raw)."
     ),
@@ -79,7 +80,19 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 # What only an asked model takes, whatever the method.
 _FOR_A_MODEL = frozenset(
-    ("model", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s", "rejudge", "name")
+    (
+        "model",
+        "provider",
+        "base_url",
+        "replies",
+        "concurrency",
+        "max_cost",
+        "prices",
+        "max_output",
+        "timeout_s",
+        "rejudge",
+        "name",
+    )
 )
 
 

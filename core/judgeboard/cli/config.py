@@ -10,11 +10,12 @@ from judgeboard.cli import options
 def command(db: str | None) -> None:
     """Show every setting, where it comes from, and the database in use; secrets are masked."""
     from judgeboard.errors import JudgeboardError
+    from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings import config_lines, load_settings
     from judgeboard.store.engine import open_store
     from judgeboard.store.settings_table import setting_origins
 
-    for line in config_lines(load_settings()):
+    for line in config_lines(load_settings(), PROVIDERS):
         click.echo(f"{line.variable} = {line.value}" if line.is_set else f"{line.variable} is not set")
     try:
         store = open_store(db)

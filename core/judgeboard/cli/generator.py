@@ -43,6 +43,7 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
         max_output=chosen.pop("generator_max_output"),
         temperature=chosen.pop("generator_temperature"),
         base_url=chosen.pop("generator_base_url") or chosen.get("base_url"),
+        provider=chosen.get("provider"),
         replies=chosen.pop("generator_replies"),
         prices=chosen.get("prices"),
         timeout_s=chosen.get("timeout_s"),

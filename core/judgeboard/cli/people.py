@@ -8,11 +8,12 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
 from judgeboard.cli.asking import show_json
+from judgeboard.domain import Role
 
 if TYPE_CHECKING:
     from judgeboard.people.roster import PersonLine
 
-ROLES = ("reviewer", "lead", "admin")
+ROLES = [role.value for role in Role if role is not Role.NONE]
 _ROLE_HELP = "Reviewers review; leads also make queues and change thresholds; admins also manage people."
 
 
@@ -34,7 +35,6 @@ def command() -> None:
 def add(address: str, role: str, db: str | None) -> None:
     """Let somebody in who signs in with this e-mail address."""
     from judgeboard.cli.terminal import actor
-    from judgeboard.domain import Role
     from judgeboard.people.roster import add_person
     from judgeboard.store.engine import open_store
 
@@ -50,7 +50,6 @@ def add(address: str, role: str, db: str | None) -> None:
 def role_(address: str, role: str, db: str | None) -> None:
     """Give somebody another role; it counts from their next action on."""
     from judgeboard.cli.terminal import actor
-    from judgeboard.domain import Role
     from judgeboard.people.roster import change_role
     from judgeboard.store.engine import open_store
 

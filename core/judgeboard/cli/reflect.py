@@ -55,7 +55,7 @@ def command(
     """
     from judgeboard.filters import parse_where
     from judgeboard.judge_choice import make_judge
-    from judgeboard.judges import OFFLINE
+    from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule
     from judgeboard.methods.reflect_run import reflect_pending
     from judgeboard.store.engine import open_store

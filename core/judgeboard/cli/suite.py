@@ -89,7 +89,7 @@ def run(
     who = candidate or suite.candidate
     if who is None:
         raise BadInput("nobody answers: give --candidate model:NAME, python:module:function or source:NAME")
-    address = {key: chosen[key] for key in ("concurrency", "timeout_s", "prices")}
+    address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
     answering = make_candidate(
         who,
         **address | {"base_url": candidate_base_url or chosen["base_url"]},

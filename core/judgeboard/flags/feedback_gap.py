@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.domain import FeedbackKind
-from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, rounded
-from judgeboard.flags.sentences import shown
+from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, rounded, shown
 
 NAME = "feedback_gap"
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds, rounded
-from judgeboard.flags.sentences import shown
+from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds, rounded, shown
 from judgeboard.judge_kinds import AUDIT, REPEATS
 
 NAME = "judges_disagree"

@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
-from judgeboard.flags.sentences import percent
+from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, percent
 
 NAME = "random_sample"
 

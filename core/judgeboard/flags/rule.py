@@ -49,8 +49,20 @@ class FailedSignal:
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a response; each is None where it was forgotten, ``passages`` also where none were logged."""
+
+    query: str | None
+    answer: str | None
+    passages: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
-    """All that the rules read of one response; ``failed`` only where ``primary`` is None, ``others`` without it."""
+    """All that the rules read of one response; ``failed`` only where ``primary`` is None, ``others`` without it.
+
+    ``texts`` are there for rules that ask for them (`Rule.reads_texts`).
+    """
 
     source: str
     external_id: str
@@ -60,32 +72,34 @@ class Signals:
     failed: FailedSignal | None = None
     others: tuple[JudgeSignal, ...] = ()
     marks: tuple[SupremeMark, ...] = ()
+    texts: Texts | None = None
+
+
+def _number(default: float, low: float, high: float) -> Any:
+    return field(default=default, metadata={"range": (low, high)})
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What the rules decide by (methods.md §1); a setting has the name of its field.
+    """What the rules decide by (methods.md §1): the defaults and ranges; a setting has the name of its field.
 
     Raises:
         ValueError: A value is outside its range; the text is a sentence for a person.
     """
 
-    low_groundedness: float = 0.5
-    low_quality: float = 2
-    feedback_gap: float = 2
-    disagree_groundedness: float = 0.4
-    disagree_quality: float = 2
-    random_share: float = 0.02
+    low_groundedness: float = _number(0.5, 0, 1)
+    low_quality: float = _number(2, 0, 4)
+    feedback_gap: float = _number(2, 0.25, 3)
+    disagree_groundedness: float = _number(0.4, 0.01, 1)
+    disagree_quality: float = _number(2, 1, 3)
+    random_share: float = _number(0.02, 0, 1)
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check("low_groundedness", self.low_groundedness, 0, 1)
-        _check("low_quality", self.low_quality, 0, 4)
-        _check("feedback_gap", self.feedback_gap, 0.25, 3)
-        _check("disagree_groundedness", self.disagree_groundedness, 0.01, 1)
-        _check("disagree_quality", self.disagree_quality, 1, 3)
-        _check("random_share", self.random_share, 0, 1)
+        for each in fields(self):
+            if "range" in each.metadata:
+                _check(each.name, getattr(self, each.name), *each.metadata["range"])
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):
@@ -132,7 +146,8 @@ class Rule:
     A rule for ``each_judge`` may have a reason on the verdict of every judge, the others look at the primary one's.
     ``drawn`` rules depend on the response alone: they are applied when it lands and by `judgeboard flag`, never
     when a judgment or feedback lands. ``holds``, of the details of a flag and those of the reason for it now, tells
-    whether what the flag says of other judges is still so.
+    whether what the flag says of other judges is still so. A rule that ``reads_texts`` finds them in the signals: they
+    are loaded only where one does.
     """
 
     name: str
@@ -140,6 +155,7 @@ class Rule:
     why: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
     drawn: bool = False
     each_judge: bool = False
+    reads_texts: bool = False
     holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _holds
 
 
@@ -150,6 +166,20 @@ HALF_STEP = 5e-10
 def rounded(value: float) -> float:
     """Return a value as it is compared with a threshold: 0.6 - 0.2 must not be below 0.4."""
     return round(value, 9)
+
+
+def shown(value: float, beside: float | None = None) -> str:
+    """Return a number with two decimals at most; with more where two would make it look equal to ``beside``."""
+    for digits in range(2, 9):
+        text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        if beside is None or float(text) != beside or value == beside:
+            return text
+    return f"{value:.9g}"
+
+
+def percent(share: float) -> str:
+    """Return a share as people write it: 0.02 is "2 %"."""
+    return f"{shown(share * 100)} %"
 
 
 def _check(name: str, value: Any, low: float, high: float) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds
-from judgeboard.flags.sentences import shown
+from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds, shown
 
 NAME = "supreme_disagrees"
 

@@ -6,7 +6,7 @@ from typing import Any
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import fingerprint
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.prices import price_of
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Readable

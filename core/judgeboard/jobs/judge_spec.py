@@ -5,10 +5,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import JUDGES, fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.version import fingerprint
 from judgeboard.store.judgments.judge_versions import StoredVersion, find_version
 from judgeboard.store.runs.job_rows import last_job_of_version
 
+_ADDRESS = ("provider", "base_url")
 _PARAMS = ("max_output", "domain", "claims")
 
 
@@ -28,8 +30,8 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
     if fingerprint(make_judge(**{"api_key": "none", **spec}).version) != version.fingerprint:
         return None
     last = last_job_of_version(connection, version.id)
-    if last is not None and last.judge.get("base_url"):
-        spec["base_url"] = last.judge["base_url"]
+    if last is not None:
+        spec |= {name: last.judge[name] for name in _ADDRESS if last.judge.get(name)}
     return spec
 
 
@@ -43,6 +45,6 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
     """
     version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
     known = None if version is None else judge_spec(connection, version)
-    if known is None or judge.get("base_url") not in (None, known.get("base_url")):
+    if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
         return None
     return known

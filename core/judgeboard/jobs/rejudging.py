@@ -9,13 +9,13 @@ from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.filters import from_dict
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging import Judging
-from judgeboard.llm.address import OPENAI_BASE_URL
+from judgeboard.llm.endpoint import choose_provider
 from judgeboard.method import Begun, ask_run
 from judgeboard.run_account import RunAccount
 from judgeboard.runner import INTERRUPTED, Runner
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.runs.job_rows import StoredJob, get_job, set_failed, set_run
@@ -59,7 +59,10 @@ def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
 
     Whoever opens a page may name an address; the key is for the one that the environment names.
     """
-    ours = load_settings().openai_base_url or OPENAI_BASE_URL
+    named = judge.get("provider") or load_settings().provider
+    gateway = judge.get("base_url") or provider_address("openai")
+    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
+    ours = provider_address(provider.name) or provider.base_url
     address = judge.get("base_url") or ours
     return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
 

@@ -13,9 +13,9 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter, from_dict
 from judgeboard.jobs.judge_spec import spec_as_set_up
-from judgeboard.judges import JUDGES
-from judgeboard.llm.address import is_address
-from judgeboard.people import LEAST_ROLE, Action, Actor, actor_name, allowed, require, role_now
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.provider import is_address
+from judgeboard.people import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.runs.asks import matching
@@ -34,7 +34,7 @@ from judgeboard.store.runs.worker_rows import alive
 REJUDGE = "rejudge"
 MOST_IN_FLIGHT = 1024  # calls: the command takes no more either
 # Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
-_ASKABLE = {"kind", "name", "model", "base_url", "max_output", "domain", "claims", "logprobs"}
+_ASKABLE = {"kind", "name", "model", "provider", "base_url", "max_output", "domain", "claims", "logprobs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def request_rejudge(
 
     Args:
         store: The database; its workers take the job up.
-        judge: ``kind`` and further fields of `JudgeOptions` (name, model, base_url, max_output, domain, claims).
+        judge: ``kind`` and further fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
         where: Which responses; all by default.
         mode: ``all``, ``failed`` or ``plain``, as `judge_pending`.
         max_cost: Stop once the calls have cost this much, in dollars: finite, 0 or more.
@@ -125,7 +125,7 @@ def request_rejudge(
         failed=None,
     )
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
-        if role_now(connection, actor).rank < LEAST_ROLE[Action.REJUDGE_MANY].rank:
+        if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
             job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)

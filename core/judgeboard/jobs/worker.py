@@ -16,12 +16,14 @@ from judgeboard.domain import RunState
 from judgeboard.jobs.rejudging import rejudge
 from judgeboard.jobs.taking import TakingRight, taking_right, workflow_database
 from judgeboard.store.engine import Store
-from judgeboard.store.runs.job_rows import set_failed, waiting_jobs
+from judgeboard.store.runs.job_rows import set_failed, unfinished_jobs
 from judgeboard.store.runs.worker_rows import alive, alive_one_at_a_time, announce, beat, leave
 
 QUEUE = "judgeboard-jobs"
 AT_ONCE = 2  # jobs in one process: a small one need not wait behind a large one
-POLL_SECONDS = 0.3
+POLL_SECONDS = 0.3  # between two looks for jobs while there are some
+IDLE_POLL_SECONDS = 1.0  # the same while there are none
+ENGINE_IDLE_SECONDS = 5.0  # without a job, until the workflow engine is closed: its own polling takes 2 % of a core
 BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two looks whether another process still has the right to take jobs
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
@@ -57,6 +59,10 @@ class _Desk:
             with self._changed:
                 self._active -= 1
                 self._changed.notify_all()
+
+    @property
+    def idle(self) -> bool:
+        return self._active == 0
 
     def wait_until_idle(self, seconds: float) -> None:
         with self._changed:
@@ -121,6 +127,7 @@ class Worker:
         self._closing = threading.Event()
         self._right: TakingRight | None = None
         self._handed_over: set[str] = set()
+        self._engine_runs = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="judgeboard-jobs", daemon=True)
 
@@ -159,14 +166,18 @@ class Worker:
         while (right := taking_right(self._store)) is None:
             if self._closing.wait(TURN_SECONDS):
                 return
+        _desk.open(self._store, self._closing)
+        for name in ("dbos", "dbos.dbos"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            self._launch(right)
+            with self._store.writing() as connection:
+                announce(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
             self._right = right
             self._poll(right)
         finally:
             self._right = None
             # Closed first: what is cut off below is then left as pending, and taken up again.
-            DBOS.destroy()
+            self._stop_engine()
             _desk.closed.set()
             _desk.wait_until_idle(FINISH_SECONDS)
             try:
@@ -175,11 +186,7 @@ class Worker:
             finally:
                 right.release()
 
-    def _launch(self, right: TakingRight) -> None:
-        _desk.open(self._store, self._closing)
-        self._handed_over.clear()
-        for name in ("dbos", "dbos.dbos"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    def _start_engine(self, right: TakingRight) -> None:
         config: DBOSConfig = {
             "name": "judgeboard",
             "system_database_url": workflow_database(self._store),
@@ -189,39 +196,56 @@ class Worker:
             "log_level": "CRITICAL",
             "console_log_level": "CRITICAL",
         }
-        with self._store.writing() as connection:
-            announce(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
+        self._handed_over.clear()
         DBOS(config=config)
-        DBOS.launch()
-        self._queue = DBOS.register_queue(QUEUE, worker_concurrency=AT_ONCE, polling_interval_sec=POLL_SECONDS)
+        try:
+            DBOS.launch()
+            self._queue = DBOS.register_queue(QUEUE, worker_concurrency=AT_ONCE, polling_interval_sec=POLL_SECONDS)
+        except Exception:
+            DBOS.destroy()
+            raise
+        self._engine_runs = True
+
+    def _stop_engine(self) -> None:
+        if self._engine_runs:
+            DBOS.destroy()
+        self._engine_runs = False
 
     def _poll(self, right: TakingRight) -> None:
-        last_beat = 0.0
-        while not self._closing.wait(POLL_SECONDS):
+        last_beat = last_job = 0.0
+        while not self._closing.wait(POLL_SECONDS if self._engine_runs else IDLE_POLL_SECONDS):
             try:
-                self._hand_over()
-                if time.monotonic() - last_beat >= BEAT_SECONDS:
+                now = time.monotonic()
+                if self._hand_over(right):
+                    last_job = now
+                elif now - last_job > ENGINE_IDLE_SECONDS and _desk.idle:
+                    self._stop_engine()
+                if now - last_beat >= BEAT_SECONDS:
                     self._beat(right)
-                    last_beat = time.monotonic()
+                    last_beat = now
             except Exception:  # noqa: BLE001 - a database that is away comes back; the jobs that run go on meanwhile
                 _log.exception("jobs could not be looked for; trying again")
                 self._closing.wait(BEAT_SECONDS)
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, right: TakingRight) -> bool:
+        """Give the jobs that wait to the workflow engine; return whether any job has not ended."""
         with self._store.reading() as connection:
-            waiting = waiting_jobs(connection)
-        for job in waiting:
-            if job.id not in self._handed_over:
+            unfinished = unfinished_jobs(connection)
+        if unfinished and not self._engine_runs:
+            self._start_engine(right)  # which also takes up what this worker left when it was killed
+        for job in unfinished:
+            if job.run_id is None and job.cancelled_at is None and job.id not in self._handed_over:
                 with SetWorkflowID(job.id):  # the id makes a second hand-over, by any process, change nothing
                     self._queue.enqueue(_job, job.id)
                 self._handed_over.add(job.id)
+        return bool(unfinished)
 
     def _beat(self, right: TakingRight) -> None:
         now = datetime.now(UTC)
         with self._store.writing() as connection:
             beat(connection, right.executor_id, now)
             living = alive(connection, now)
-        if not _left_behind(living):
+        if not self._engine_runs or not _left_behind(living):
             return
         # Looked again, one worker at a time: two that both saw a job left behind would both take it up.
         with self._store.writing() as connection:

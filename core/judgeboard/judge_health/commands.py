@@ -4,7 +4,7 @@ import shlex
 
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
-from judgeboard.judges import JUDGES, OFFLINE
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.store.judgments.judge_versions import StoredVersion
 

@@ -6,7 +6,7 @@ from judgeboard.domain import Estimate
 from judgeboard.judge_health.check import Check, not_applicable, not_measured, state_of
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judge_kinds import JURY, RECORDED
-from judgeboard.judges import JUDGES, OFFLINE
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.stats.alarm import surely_above, surely_below
 from judgeboard.stats.both_orders import ONE_ORDER

@@ -4,7 +4,7 @@ from judgeboard.judge_health.check import Check, not_applicable, not_measured, s
 from judgeboard.judge_health.commands import judge_answers
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judge_kinds import JURY, RECORDED
-from judgeboard.judges import OFFLINE
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.stats.alarm import surely_below
 from judgeboard.stats.repeats import self_consistency as share_alike
 from judgeboard.stats.words import percent_words

@@ -4,14 +4,19 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, Strict
 
 from judgeboard.judges.fences import fence_token, fenced
 from judgeboard.judges.prompt_file import fill, load_prompt
-from judgeboard.yaml_file import YamlValue
+from judgeboard.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file
 
 _TEXTS = ("query", "answer", "reference", "reasoning")
-EXAMPLE_FIELDS = ("kind", "query", "context", "reference", "answer", "scores", "reasoning")
+
+
+Context = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+"""Passages as a file has them: one text, or a list of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +34,16 @@ class Example:
         response_id: The stored response that it was taken from, whose texts may be forgotten.
     """
 
-    query: str
-    answer: str
-    scores: Mapping[str, float] = field(default_factory=dict)
-    reasoning: str | None = None
-    passages: tuple[str, ...] | None = None
-    reference: str | None = None
-    kind: str | None = None
-    response_id: int | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    query: Text
+    answer: Text
+    scores: Mapping[str, Annotated[int, Strict()] | Number] = field(default_factory=dict)
+    reasoning: Text | None = None
+    passages: Annotated[Context | None, Field(validation_alias="context")] = None
+    reference: Text | None = None
+    kind: Literal["good", "bad"] | None = None
+    response_id: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     def as_param(self) -> dict[str, Any]:
         """Return what a judge version keeps of it: all of one from a file, only the address of one from the log.
@@ -81,17 +88,29 @@ def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = 
     return fill(load_prompt("examples").sections["Examples"], fence=token, examples=listed)
 
 
-def read_examples(given: YamlValue, scores: Mapping[str, tuple[float, float, bool]]) -> tuple[Example, ...]:
-    """Return the examples of a file.
+def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]) -> None:
+    """Check the scores of the ``examples`` of a file.
 
     Args:
-        given: Its ``examples`` list.
-        scores: Name of each score to its lowest value, its highest, and whether it is an integer.
+        file: The file, or the part of it, that has them.
+        examples: What was read of its field ``examples``.
+        known: Name of each score to its lowest value, its highest, and whether it is an integer.
 
     Raises:
-        BadInput: One of them cannot be used; the message names file and line.
+        BadInput: One of them cannot be used; the message names file, line and field.
     """
-    return tuple(_read(one, scores) for one in given.items("examples"))
+    for place, example in enumerate(examples):
+        if not example.scores:
+            raise file.fail("an example needs a score", "examples", place, "scores")
+        for name, value in example.scores.items():
+            where = ("examples", place, "scores", name)
+            if name not in known:
+                raise file.fail(f"unknown score; known are {', '.join(known)}", *where)
+            low, high, whole = known[name]
+            if whole and not isinstance(value, int):
+                raise file.fail(f"the score must be an integer, not {value!r}", *where)
+            if not low <= value <= high:
+                raise file.fail(f"the score must be from {low:g} to {high:g}, not {value:g}", *where)
 
 
 def _listed(number: int, one: Example, token: str, shown: Sequence[str] | None) -> str:
@@ -113,43 +132,3 @@ def _listed(number: int, one: Example, token: str, shown: Sequence[str] | None) 
             *why,
         ]
     )
-
-
-def _read(given: YamlValue, known: Mapping[str, tuple[float, float, bool]]) -> Example:
-    fields = given.fields("an example", EXAMPLE_FIELDS)
-    for name in ("query", "answer", "scores"):
-        if name not in fields:
-            raise given.fail(f"an example needs {name}")
-    kind = fields["kind"].text("kind") if "kind" in fields else None
-    if kind not in {None, "good", "bad"}:
-        raise fields["kind"].fail(f"kind must be good or bad, not {kind!r}")
-    deserved = fields["scores"].fields("scores", tuple(known))
-    if not deserved:
-        raise fields["scores"].fail("an example needs a score")
-    return Example(
-        query=fields["query"].text("query"),
-        answer=fields["answer"].text("answer"),
-        scores={name: _score(value, name, *known[name]) for name, value in deserved.items()},
-        reasoning=fields["reasoning"].text("reasoning") if "reasoning" in fields else None,
-        passages=read_context(fields.get("context")),
-        reference=fields["reference"].text("reference") if "reference" in fields else None,
-        kind=kind,
-    )
-
-
-def read_context(given: YamlValue | None) -> tuple[str, ...] | None:
-    """Return a context: a text or a list of passages; None where there is none."""
-    if given is None:
-        return None
-    if isinstance(given.content, str):
-        return (given.text("context"),)
-    return tuple(passage.text("a passage") for passage in given.items("context"))
-
-
-def _score(given: YamlValue, name: str, low: float, high: float, whole: bool) -> float:
-    value = given.number(name, low, high)
-    if not whole:
-        return value
-    if not isinstance(given.content, int):
-        raise given.fail(f"{name} must be an integer, not {given.content!r}")
-    return given.content

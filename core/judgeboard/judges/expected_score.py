@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from judgeboard.domain import DimensionScore
 from judgeboard.judges.rubric_file import EXPECTED
-from judgeboard.llm.token_chances import TokenChance
+from judgeboard.llm.chat import TokenChance
 
 _DIGIT = re.compile(r"[^\w.]*(\d)(?![\d.])")
 

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
-from judgeboard.judges.examples import Example, read_examples
-from judgeboard.yaml_file import read_yaml
+from pydantic import ConfigDict
+
+from judgeboard.judges.examples import Example, check_examples
+from judgeboard.yaml_file import CLOSED, Text, read_yaml, unless_null
 
 RAG_SCORES = {"groundedness": (0.0, 1.0, False), "quality": (1.0, 4.0, True)}
 """The scores of an example for the rag judge: lowest, highest, whether an integer."""
@@ -14,18 +17,19 @@ RAG_SCORES = {"groundedness": (0.0, 1.0, False), "quality": (1.0, 4.0, True)}
 class JudgeFile:
     """What a judge file says; what it leaves out is as without one."""
 
-    domain: str | None = None
-    examples: tuple[Example, ...] = ()
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    domain: Text | None = None
+    examples: Annotated[tuple[Example, ...], unless_null(())] = ()
 
 
 def read_judge_file(path: Path) -> JudgeFile:
     """Read a judge file.
 
     Raises:
-        BadInput: It cannot be read or used; the message names file and line.
+        BadInput: It cannot be read or used; the message names file, line and field.
     """
-    fields = read_yaml(path).fields("a judge file", ("domain", "examples"))
-    return JudgeFile(
-        domain=fields["domain"].text("domain") if "domain" in fields else None,
-        examples=read_examples(fields["examples"], RAG_SCORES) if "examples" in fields else (),
-    )
+    file = read_yaml(path)
+    judge_file = file.read(JudgeFile)
+    check_examples(file, judge_file.examples, RAG_SCORES)
+    return judge_file

@@ -18,7 +18,8 @@ class JudgeOptions:
     Attributes:
         name: What people call the judge; the kind's own name by default. *Current* and *primary* go by it.
         model: Name of the chat model, as the endpoint knows it.
-        base_url: Address of an OpenAI-compatible endpoint, with its ``/v1``; None is OpenAI's own.
+        provider: How the endpoint is spoken to: openai or anthropic; None is as the model's name says.
+        base_url: Address of the endpoint, with its ``/v1``; None is the provider's own.
         api_key: May be None where ``base_url`` is given: local servers want none.
         concurrency: Calls in flight at most; the connection pool is sized by it.
         max_output: Tokens a reply may have; part of the judge version.
@@ -31,11 +32,12 @@ class JudgeOptions:
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to judge from instead of an endpoint.
         prices: Price file of the user; its models win over the ones that are shipped.
         timeout_s: Seconds that one call may take.
-        tries: Calls made at most for one question while the endpoint answers 429, 5xx or nothing.
+        tries: Calls made at most for one question while they fail in ways that may pass.
     """
 
     name: str | None = None
     model: str | None = None
+    provider: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     concurrency: int = 16
@@ -49,17 +51,18 @@ class JudgeOptions:
     replies: Path | None = None
     prices: Path | None = None
     timeout_s: float = 60.0
-    tries: int = 5
+    tries: int | None = None
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options; ``asker`` is who needs it, for messages.
 
         Raises:
-            BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+            BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
         """
         return model_endpoint(
             asker,
             model=self.model,
+            provider=self.provider,
             base_url=self.base_url,
             api_key=self.api_key,
             concurrency=self.concurrency,

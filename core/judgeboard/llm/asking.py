@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from judgeboard.domain import Attempt, Status, StepRecord
-from judgeboard.llm.chat import ChatModel, ChatRequest, Message, NoReply, Reply
+from judgeboard.llm.chat import ChatModel, ChatRequest, Message, NoReply, Reply, TokenChance
 from judgeboard.llm.json_reply import UnusableReply
 from judgeboard.llm.prices import Price
-from judgeboard.llm.token_chances import TokenChance
 
 T = TypeVar("T")
 

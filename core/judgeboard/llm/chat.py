@@ -6,7 +6,14 @@ from enum import StrEnum
 from typing import Any, Protocol, TypedDict
 
 from judgeboard.domain import Attempt
-from judgeboard.llm.token_chances import TokenChance
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChance:
+    """A token of a reply with the likeliest tokens at its place: text and natural log of its probability each."""
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...]
 
 
 class Message(TypedDict):

@@ -1,16 +1,39 @@
-"""A model to ask, with its name and price: over an endpoint, or from recorded replies."""
+"""The model that a command, a page or a library call names: which provider, at which address, at what price."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from judgeboard.errors import BadInput
-from judgeboard.llm.address import carries_login, host_of, is_address
-from judgeboard.llm.chat import ChatModel
-from judgeboard.llm.chat_on_first_use import ChatOnFirstUse
+from judgeboard.llm.anthropic_provider import ANTHROPIC
+from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, Reply
+from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.prices import Price, price_of
+from judgeboard.llm.provider import Provider, host_of, is_address
 from judgeboard.llm.recorded import RecordedChat, read_replies
-from judgeboard.llm.retry_policy import RetryPolicy
 from judgeboard.settings import masked
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
+"""The kinds of endpoints by name; a new one is one file and its name here."""
+
+
+def choose_provider(name: str | None = None, *, model: str | None = None, base_url: str | None = None) -> Provider:
+    """Return the provider that is named, or else that of the model's name.
+
+    A model at an address of its own is asked as OpenAI's are, whatever its name: gateways serve all models so.
+
+    Raises:
+        BadInput: There is no provider of this name.
+    """
+    if name is not None:
+        if name not in PROVIDERS:
+            raise BadInput(f"there is no provider {name!r}; choose {' or '.join(PROVIDERS)}")
+        return PROVIDERS[name]
+    if model and not base_url:
+        return next((known for known in PROVIDERS.values() if known.models and model.startswith(known.models)), OPENAI)
+    return OPENAI
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +59,50 @@ class ModelEndpoint:
         await self.chat.aclose()
 
 
+@dataclass(slots=True)
+class _ChatOnFirstUse:
+    """Makes the real chat model when it is first asked; its client takes seconds to import and 20 ms to make."""
+
+    host: str
+    model: str
+    provider: Provider
+    base_url: str | None
+    api_key: str | None
+    concurrency: int
+    timeout_s: float
+    tries: int | None
+    chat: ChatModel | None = None
+
+    async def complete(self, request: ChatRequest) -> Reply | NoReply:
+        if self.chat is None:
+            from judgeboard.llm.endpoint_chat import EndpointChat
+
+            self.chat = EndpointChat(
+                self.model,
+                provider=self.provider,
+                base_url=self.base_url,
+                api_key=self.api_key,
+                concurrency=self.concurrency,
+                timeout_s=self.timeout_s,
+                tries=self.tries,
+            )
+        return await self.chat.complete(request)
+
+    async def aclose(self) -> None:
+        if self.chat is not None:
+            await self.chat.aclose()
+
+
 def model_endpoint(
     asker: str,
     *,
     model: str | None,
+    provider: str | None = None,
     base_url: str | None = None,
     api_key: str | None = None,
     concurrency: int = 16,
     timeout_s: float = 60.0,
-    tries: int = 5,
+    tries: int | None = None,
     prices: Path | None = None,
     replies: Path | None = None,
 ) -> ModelEndpoint:
@@ -53,38 +111,31 @@ def model_endpoint(
     Args:
         asker: Who needs it, for messages: "the rag judge".
         model: Name of the chat model, as the endpoint knows it.
-        base_url: Address of an OpenAI-compatible endpoint, with its ``/v1``; None is OpenAI's own.
+        provider: A key of ``PROVIDERS``; None is the one of the model's name, `choose_provider`.
+        base_url: Address of the endpoint, with its ``/v1``; None is the provider's own.
         api_key: May be None where ``base_url`` is given.
         concurrency: Calls in flight at most.
         timeout_s: Seconds that one call may take.
-        tries: Calls made at most for one question.
+        tries: Calls made at most for one question; None is as ``RETRIES`` has it.
         prices: Price file of the user.
         replies: File of recorded raw replies to answer from instead of an endpoint.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
     """
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:
         raise BadInput(f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)")
+    chosen = choose_provider(provider, model=model, base_url=base_url)
     if not base_url and not api_key:
-        raise BadInput("no key: set OPENAI_API_KEY, or give the address of a server of your own (--base-url URL)")
+        raise BadInput(
+            f"no key: set {chosen.key_variable}, or give the address of a server of your own (--base-url URL)"
+        )
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
-    if base_url and carries_login(base_url):
-        raise BadInput(f"the address of {host_of(base_url)} carries a user or password: give a key instead")
-
-    def make() -> ChatModel:
-        from judgeboard.llm.openai_chat import OpenAIChat
-
-        return OpenAIChat(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            retries=RetryPolicy(tries=tries),
-        )
-
-    return ModelEndpoint(ChatOnFirstUse(host_of(base_url), make), model, price_of(model, prices))
+    host = host_of(base_url or chosen.base_url)
+    if base_url and "@" in urlsplit(base_url).netloc:
+        raise BadInput(f"the address of {host} carries a user or password: give a key instead")
+    chat = _ChatOnFirstUse(host, model, chosen, base_url, api_key, concurrency, timeout_s, tries)
+    return ModelEndpoint(chat, model, price_of(model, prices))

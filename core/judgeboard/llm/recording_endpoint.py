@@ -1,4 +1,4 @@
-"""A recording fake of an OpenAI-compatible endpoint: a real HTTP server on this machine's loopback interface."""
+"""A recording fake of a chat model's endpoint: a real HTTP server on this machine's loopback interface."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ class RecordedRequest:
 
 
 class RecordingEndpoint:
-    """Serves chat completions from a script, in a thread of its own, and keeps every request.
+    """Serves replies from a script, whatever the path, in a thread of its own, and keeps every request.
 
     Use as a context manager; ``base_url`` is where clients go, ``requests`` what they sent, in order of arrival,
     ``most_at_once`` how many were in flight together.

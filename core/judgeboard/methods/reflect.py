@@ -9,7 +9,7 @@ from judgeboard.blocking import blocking
 from judgeboard.domain import JudgeInput, Verdict, checked_quality
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.callable_chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.generator import Generator

@@ -4,16 +4,19 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from judgeboard.errors import BadInput
-from judgeboard.judges.examples import read_context
+from judgeboard.judges.examples import Context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, read_rubric, rubric_from
-from judgeboard.yaml_file import YamlValue, read_yaml
+from judgeboard.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file, read_yaml, unless_null
 
 _LONGEST_REASON = 200
 
@@ -43,21 +46,24 @@ class Check:
         return why if why is None or len(why) <= _LONGEST_REASON else f"{why[: _LONGEST_REASON - 1]}…"
 
 
-def read_checks(given: YamlValue) -> tuple[Check, ...]:
-    """Return the checks of a case: a mapping of checks, or a list of such where one is wanted twice.
+def read_checks(given: Any) -> tuple[Check, ...]:
+    """Return the checks of a case in a file: a mapping of checks, or a list of such where one is wanted twice.
 
     Raises:
-        BadInput: One of them cannot be used; the message names file and line.
+        ValueError: One of them cannot be used.
     """
-    listed = [given] if isinstance(given.content, dict) else given.items("checks")
-    checks = []
-    for one in listed:
-        for kind, wanted in one.fields("checks", tuple(CHECKS)).items():
+    listed = [given] if isinstance(given, dict) else given or []
+    if not isinstance(listed, list) or not all(isinstance(checks, dict) for checks in listed):
+        raise ValueError("checks must be a mapping, or a list of mappings")
+    read = []
+    for place, checks in enumerate(listed):
+        for kind, wanted in checks.items():
             try:
-                checks.append(Check(kind, wanted.plain()))
+                read += [] if wanted is None else [Check(kind, wanted)]
             except BadInput as error:
-                raise wanted.fail(str(error)) from error
-    return tuple(checks)
+                found = (kind,) if isinstance(given, dict) else (place, kind)
+                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": found}) from error
+    return tuple(read)
 
 
 def _equals(wanted: Any, answer: str) -> str | None:
@@ -107,21 +113,20 @@ CHECKS: Mapping[str, Callable[[Any, str], str | None]] = MappingProxyType(
 THRESHOLD = 3.5
 MAX_UNMEASURED = 0.05
 MAX_DROP = 0.05
-SUITE_FIELDS = ("name", "threshold", "max_unmeasured", "max_drop", "rubric", "candidate", "cases")
-
-_CASE_FIELDS = ("id", "query", "reference", "context", "checks")
 
 
 @dataclass(frozen=True)
 class Case:
     """A question with its reference, context and checks; ``id`` names it in recordings, ``line`` its line."""
 
-    query: str
-    id: str
-    reference: str | None = None
-    context: tuple[str, ...] | None = None
-    checks: tuple[Check, ...] = ()
-    line: int | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    query: Text
+    id: Annotated[Text, unless_null("")] = ""
+    reference: Text | None = None
+    context: Context | None = None
+    checks: Annotated[tuple[Check, ...], BeforeValidator(read_checks)] = ()
+    line: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     @cached_property
     def key(self) -> str:
@@ -191,65 +196,58 @@ def spec_hash(spec: dict[str, Any]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _SuiteFile:
+    """A suite as its file has it: the rubric is one, or the name of a file beside it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Text
+    cases: Annotated[tuple[Case, ...], Field(min_length=1)]
+    rubric: dict[str, Any] | Text | None = None
+    candidate: Text | None = None
+    threshold: Annotated[Number, Field(ge=LEVELS[0], le=LEVELS[-1]), unless_null(THRESHOLD)] = THRESHOLD
+    max_unmeasured: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_UNMEASURED)] = MAX_UNMEASURED
+    max_drop: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_DROP)] = MAX_DROP
+
+
 def read_suite(path: str | Path) -> Suite:
     """Read a suite file; a rubric that it names is looked for beside it.
 
     Raises:
-        BadInput: It or its rubric cannot be read or used; the message names file and line.
+        BadInput: It or its rubric cannot be read or used; the message names file, line and field.
     """
     path = Path(path)
-    given = read_yaml(path)
-    fields = given.fields("a suite", SUITE_FIELDS)
-    for name in ("name", "cases"):
-        if name not in fields:
-            raise given.fail(f"a suite needs {name}")
-    listed = fields["cases"].items("cases")
-    if not listed:
-        raise fields["cases"].fail("a suite needs at least one case")
-    cases = tuple(_case(one, number) for number, one in enumerate(listed, start=1))
-    _distinct(listed, cases)
-    numbers = {
-        name: fields[name].number(name, low, high)
-        for name, (low, high) in {"threshold": (1, 5), "max_unmeasured": (0, 1), "max_drop": (0, 1)}.items()
-        if name in fields
-    }
+    file = read_yaml(path)
+    form = file.read(_SuiteFile)
+    cases = tuple(
+        replace(case, id=case.id or str(place + 1), line=file.lines["cases", place])
+        for place, case in enumerate(form.cases)
+    )
+    _check_distinct(file, cases)
     return Suite(
-        name=fields["name"].text("name"),
+        name=form.name,
         cases=cases,
-        rubric=_rubric(fields.get("rubric"), path),
-        candidate=fields["candidate"].text("candidate") if "candidate" in fields else None,
-        **numbers,
+        rubric=_rubric(file, form.rubric, path),
+        threshold=form.threshold,
+        max_unmeasured=form.max_unmeasured,
+        max_drop=form.max_drop,
+        candidate=form.candidate,
     )
 
 
-def _rubric(given: YamlValue | None, path: Path) -> Rubric:
+def _rubric(file: YamlFile, given: dict[str, Any] | str | None, path: Path) -> Rubric:
     if given is None:
         return default_rubric()
-    if isinstance(given.content, str):
-        return read_rubric(path.parent / given.text("rubric"))
-    return rubric_from(given)
+    return read_rubric(path.parent / given) if isinstance(given, str) else rubric_from(file.at("rubric"))
 
 
-def _case(given: YamlValue, number: int) -> Case:
-    fields = given.fields("a case", _CASE_FIELDS)
-    if "query" not in fields:
-        raise given.fail("a case needs query")
-    return Case(
-        query=fields["query"].text("query"),
-        id=fields["id"].text("id") if "id" in fields else str(number),
-        reference=fields["reference"].text("reference") if "reference" in fields else None,
-        context=read_context(fields.get("context")),
-        checks=read_checks(fields["checks"]) if "checks" in fields else (),
-        line=given.line,
-    )
-
-
-def _distinct(listed: Sequence[YamlValue], cases: Sequence[Case]) -> None:
+def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
     for what in ("key", "id"):
         seen: dict[str, Case] = {}
-        for given, case in zip(listed, cases, strict=True):
+        for place, case in enumerate(cases):
             value = getattr(case, what)
             if value in seen:
                 fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
-                raise given.fail(f"this case {fault} the one on line {seen[value].line}")
+                raise file.fail(f"this case {fault} the one on line {seen[value].line}", "cases", place)
             seen[value] = case

@@ -8,9 +8,16 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.people.actions import Action
-from judgeboard.people.permission import Actor, actor_name, allowed
-from judgeboard.people.roles import IMPORTED, SIGNED_IN, is_first_admin, role_of
+from judgeboard.people.permissions import (
+    IMPORTED,
+    SIGNED_IN,
+    Action,
+    Actor,
+    actor_name,
+    allowed,
+    is_first_admin,
+    role_of,
+)
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -2,8 +2,7 @@
 
 from judgeboard.domain import Role
 from judgeboard.errors import NotAllowed
-from judgeboard.people.permission import REFUSED
-from judgeboard.people.roles import SIGNED_IN, is_first_admin, role_of
+from judgeboard.people.permissions import REFUSED, SIGNED_IN, is_first_admin, role_of
 from judgeboard.people.roster import checked_address
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.queues.rules import ASKED, QueueRules
 from judgeboard.store.queues.occurrences import (
     any_pairs,

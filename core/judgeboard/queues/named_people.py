@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from judgeboard.errors import NotFound
-from judgeboard.people.roles import SIGNED_IN
+from judgeboard.people.permissions import SIGNED_IN
 from judgeboard.review.people import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews.reviewers import Reviewer, checked_name, find_reviewer

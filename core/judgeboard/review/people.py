@@ -1,7 +1,7 @@
 """Who is at the desk."""
 
 from judgeboard.errors import BadInput
-from judgeboard.people.roles import SIGNED_IN
+from judgeboard.people.permissions import SIGNED_IN
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviews.reviewers import Reviewer, checked_name, find_reviewer, store_reviewer

@@ -31,9 +31,9 @@ from sqlalchemy import (
 
 from judgeboard.domain import Feedback, FeedbackKind, ResponseKind
 from judgeboard.formats.rows import Column, ColumnType
-from judgeboard.store.response_row import RESPONSE_COLUMNS, response_row
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.pairs.preferences import StandingPreference, load_preferences
+from judgeboard.store.response_row import RESPONSE_COLUMNS, response_row
 from judgeboard.store.responses.response_rows import response_of
 from judgeboard.store.reviews.imported_reviews import ORIGIN
 from judgeboard.store.schema.method_tables import (

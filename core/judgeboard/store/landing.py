@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.content_hash import content_hash
 from judgeboard.domain import Feedback, Response
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.store.flags.flag_rows import FlagChanges, keep_flags
 from judgeboard.store.judgments.current import keep_current
 from judgeboard.store.judgments.judge_versions import StoredVersion

@@ -1,7 +1,7 @@
 """The people whom a queue can be given to."""
 
 from judgeboard.domain import Role
-from judgeboard.people.roles import SIGNED_IN
+from judgeboard.people.permissions import SIGNED_IN
 from judgeboard.store.reviews.reviewers import reviewers_of
 from judgeboard_dashboard.session import ORIGIN, reading
 

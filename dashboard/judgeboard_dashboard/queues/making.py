@@ -9,7 +9,7 @@ from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
 from judgeboard.people import Action, may, role_of
-from judgeboard.people.permission import why_not
+from judgeboard.people.permissions import why_not
 from judgeboard.queues import Made, QueueRules, create_queue, people_named
 from judgeboard.queues.rule_words import ORDER_WORDS
 from judgeboard.queues.rules import ASKED, LONGEST_NAME, MOST_REVIEWS, orders_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.judges import JUDGES
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.options import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
-from judgeboard.llm.address import OPENAI_BASE_URL
-from judgeboard.settings import load_settings
+from judgeboard.llm.openai_provider import OPENAI
+from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
 OTHER = 0
@@ -81,9 +81,10 @@ def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
     st.text_input(
         "Address",
         key=_key("base_url"),
-        placeholder=load_settings().openai_base_url or OPENAI_BASE_URL,
-        help="An OpenAI-compatible endpoint, with /v1. The key of the server (OPENAI_API_KEY) is sent only to its own "
-        "address (OPENAI_BASE_URL, else OpenAI's); any other is asked without a key.",
+        placeholder=provider_address("openai") or OPENAI.base_url,
+        help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need none: they are asked at "
+        "Anthropic. The key of the server (OPENAI_API_KEY) is sent only to its own address (OPENAI_BASE_URL, else "
+        "OpenAI's).",
     )
     return JudgeAsked(_chat_spec(), _more())
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.settings import ConfigLine, config_lines, load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.figures.counts import StoreCounts
@@ -28,7 +29,7 @@ def database(store: Store, counts: StoreCounts) -> None:
     heading("Environment")
     table = frame(
         {"Variable": "str", "Value": "str"},
-        ((line.variable, _value(line)) for line in config_lines(load_settings())),
+        ((line.variable, _value(line)) for line in config_lines(load_settings(), PROVIDERS)),
     )
     st.dataframe(
         table,

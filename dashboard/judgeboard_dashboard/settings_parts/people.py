@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.people import Action
-from judgeboard.people.roles import SIGNED_IN
+from judgeboard.people.permissions import SIGNED_IN
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
     ROLES,

@@ -16,7 +16,7 @@ from judgeboard.judge_health.page import (
     judges_in_use,
 )
 from judgeboard.judge_health.record import LevelCounts
-from judgeboard.judges import OFFLINE
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport, version_report
 from judgeboard.store.judgments.judge_versions import StoredVersion

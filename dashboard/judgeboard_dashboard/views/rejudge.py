@@ -4,7 +4,7 @@ import streamlit as st
 
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.jobs import JobProgress, job_progress, recent_jobs
 from judgeboard.people import Action
 from judgeboard.store.responses.response_facets import response_facets

@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.errors import JudgeboardError
 from judgeboard.filter_words import describe
 from judgeboard.filters import RowFilter
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
 from judgeboard.store.responses.response_facets import response_facets

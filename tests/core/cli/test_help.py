@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.filters import WHERE_FIELDS, parse_where
-from judgeboard.judges import JUDGES
+from judgeboard.judges.kinds import JUDGES
 
 
 def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -14,7 +14,7 @@ from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.flagging import raise_flags
-from judgeboard.flags.why import why
+from judgeboard.flags.rules import why
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict

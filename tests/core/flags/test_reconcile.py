@@ -1,9 +1,8 @@
 """Which flags are raised and superseded, given what stands."""
 
 from judgeboard.domain import FlagState
-from judgeboard.flags import RULES
-from judgeboard.flags.reconcile import Raise, Reconciled, StandingFlag, reconcile
 from judgeboard.flags.rule import Reason
+from judgeboard.flags.rules import RULES, Raise, Reconciled, StandingFlag, reconcile
 
 LOW_V1 = Reason("low_quality", 0.5, fingerprint="v1")
 LOW_V2 = Reason("low_quality", 0.5, fingerprint="v2")

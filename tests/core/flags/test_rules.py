@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, Label, Status
-from judgeboard.flags import RULES
-from judgeboard.flags.reconcile import Reconciled, StandingFlag, reasons_for, reconcile
 from judgeboard.flags.rule import FailedSignal, JudgeSignal, Reason, Signals, Thresholds
+from judgeboard.flags.rules import RULES, Reconciled, StandingFlag, reasons_for, reconcile
 
 NOTHING_DRAWN = Thresholds(random_share=0)
 

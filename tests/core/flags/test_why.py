@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, Label, Status
-from judgeboard.flags import RULES
-from judgeboard.flags.reconcile import reasons_for
 from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, Thresholds
-from judgeboard.flags.why import why
+from judgeboard.flags.rules import RULES, reasons_for, why
 
 UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 

@@ -4,7 +4,7 @@ from judgeboard.domain import JudgeVersion
 from judgeboard.filters import RowFilter
 from judgeboard.jobs import judge_spec, request_rejudge
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import fingerprint
+from judgeboard.judges.version import fingerprint
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.runs.job_rows import set_run

@@ -9,8 +9,12 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges import JUDGES, JudgeOptions, fingerprint
 from judgeboard.judges.expected_score import expected_scores
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.version import fingerprint
+from judgeboard.llm.chat import TokenChance
+from judgeboard.llm.openai_provider import read_token_chances
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import (
     Script,
@@ -22,7 +26,6 @@ from judgeboard.llm.scripted_replies import (
     verdict,
     with_chances,
 )
-from judgeboard.llm.token_chances import TokenChance, read_token_chances
 from judgeboard.store.engine import Store
 from judging_log import address, judgments, land_answers
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import JudgeInput, Label, Status, Verdict
-from judgeboard.judges import JUDGES, JudgeOptions, fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from judgeboard.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges import JUDGES, JudgeOptions
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.lexical import lexical_verdict
+from judgeboard.judges.options import JudgeOptions
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.grouping import grouping

@@ -9,8 +9,8 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges import fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, in_turn

@@ -9,7 +9,9 @@ import pytest
 
 from judgeboard.domain import ClaimStatus, JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
-from judgeboard.judges import JUDGES, JudgeOptions, fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import (
     Script,

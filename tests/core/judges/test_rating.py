@@ -8,9 +8,9 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import fingerprint
 from judgeboard.judges.rating import Rated, RatingJudge, rating_messages
 from judgeboard.judges.rating_reply import read_rating
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.json_reply import UnusableReply
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, failure, in_turn

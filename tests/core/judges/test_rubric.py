@@ -10,9 +10,9 @@ import pytest
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import fingerprint
 from judgeboard.judges.examples import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
 
@@ -165,7 +165,7 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     assert fingerprint(plain.version) != fingerprint(judge.version)
     assert "examples" not in plain.version.params
     file.write_text("examples:\n- {query: q, answer: a,\n   scores: {quality: 3.5}}\n")
-    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: quality must be an integer"):
+    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: .*quality: the score must be an integer"):
         make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput
-from judgeboard.judges import fingerprint
 from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.judges.self_solve import SelfSolver, Solved, read_solution
+from judgeboard.judges.version import fingerprint
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.json_reply import UnusableReply
 from judgeboard.llm.recording_endpoint import RecordingEndpoint

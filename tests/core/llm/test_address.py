@@ -7,7 +7,8 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.llm.address import host_of, is_address
+from judgeboard.llm.openai_provider import OPENAI
+from judgeboard.llm.provider import host_of, is_address
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_what_is_no_address_is_refused_before_a_run_begins(address: str, good: b
 
 def test_a_host_is_named_without_its_password() -> None:
     assert host_of("https://user:secret@proxy.example:81/v1") == "proxy.example:81"
-    assert host_of(None) == "api.openai.com"
+    assert host_of(OPENAI.base_url) == "api.openai.com"
 
 
 def test_naming_a_judge_version_loads_no_client() -> None:

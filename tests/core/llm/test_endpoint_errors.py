@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from judgeboard.llm.endpoint_errors import read_error
-from judgeboard.llm.request_shape import Rejected
+from judgeboard.llm.provider import Rejected, read_error
 
 
 def error(message: str, param: str | None = None, code: str | None = None) -> str:

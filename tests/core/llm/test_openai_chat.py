@@ -10,9 +10,8 @@ import pytest
 
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
-from judgeboard.llm.openai_chat import OpenAIChat
+from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.retry_policy import RetryPolicy
 from judgeboard.llm.scripted_replies import (
     Script,
     ScriptedReply,
@@ -49,13 +48,13 @@ class Waits:
 
 def ask(
     endpoint: RecordingEndpoint,
-    what: Callable[[OpenAIChat], Awaitable[Any]] | None = None,
+    what: Callable[[EndpointChat], Awaitable[Any]] | None = None,
     waits: Waits | None = None,
     **options: Any,
 ) -> Any:
     async def run() -> Any:
         settings = {"base_url": endpoint.base_url, "api_key": KEY, "sleep": waits or Waits(), "chance": lambda: 0.0}
-        chat = OpenAIChat("judge-model", **{**settings, **options})
+        chat = EndpointChat("judge-model", **{**settings, **options})
         try:
             return await (what(chat) if what else chat.complete(REQUEST))
         finally:
@@ -105,7 +104,7 @@ def test_a_local_server_needs_no_key() -> None:
     [((), "json_schema", 1), (("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
 )
 def test_the_reply_format_falls_back_and_is_remembered(rejected: tuple[str, ...], expected: str, requests: int) -> None:
-    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
         return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
 
     (first, second), endpoint = asked_with(rejects_format(always(verdict()), *rejected), what=twice)
@@ -119,7 +118,7 @@ def test_the_reply_format_falls_back_and_is_remembered(rejected: tuple[str, ...]
 
 
 def test_many_first_requests_at_once_all_find_the_format() -> None:
-    async def together(chat: OpenAIChat) -> list[Reply | NoReply]:
+    async def together(chat: EndpointChat) -> list[Reply | NoReply]:
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(20)))
 
     script = rejects_temperature(rejects_max_tokens(rejects_format(always(verdict()), "json_schema", "json_object")))
@@ -129,7 +128,7 @@ def test_many_first_requests_at_once_all_find_the_format() -> None:
 
 
 def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
-    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
         return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
 
     replies, endpoint = asked_with(rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice)
@@ -148,7 +147,7 @@ def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None
     too_long = failure(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded")
     rejected = failure(400, "response_format is not supported", param="response_format")
 
-    async def twice(chat: OpenAIChat) -> list[Reply | NoReply]:
+    async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
         return [await chat.complete(REQUEST), await chat.complete(REQUEST)]
 
     (first, second), _ = asked_with(in_turn([rejected, too_long, verdict()]), what=twice)
@@ -182,9 +181,7 @@ def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
     waits = Waits()
-    reply, endpoint = asked_with(
-        always(ScriptedReply("down for maintenance", status)), waits=waits, retries=RetryPolicy(tries=3)
-    )
+    reply, endpoint = asked_with(always(ScriptedReply("down for maintenance", status)), waits=waits, tries=3)
     assert isinstance(reply, NoReply)
     assert reply.reason == f"HTTP {status}: down for maintenance (3 tries)"
     assert len(endpoint.requests) == len(reply.attempts) == 3
@@ -284,7 +281,7 @@ def test_the_text_parts_of_a_list_are_read() -> None:
 
 
 def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
-    async def together(chat: OpenAIChat) -> list[Reply | NoReply]:
+    async def together(chat: EndpointChat) -> list[Reply | NoReply]:
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(128)))
 
     with RecordingEndpoint(always(replace(verdict(), delay_s=0.3))) as endpoint:
@@ -294,7 +291,7 @@ def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
 
 
 def test_the_host_is_shown_without_credentials() -> None:
-    chat = OpenAIChat("m", base_url="http://user:password@example.test:8000/v1")
+    chat = EndpointChat("m", base_url="http://user:password@example.test:8000/v1")
     assert chat.host == "example.test:8000"
     asyncio.run(chat.aclose())
 

@@ -7,7 +7,7 @@ from sqlalchemy import insert, select
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people import LEAST_ROLE, Action, allowed, check_allowed, may, require
+from judgeboard.people import PERMISSIONS, Action, allowed, check_allowed, may, require
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews.reviewers import set_role, store_reviewer
@@ -37,7 +37,7 @@ def change_and_ask_for_more(store: Store, who: Reviewer) -> None:
 @pytest.mark.parametrize("role", Role)
 def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Store, role: Role, action: Action) -> None:
     ann = person(sqlite_store, role)
-    if role.rank >= LEAST_ROLE[action].rank:
+    if role.rank >= PERMISSIONS[action].least.rank:
         with allowed(sqlite_store, ann, action):
             pass
         check_allowed(sqlite_store, ann, action)
@@ -53,9 +53,9 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Stor
 
 def test_each_role_may_more_than_the_one_before() -> None:
     assert [role.rank for role in (Role.NONE, Role.REVIEWER, Role.LEAD, Role.ADMIN)] == [0, 1, 2, 3]
-    assert set(LEAST_ROLE) == set(Action)
-    assert Role.NONE not in LEAST_ROLE.values()
-    assert all(action.words for action in Action)
+    assert set(PERMISSIONS) == set(Action)
+    assert Role.NONE not in {permission.least for permission in PERMISSIONS.values()}
+    assert all(permission.words for permission in PERMISSIONS.values())
 
 
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store: Store) -> None:

@@ -10,6 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from judgeboard.store.refining.refine_candidates import RefineSelection
+from judgeboard.store.refining.reflect_candidates import ReflectSelection
+from judgeboard.store.suites.suite_rows import StoredSuiteRun
 from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
@@ -24,13 +27,10 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.queue_rows import queue_by_id
-from judgeboard.store.refining.refine_candidates import RefineSelection
-from judgeboard.store.refining.reflect_candidates import ReflectSelection
 from judgeboard.store.runs.asks import Selection, ask_mode
 from judgeboard.store.runs.runs import get_run
 from judgeboard.store.schema.queue_tables import QueueItemRow
 from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
-from judgeboard.store.suites.suite_rows import StoredSuiteRun
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from judgeboard.filters import RowFilter
-from judgeboard.flags.why import why
+from judgeboard.flags.rules import why
 from judgeboard.store.desk.queue_list import queue_list
 from judgeboard.store.desk.queue_order import FLAG, order_named
 from judgeboard.store.listing import LinePage, Place

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from judgeboard.domain import FlagState, ResponseKind
-from judgeboard.flags.reconcile import Raise, StandingFlag, reasons_for, reconcile
 from judgeboard.flags.rule import Rule, Signals
+from judgeboard.flags.rules import Raise, StandingFlag, reasons_for, reconcile
 from judgeboard.store.flags.flag_signals import read_signals
 from judgeboard.store.judgments.signals import Said, ShortResponse
 from judgeboard.store.schema.tables import FlagRow
@@ -48,7 +48,9 @@ def keep_flags(
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     gone: list[int] = []
-    for one, signals in zip(logged, read_signals(connection, logged, in_force.primary_judge), strict=True):
+    with_texts = any(rule.reads_texts for rule in rules)
+    all_signals = read_signals(connection, logged, in_force.primary_judge, with_texts=with_texts)
+    for one, signals in zip(logged, all_signals, strict=True):
         flags = standing.get(one.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         new += [_row(one.response, signals, raised, now) for raised in result.to_raise]

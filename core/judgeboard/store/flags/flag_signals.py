@@ -1,31 +1,46 @@
 """Turns what is said of responses into what the flag rules read, with the primary judge told from the others."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Label, Status
-from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, SupremeMark
+from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, SupremeMark, Texts
 from judgeboard.judge_kinds import JURY
 from judgeboard.store.audits.audit_marks import WrongMark, wrong_marks
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.signals import Said, ShortJudgment
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow
 
 JUDGMENT = JudgmentRow.__table__
 VERSION = JudgeVersionRow.__table__
+RESPONSE = ResponseRow.__table__
 SPLIT = "split"
 
 
-def read_signals(connection: Connection, said: Sequence[Said], primary_judge: str | None) -> list[Signals]:
+def read_signals(
+    connection: Connection, said: Sequence[Said], primary_judge: str | None, *, with_texts: bool = False
+) -> list[Signals]:
     """Return the signals of each response, in their order.
 
-    One statement for what supreme judges say, and one more each where the primary judge failed, where a jury judged.
+    One statement for what supreme judges say, and one more each where the primary judge failed, where a jury judged,
+    and where a rule reads the texts.
     """
     failures = _failures(connection, said, primary_judge)
     wrong = wrong_marks(connection, said) if any(one.by_judge for one in said) else {}
     members = _jury_members(connection, said)
-    return [_signals(one, primary_judge, failures.get(one.response.id), wrong, members) for one in said]
+    signals = [_signals(one, primary_judge, failures.get(one.response.id), wrong, members) for one in said]
+    if not with_texts:
+        return signals
+    texts = _texts(connection, [one.response.id for one in said])
+    return [replace(each, texts=texts[one.response.id]) for one, each in zip(said, signals, strict=True)]
+
+
+def _texts(connection: Connection, response_ids: Sequence[int]) -> dict[int, Texts]:
+    columns = (RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages)
+    rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_(response_ids)))
+    return {row.id: Texts(row.query, row.answer, row.passages and tuple(row.passages)) for row in rows}
 
 
 def _signals(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, func, select
 
 from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.errors import NotFound
-from judgeboard.flags.why import why
+from judgeboard.flags.rules import why
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of_response, viewer_of
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.verdict_json import claims_from

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 
 from judgeboard.domain import Decision, FlagState, Grade, Stage
 from judgeboard.errors import NotFound
-from judgeboard.flags import RULES
+from judgeboard.flags.rules import RULES
 from judgeboard.store.reviews.claim_marks import marks_json
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import (

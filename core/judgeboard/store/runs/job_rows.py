@@ -54,12 +54,6 @@ def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
     return [_stored(row) for row in rows]
 
 
-def waiting_jobs(connection: Connection) -> list[StoredJob]:
-    """Return the jobs that no worker has taken up, oldest first."""
-    waiting = select(JOB).where(JOB.c.run_id.is_(None), JOB.c.cancelled_at.is_(None), JOB.c.failed.is_(None))
-    return [_stored(row) for row in connection.execute(waiting.order_by(JOB.c.created_at, JOB.c.id))]
-
-
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
     """Return the jobs that are waiting, running, or still stopping, oldest first."""
     going = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])

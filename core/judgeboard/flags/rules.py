@@ -1,11 +1,45 @@
-"""Compares the reasons that hold now with the flags that stand: which to raise, which to supersede."""
+"""The flag rules, what they say of a response now, and how stored flags follow from it; a new rule is a line here."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import FlagState
+from judgeboard.flags import (
+    always_review,
+    feedback_gap,
+    judge_failed,
+    judges_disagree,
+    low_groundedness,
+    low_quality,
+    random_sample,
+    supreme_disagrees,
+)
 from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
+
+RULES: tuple[Rule, ...] = (
+    low_groundedness.RULE,
+    low_quality.RULE,
+    feedback_gap.RULE,
+    judges_disagree.RULE,
+    supreme_disagrees.RULE,
+    judge_failed.RULE,
+    always_review.RULE,
+    random_sample.RULE,
+)
+
+_SENTENCES = {rule.name: rule.why for rule in RULES}
+
+
+def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    """Return the sentence of a flag as stored. It may hold names from a log or a file: escape it like any text.
+
+    One of a rule that is gone, or with details that an older program stored, is named by its rule alone.
+    """
+    try:
+        return _SENTENCES[rule](details, params)
+    except (LookupError, TypeError, ValueError):
+        return f"Flagged by {rule}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
-"""Whether a call is made again, after what wait."""
+"""Which failed calls are made again, how often, after what wait."""
 
 import email.utils
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-"""HTTP statuses that say "later": timeouts, rate limits, trouble of the server or of a gateway before it."""
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +12,8 @@ class RetryPolicy:
     """Exponential backoff with jitter, in seconds; what the endpoint asks for goes first.
 
     Where an endpoint asks for more than ``longest_wait_s`` no call follows: a run would stand still and say nothing.
-    ``tries`` counts the calls for one request while nothing but "later" comes back; calls with another reply format
-    or other parameters do not use them up.
+    ``tries`` counts the calls for one request that failed in a way that may pass; calls with another reply format or
+    other parameters do not use them up.
     """
 
     tries: int = 5
@@ -37,6 +35,30 @@ class RetryPolicy:
             return min(max(asked_for_s, 0.0) * (1 + chance / 10), self.longest_wait_s)
         backoff = min(self.first_wait_s * 2.0 ** min(failures - 1, 30), self.longest_backoff_s)
         return backoff * (0.5 + chance / 2)
+
+
+_USUAL = RetryPolicy()
+
+RETRIES: Mapping[int | str, RetryPolicy] = MappingProxyType(
+    {
+        "timeout": _USUAL,
+        "connection": _USUAL,
+        408: _USUAL,  # request timeout
+        409: _USUAL,  # conflict, as some gateways call a lock
+        429: _USUAL,  # rate limit
+        500: _USUAL,
+        502: _USUAL,  # trouble of the server or of a gateway before it
+        503: _USUAL,
+        504: _USUAL,
+        520: _USUAL,  # 520 to 524: Cloudflare
+        521: _USUAL,
+        522: _USUAL,
+        523: _USUAL,
+        524: _USUAL,
+        529: _USUAL,  # overloaded, as Anthropic says it
+    }
+)
+"""From what came of a call, an HTTP status or the way it failed, to when it is made again; others are not."""
 
 
 def asked_wait_s(headers: Mapping[str, str], now: datetime) -> float | None:

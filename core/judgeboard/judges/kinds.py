@@ -1,0 +1,26 @@
+"""The kinds of judges: each is one file, and a line here."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from judgeboard.judges.grade import make_grade_judge
+from judgeboard.judges.lexical import LexicalJudge
+from judgeboard.judges.options import JudgeOptions
+from judgeboard.judges.protocol import Judge
+from judgeboard.judges.rag import make_rag_judge
+from judgeboard.judges.rating import make_rating_judge
+from judgeboard.judges.rubric import make_rubric_judge
+
+JUDGES: Mapping[str, Callable[[JudgeOptions], Judge]] = MappingProxyType(
+    {
+        "rag": make_rag_judge,
+        "rating": make_rating_judge,
+        "rubric": make_rubric_judge,
+        "grade": make_grade_judge,
+        "lexical": lambda options: LexicalJudge(name=options.name or "lexical"),
+    }
+)
+"""Kind of judge to what makes one (raising BadInput on unusable options); a new judge is one file and one line here."""
+
+OFFLINE = frozenset({"lexical"})
+"""The kinds that ask no chat model, and so have no use for what is chosen for one."""

@@ -1,0 +1,81 @@
+"""Anthropic's Messages API."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from judgeboard.llm.chat import ChatRequest, ReplyFormat
+from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
+from judgeboard.storable_text import storable
+
+VERSION = "2023-06-01"
+"""The version of the API, sent with each request."""
+_SYSTEM_ROLES = frozenset({"system", "developer"})
+_CUT_OFF = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+def headers(key: str) -> dict[str, str]:
+    """Return the headers that carry the key."""
+    return {"x-api-key": key, "anthropic-version": VERSION}
+
+
+def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any]:
+    """Return the JSON body of a request; a schema is put as the input of one tool, which the model is made to use."""
+    system = [message["content"] for message in request.messages if message["role"] in _SYSTEM_ROLES]
+    # An empty text is refused: what a model left blank is left out when it is asked again.
+    turns = [message for message in request.messages if message["role"] not in _SYSTEM_ROLES and message["content"]]
+    content = {"model": model, "messages": turns, **shape.parameters(request)}
+    if system:
+        content["system"] = "\n\n".join(system)
+    if request.schema is not None and shape.reply_format is ReplyFormat.JSON_SCHEMA:
+        content["tools"] = [
+            {"name": request.schema_name, "description": "Takes the reply.", "input_schema": request.schema}
+        ]
+        content["tool_choice"] = {"type": "tool", "name": request.schema_name, "disable_parallel_tool_use": True}
+    return content
+
+
+def read(text: str) -> Completion | None:
+    """Read the body of a message: the input of its tool as JSON, else its text."""
+    try:
+        content = json.loads(text)
+        blocks = [block for block in content["content"] if isinstance(block, dict)]
+        inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
+        written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
+        stop, model = content.get("stop_reason"), content.get("model")
+        usage = content.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    answer, replaced = storable(json.dumps(inputs[0], ensure_ascii=False) if inputs else written)
+    return Completion(
+        text=answer,
+        refusal=(answer or "refusal") if stop == "refusal" else None,
+        finish_reason="length" if stop in _CUT_OFF else storable(stop)[0] if isinstance(stop, str) else None,
+        model=storable(model)[0] if isinstance(model, str) else None,
+        prompt_tokens=_prompt_tokens(usage),
+        completion_tokens=token_count(usage.get("output_tokens")),
+        replaced=replaced,
+    )
+
+
+def _prompt_tokens(usage: Mapping[str, Any]) -> int | None:
+    """All tokens that were sent: those that came from a cache, or went to one, are reported beside the others."""
+    tokens = token_count(usage.get("input_tokens"))
+    if tokens is None:
+        return None
+    cached = (token_count(usage.get(f"cache_{done}_input_tokens")) or 0 for done in ("creation", "read"))
+    return tokens + sum(cached)
+
+
+ANTHROPIC = Provider(
+    name="anthropic",
+    base_url="https://api.anthropic.com/v1",
+    path="/messages",
+    headers=headers,
+    body=body,
+    read=read,
+    # It has neither a mode for JSON without a schema nor probabilities of tokens.
+    shape=RequestShape((ReplyFormat.JSON_SCHEMA, ReplyFormat.TEXT), dropped=frozenset({"logprobs"})),
+    models=("claude-",),
+)

@@ -1,0 +1,103 @@
+"""OpenAI's chat completions, which most other servers speak too."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
+from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
+from judgeboard.storable_text import storable
+
+MOST_ALTERNATIVES = 10
+"""How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""
+
+
+def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any]:
+    """Return the JSON body of a request for a chat completion."""
+    content = {"model": model, "messages": list(request.messages), **shape.parameters(request)}
+    if request.logprobs and "logprobs" not in shape.dropped:
+        content |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+    if request.schema is None:
+        return content
+    if shape.reply_format is ReplyFormat.JSON_SCHEMA:
+        schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
+        content["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif shape.reply_format is ReplyFormat.JSON_OBJECT:
+        content["response_format"] = {"type": "json_object"}
+    return content
+
+
+def read(text: str) -> Completion | None:
+    """Read the body of a chat completion; None where it is none."""
+    try:
+        content = json.loads(text)
+        choice = content["choices"][0]
+        message = choice["message"]
+        usage = content.get("usage")
+        usage = usage if isinstance(usage, dict) else {}  # an odd one makes the cost unknown, not the reply useless
+        written, refused = message.get("content"), message.get("refusal")
+        prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
+        finish_reason, model = _name(choice.get("finish_reason")), _name(content.get("model"))
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    answer, replaced = storable(_content_text(written))
+    refusal, refusal_replaced = storable(refused) if isinstance(refused, str) else ("", False)
+    return Completion(
+        text=answer,
+        refusal=refusal or None,
+        finish_reason=finish_reason,
+        model=model,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        replaced=replaced or refusal_replaced,
+        tokens=read_token_chances(choice),
+    )
+
+
+def _content_text(content: Any) -> str:
+    """The text of a message: a string, or the text parts of a list, as some servers send it."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        return "".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def _name(value: Any) -> str | None:
+    return storable(value)[0] if isinstance(value, str) else None
+
+
+def read_token_chances(choice: Any) -> tuple[TokenChance, ...] | None:
+    """Return the tokens of a choice of a chat completion; None where it carries none, or in a shape of its own."""
+    try:
+        content = choice["logprobs"]["content"]
+        return tuple(_chance(token) for token in content) or None
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _chance(token: Any) -> TokenChance:
+    text = token["token"]
+    if not isinstance(text, str):
+        raise TypeError("a token is a text")
+    return TokenChance(text, tuple(_alternatives([token, *(token.get("top_logprobs") or [])])))
+
+
+def _alternatives(tokens: list[Any]) -> Iterator[tuple[str, float]]:
+    seen = set()
+    for token in tokens:
+        text, logprob = token["token"], token["logprob"]
+        if isinstance(text, str) and text not in seen and isinstance(logprob, int | float) and not math.isnan(logprob):
+            seen.add(text)
+            yield text, float(logprob)
+
+
+OPENAI = Provider(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    path="/chat/completions",
+    body=body,
+    read=read,
+)

@@ -1,0 +1,232 @@
+"""Anthropic's Messages API, spoken to a recording endpoint that refuses what the real one refuses."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.judge_choice import make_judge
+from judgeboard.llm.anthropic_provider import ANTHROPIC, read
+from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.endpoint import PROVIDERS, choose_provider
+from judgeboard.llm.endpoint_chat import EndpointChat
+from judgeboard.llm.prices import price_of
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.scripted_replies import (
+    Script,
+    ScriptedReply,
+    always,
+    anthropic_failure,
+    as_anthropic,
+    completion,
+    in_turn,
+    verdict,
+)
+
+KEY = "sk-ant-secret-0123456789"
+REQUEST = ChatRequest(
+    messages=[{"role": "system", "content": "You judge answers."}, {"role": "user", "content": "Judge this."}],
+    schema={"type": "object", "properties": {"quality": {"type": "integer"}}},
+    schema_name="verdict",
+    max_output=512,
+    parameters={"temperature": 0},
+)
+ANSWER = JudgeInput(1, "What colour is the sky?", "Blue.", ("The sky is blue.",))
+
+
+def asked(script: Script, *requests: ChatRequest, **options: Any) -> tuple[list[Reply | NoReply], RecordingEndpoint]:
+    waits: list[float] = []
+
+    async def slept(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def run() -> list[Reply | NoReply]:
+        chat = EndpointChat(
+            "claude-haiku-4-5",
+            provider=ANTHROPIC,
+            base_url=endpoint.base_url,
+            api_key=KEY,
+            sleep=slept,
+            chance=lambda: 0.0,
+            **options,
+        )
+        try:
+            return [await chat.complete(request) for request in requests or (REQUEST,)]
+        finally:
+            await chat.aclose()
+
+    with RecordingEndpoint(as_anthropic(script)) as endpoint:
+        replies = asyncio.run(run())
+    endpoint.waits = waits  # type: ignore[attr-defined]
+    return replies, endpoint
+
+
+def test_a_schema_is_asked_for_as_the_input_of_one_tool() -> None:
+    (reply,), endpoint = asked(always(verdict()))
+    assert isinstance(reply, Reply)
+    assert json.loads(reply.text)["quality"] == 4
+    assert (reply.finish_reason, reply.reply_format, reply.dropped_parameters) == ("tool_use", "json_schema", ())
+    (attempt,) = reply.attempts
+    assert (attempt.prompt_tokens, attempt.completion_tokens, attempt.raw) == (100, 20, reply.text)
+    (sent,) = endpoint.requests
+    assert sent.path == "/v1/messages"
+    assert (sent.headers["x-api-key"], sent.headers["anthropic-version"]) == (KEY, "2023-06-01")
+    assert not {"authorization", "openai-organization", "openai-project"} & sent.headers.keys()
+    assert sent.body["system"] == "You judge answers."
+    assert sent.body["messages"] == [{"role": "user", "content": "Judge this."}]
+    assert (sent.body["max_tokens"], sent.body["temperature"]) == (512, 0)
+    assert sent.body["tools"][0]["input_schema"] == REQUEST.schema
+    assert sent.body["tool_choice"] == {"type": "tool", "name": "verdict", "disable_parallel_tool_use": True}
+
+
+def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never() -> None:
+    free = replace(REQUEST, schema=None, logprobs=True)
+    (reply,), endpoint = asked(always(completion("Blue.")), free)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.tokens, reply.dropped_parameters) == ("Blue.", None, ("logprobs",))
+    assert not {"tools", "tool_choice", "logprobs"} & endpoint.requests[0].body.keys()
+
+
+def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alone() -> None:
+    refusals = [
+        anthropic_failure(400, "invalid_request_error", "tool_choice: forced tool use is not supported by this model"),
+        anthropic_failure(400, "invalid_request_error", "`temperature` is deprecated for this model."),
+    ]
+    (first, second), endpoint = asked(in_turn([*refusals, verdict()]), REQUEST, REQUEST)
+    for reply in (first, second):
+        assert isinstance(reply, Reply)
+        assert (reply.reply_format, reply.dropped_parameters) == ("text", ("temperature",))
+    assert [attempt.why for attempt in first.attempts] == ["first", "format", "parameter"]
+    assert len(endpoint.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "headers", "wait"),
+    [
+        (429, "rate_limit_error", {"retry-after": "7"}, 7.0),
+        (529, "overloaded_error", {}, 0.25),
+        (500, "api_error", {}, 0.25),
+        (504, "timeout_error", {}, 0.25),
+    ],
+)
+def test_what_may_pass_is_tried_again(status: int, kind: str, headers: dict[str, str], wait: float) -> None:
+    failed = replace(anthropic_failure(status, kind, "later"), headers=headers)
+    (reply,), endpoint = asked(in_turn([failed, verdict()]))
+    assert isinstance(reply, Reply)
+    assert [attempt.status for attempt in reply.attempts] == [f"http_{status}", "ok"]
+    assert endpoint.waits == [wait]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (anthropic_failure(401, "authentication_error", f"invalid x-api-key {KEY}"), "ANTHROPIC_API_KEY"),
+        (anthropic_failure(403, "permission_error", "no permission"), "ANTHROPIC_API_KEY"),
+        (anthropic_failure(404, "not_found_error", "model: claude-haiku-4-5"), "--model"),
+        (anthropic_failure(402, "billing_error", "payment"), "credit"),
+        (
+            anthropic_failure(
+                400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
+            ),
+            "credit",
+        ),
+    ],
+)
+def test_what_no_row_can_survive_stops_the_run(reply: ScriptedReply, says: str) -> None:
+    with pytest.raises(EndpointRefused, match=says) as refused:
+        asked(always(reply))
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        anthropic_failure(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"),
+        anthropic_failure(413, "request_too_large", "Request exceeds the maximum size"),
+        ScriptedReply("<html>sign in first</html>"),
+    ],
+)
+def test_other_errors_are_this_rows_alone(reply: ScriptedReply) -> None:
+    (answer,), endpoint = asked(always(reply))
+    assert isinstance(answer, NoReply)
+    assert len(endpoint.requests) == len(answer.attempts) == 1
+
+
+def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
+    (refused, cut), _ = asked(
+        in_turn([completion(None, refusal="I will not."), completion("half", finish_reason="length")]), REQUEST, REQUEST
+    )
+    assert isinstance(refused, Reply)
+    assert isinstance(cut, Reply)
+    assert refused.refusal == "I will not."
+    assert (cut.refusal, cut.finish_reason) == (None, "length")
+
+
+def test_tokens_of_a_cache_are_counted() -> None:
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 2}
+    message = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "usage": usage}
+    found = read(json.dumps(message))
+    assert found is not None
+    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("ab", 543, 2)
+    assert read("[]") is None
+
+
+def test_prices_are_known() -> None:
+    for model in (
+        "claude-haiku-4-5-20251001",
+        "claude-sonnet-4-5",
+        "claude-opus-4-1-20250805",
+        "claude-sonnet-4-20250514",
+    ):
+        assert price_of(model) is not None
+    price = price_of("claude-sonnet-4-5")
+    assert price is not None
+    assert price.cost_micro(1_000_000, 1_000_000) == 18_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "base_url", "provider"),
+    [
+        (None, "gpt-4o", None, "openai"),
+        (None, "claude-haiku-4-5", None, "anthropic"),
+        (None, "claude-haiku-4-5", "http://gateway/v1", "openai"),
+        ("anthropic", "claude-haiku-4-5", "http://gateway/v1", "anthropic"),
+        ("openai", "claude-haiku-4-5", None, "openai"),
+    ],
+)
+def test_the_model_chooses_the_provider_where_nothing_else_does(
+    name: str | None, model: str, base_url: str | None, provider: str
+) -> None:
+    assert choose_provider(name, model=model, base_url=base_url) is PROVIDERS[provider]
+
+
+def test_a_provider_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match="openai or anthropic"):
+        choose_provider("mistral")
+
+
+def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
+        make_judge("rag", model="claude-haiku-4-5")
+    bad = {"reasoning": "…", "groundedness": 85, "quality": 4}
+    with RecordingEndpoint(as_anthropic(in_turn([completion(json.dumps(bad)), verdict()]))) as endpoint:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.base_url)
+        judge = make_judge("rag", model="claude-haiku-4-5")
+
+        async def judged() -> Verdict:
+            try:
+                return await judge.judge(ANSWER)
+            finally:
+                await judge.aclose()
+
+        result = asyncio.run(judged())
+    assert (result.status, result.quality, result.groundedness) == (Status.OK, 4, 1.0)
+    assert [attempt.why for attempt in result.attempts] == ["first", "repair"]
+    assert result.cost_micro == 2 * (100 + 5 * 20)
+    assert {request.headers["x-api-key"] for request in endpoint.requests} == {KEY}
