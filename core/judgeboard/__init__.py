@@ -72,20 +72,17 @@ if TYPE_CHECKING:
         measure_pairs,
         pairs_between,
         pairs_in_file,
-        prefer,
     )
     from judgeboard.people.actions import Action
     from judgeboard.people.roster import add_person, change_role, remove_person
     from judgeboard.queues import (
         QueueRules,
         adjudicate,
-        adjudicate_pair,
         answer_reveal,
         assign_queue,
         close_queue,
         create_queue,
         decide_item,
-        decide_pair,
         export_bundle,
         item_texts,
         load_split,
@@ -97,13 +94,11 @@ if TYPE_CHECKING:
         queue_progress,
         release,
         renew,
-        reveal_item,
-        reveal_pair,
+        reveal,
         rule_words,
         skip,
         split_items,
         take_item,
-        undo_pair,
     )
     from judgeboard.refining import (
         Refined,
@@ -125,7 +120,17 @@ if TYPE_CHECKING:
     )
     from judgeboard.report import measure
     from judgeboard.retiring import restore_version, retire_version
-    from judgeboard.review import comment, decide, edit, edit_comment, ensure_reviewer, grade, undo, withdraw_comment
+    from judgeboard.review import (
+        comment,
+        decide,
+        edit,
+        edit_comment,
+        ensure_reviewer,
+        grade,
+        prefer,
+        undo,
+        withdraw_comment,
+    )
     from judgeboard.self_reference import (
         SelfReferenceReport,
         make_self_reference_judge,
@@ -176,7 +181,6 @@ __all__ = [
     "WhyDiffers",
     "add_person",
     "adjudicate",
-    "adjudicate_pair",
     "align",
     "annotate",
     "answer_reveal",
@@ -195,7 +199,6 @@ __all__ = [
     "create_queue",
     "decide",
     "decide_item",
-    "decide_pair",
     "edit",
     "edit_comment",
     "ensure_reviewer",
@@ -252,8 +255,7 @@ __all__ = [
     "renew",
     "restore_version",
     "retire_version",
-    "reveal_item",
-    "reveal_pair",
+    "reveal",
     "rule_words",
     "run_suite",
     "run_suite_async",
@@ -265,7 +267,6 @@ __all__ = [
     "take_back_standing",
     "take_item",
     "undo",
-    "undo_pair",
     "withdraw_comment",
 ]
 
@@ -321,20 +322,17 @@ _HOMES = {
         "measure_pairs",
         "pairs_between",
         "pairs_in_file",
-        "prefer",
     ),
     "people.actions": ("Action",),
     "people.roster": ("add_person", "change_role", "remove_person"),
     "queues": (
         "QueueRules",
         "adjudicate",
-        "adjudicate_pair",
         "answer_reveal",
         "assign_queue",
         "close_queue",
         "create_queue",
         "decide_item",
-        "decide_pair",
         "export_bundle",
         "item_texts",
         "load_split",
@@ -346,13 +344,11 @@ _HOMES = {
         "queue_progress",
         "release",
         "renew",
-        "reveal_item",
-        "reveal_pair",
+        "reveal",
         "rule_words",
         "skip",
         "split_items",
         "take_item",
-        "undo_pair",
     ),
     "refining": (
         "Refined",
@@ -376,7 +372,17 @@ _HOMES = {
     "retiring": ("restore_version", "retire_version"),
     "setting_changes": ("change_settings",),
     "evidence_alignment": ("AlignedSentence", "align"),
-    "review": ("comment", "decide", "edit", "edit_comment", "ensure_reviewer", "grade", "undo", "withdraw_comment"),
+    "review": (
+        "comment",
+        "decide",
+        "edit",
+        "edit_comment",
+        "ensure_reviewer",
+        "grade",
+        "prefer",
+        "undo",
+        "withdraw_comment",
+    ),
     "self_reference": (
         "SelfReferenceReport",
         "make_self_reference_judge",

@@ -3,7 +3,6 @@
 from judgeboard.pairs.choice import make_pairwise_judge, measure_pairs
 from judgeboard.pairs.comparing import Compared, compare_pairs, compare_pairs_async
 from judgeboard.pairs.making import PairSet, pairs_between, pairs_in_file
-from judgeboard.pairs.preferring import Preferred, prefer
 from judgeboard.pairs.report import PairGroup, PairReport, pair_report
 
 __all__ = [
@@ -11,7 +10,6 @@ __all__ = [
     "PairGroup",
     "PairReport",
     "PairSet",
-    "Preferred",
     "compare_pairs",
     "compare_pairs_async",
     "make_pairwise_judge",
@@ -19,5 +17,4 @@ __all__ = [
     "pair_report",
     "pairs_between",
     "pairs_in_file",
-    "prefer",
 ]

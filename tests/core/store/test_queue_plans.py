@@ -11,7 +11,7 @@ from judgeboard.store.queues.shown_before import held_in_sight
 from query_plans import plans_of
 from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
 
-LARGE = ("queue_item", "queue_item_flag", "lease", "review", "preference", "response", "pair", "flag")
+LARGE = ("queue_item", "queue_item_flag", "lease", "review", "response", "pair", "flag")
 
 
 @pytest.fixture

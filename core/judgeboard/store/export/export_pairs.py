@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, case, select
 
-from judgeboard.domain import ResponseKind
+from judgeboard.domain import Decision, ResponseKind
 from judgeboard.exporters import Column, ColumnType
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.export.export_table import CHUNK, NAMED, chunks, in_units
@@ -16,17 +16,16 @@ from judgeboard.store.schema.method_tables import (
     ComparisonRow,
     ComparisonScoreRow,
     PairRow,
-    PreferenceRow,
     PreferenceScoreRow,
     SampleRow,
 )
-from judgeboard.store.schema.tables import JudgeVersionRow, ResponseRow, ReviewerRow
+from judgeboard.store.schema.tables import JudgeVersionRow, ResponseRow, ReviewerRow, ReviewRow
 from judgeboard.times import iso_z
 
 PAIR = PairRow.__table__
 COMPARISON = ComparisonRow.__table__
 COMPARISON_SCORE = ComparisonScoreRow.__table__
-PREFERENCE = PreferenceRow.__table__
+REVIEW = ReviewRow.__table__
 PREFERENCE_SCORE = PreferenceScoreRow.__table__
 SAMPLE = SampleRow.__table__
 RESPONSE = ResponseRow.__table__
@@ -136,18 +135,19 @@ def comparisons(connection: Connection) -> Iterator[dict[str, Any]]:
 def preferences(connection: Connection) -> Iterator[dict[str, Any]]:
     """Give every preference of a person, replaced and withdrawn ones included."""
     query = (
-        select(PREFERENCE, PAIR.c.source, PAIR.c.external_id, REVIEWER.c.name, REVIEWER.c.origin)
-        .join(PAIR, PAIR.c.id == PREFERENCE.c.pair_id)
-        .join(REVIEWER, REVIEWER.c.id == PREFERENCE.c.reviewer_id)
+        select(REVIEW, PAIR.c.source, PAIR.c.external_id, REVIEWER.c.name, REVIEWER.c.origin)
+        .join(PAIR, PAIR.c.id == REVIEW.c.pair_id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
     )
-    for chunk in chunks(connection, query, PREFERENCE.c.id):
+    for chunk in chunks(connection, query, REVIEW.c.id):
         said: dict[int, dict[str, dict[str, Any]]] = {}
-        scores = select(PREFERENCE_SCORE).where(PREFERENCE_SCORE.c.preference_id.in_([row["id"] for row in chunk]))
+        scores = select(PREFERENCE_SCORE).where(PREFERENCE_SCORE.c.review_id.in_([row["id"] for row in chunk]))
         for score in connection.execute(scores.order_by(PREFERENCE_SCORE.c.id)):
             told = {"preference": score.preference, "value": score.value, "scale": score.scale}
-            said.setdefault(score.preference_id, {})[score.aspect] = told
+            said.setdefault(score.review_id, {})[score.aspect] = told
         for row in chunk:
-            yield {**row, "preference": row["id"], "reviewer": row["name"], "aspects": said.get(row["id"])}
+            flags = {"blind": not row["seen"], "withdrawn": row["decision"] == Decision.WITHDRAWN.value}
+            yield {**row, **flags, "preference": row["id"], "reviewer": row["name"], "aspects": said.get(row["id"])}
 
 
 def samples(connection: Connection) -> Iterator[dict[str, Any]]:

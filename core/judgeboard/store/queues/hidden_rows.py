@@ -53,7 +53,7 @@ PAIRS: Mapping[str, tuple[str, ...]] = {
     "pair": ("id",),
     "comparison": ("pair_id",),
     "sample": ("pair_id",),
-    "preference": ("pair_id",),
+    "review": ("pair_id",),
     "comment": ("pair_id",),
 }
 PARTS: Mapping[str, tuple[str, str]] = {
@@ -61,7 +61,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "judgment_review": ("judgment_id", "judgment"),
     "review_score": ("review_id", "review"),
     "comparison_score": ("comparison_id", "comparison"),
-    "preference_score": ("preference_id", "preference"),
+    "preference_score": ("review_id", "review"),
 }
 # Nothing in these tells what anybody said of one answer.
 OPEN: frozenset[str] = frozenset(
@@ -157,9 +157,9 @@ class _Views:
     def _left(self, name: str) -> Select[Any]:
         stored = self._stored[name]
         query: Select[Any] = select(literal_column("*")).select_from(stored)
-        if name == "event":  # those of pairs name what a person preferred
-            said = sql_cast(stored.c.details["preference"].as_string(), BigId)
-            return query.where(self._outside(name), or_(said.is_(None), said.not_in(self._gone("preference"))))
+        if name == "event":  # those of pairs name the review
+            said = sql_cast(stored.c.details["review"].as_string(), BigId)
+            return query.where(self._outside(name), or_(said.is_(None), said.not_in(self._gone("review"))))
         if name not in PARTS:
             return query.where(self._outside(name))
         of, whole = PARTS[name]

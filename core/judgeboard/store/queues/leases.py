@@ -44,7 +44,6 @@ class Lease:
     until: datetime | None
     done: bool
     review_id: int | None
-    preference_id: int | None
     revealed_at: datetime | None
 
 
@@ -113,25 +112,16 @@ def renew_place(connection: Connection, token: str, reviewer_id: int, until: dat
 
 def free_place(connection: Connection, lease_id: int) -> None:
     """Give a place back, whatever had been done from it."""
-    empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "preference_id", "revealed_at"))
+    empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "revealed_at"))
     connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**empty, done=False))
 
 
 def hand_back(connection: Connection, review_id: int, until: datetime) -> None:
-    """Let whoever used a place hold it again, since what was said from it is taken back."""
-    _reopen(connection, LEASE.c.review_id == review_id, until)
-
-
-def hand_back_pair(connection: Connection, lease_id: int, until: datetime) -> None:
-    """Let whoever used a place at a pair hold it again, since their preference is taken back."""
-    _reopen(connection, LEASE.c.id == lease_id, until)
-
-
-def _reopen(connection: Connection, which: ColumnElement[bool], until: datetime) -> None:
+    """Lease an item again to whoever gave a review of it, since that is taken back."""
     # What came back in a file and is taken back is served at a page from here on.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
-    free = {"done": False, "review_id": None, "preference_id": None, "until": until, "token": token}
-    connection.execute(update(LEASE).where(which).values(**free))
+    free = {"done": False, "review_id": None, "until": until, "token": token}
+    connection.execute(update(LEASE).where(LEASE.c.review_id == review_id).values(**free))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
@@ -147,12 +137,9 @@ def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None
     return tuple(what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden)
 
 
-def use_place(
-    connection: Connection, lease_id: int, *, review_id: int | None = None, preference_id: int | None = None
-) -> None:
-    """Note what was said from a place; nobody takes it again."""
-    said = {"done": True, "review_id": review_id, "preference_id": preference_id}
-    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**said))
+def use_place(connection: Connection, lease_id: int, review_id: int) -> None:
+    """Note the review that was given under a lease; nobody takes it again."""
+    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(done=True, review_id=review_id))
 
 
 def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:

@@ -123,7 +123,7 @@ class LeaseRow(Table, table=True):
     """The place for one review of an item: free, held by a reviewer until a moment, or ``done``.
 
     An item has as many as it needs reviews, laid when it joins, so that taking one is one statement on one row.
-    ``position`` and ``again_for`` are the item's. ``review_id`` or ``preference_id`` is what was said from here;
+    ``position`` and ``again_for`` are the item's. ``review_id`` is the review given from here;
     ``revealed_at`` is when its author saw what had been hidden.
     """
 
@@ -148,7 +148,6 @@ class LeaseRow(Table, table=True):
     until: datetime | None = Field(default=None, sa_type=Utc)
     done: bool = False
     review_id: int | None = Field(default=None, foreign_key="review.id", sa_type=BigId)
-    preference_id: int | None = Field(default=None, foreign_key="preference.id", sa_type=BigId)
     revealed_at: datetime | None = Field(default=None, sa_type=Utc)
 
 
@@ -197,9 +196,8 @@ QUEUE_CHANGEABLE: dict[str, tuple[str, ...]] = {
 
 QUEUE_FORGETTABLE: dict[str, tuple[str, ...]] = {"comment": ("text",)}
 
-QUEUE_RESPONSES: dict[str, str] = {
-    "comment": (
-        "SELECT OLD.response_id UNION ALL SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
-        "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
-    ),
-}
+OF_ANSWER_OR_PAIR = (
+    "SELECT OLD.response_id UNION ALL SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+QUEUE_RESPONSES: dict[str, str] = {"comment": OF_ANSWER_OR_PAIR}

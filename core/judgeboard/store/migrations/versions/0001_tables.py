@@ -470,7 +470,7 @@ def upgrade() -> None:
     op.create_table(
         "review",
         sa.Column("id", BigId, nullable=False),
-        sa.Column("response_id", BigId, nullable=False),
+        sa.Column("response_id", BigId, nullable=True),
         sa.Column("flag_id", BigId, nullable=True),
         sa.Column("queue_item_id", BigId, nullable=True),
         sa.Column("judgment_seen_id", BigId, nullable=True),

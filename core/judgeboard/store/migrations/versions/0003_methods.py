@@ -278,50 +278,35 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_comparison_score"),
         sa.UniqueConstraint("comparison_id", "aspect", name="uq_comparison_score_comparison_id_aspect"),
     )
-    op.create_table(
-        "preference",
-        sa.Column("id", BigId, nullable=False),
-        sa.Column("pair_id", BigId, nullable=False),
-        sa.Column("reviewer_id", BigId, nullable=False),
-        sa.Column("shown", sa.String(), nullable=True),
-        sa.Column("comparison_seen_id", BigId, nullable=True),
-        sa.Column("blind", sa.Boolean(), nullable=False),
-        sa.Column("note", sa.String(), nullable=True),
-        sa.Column("seconds", sa.Float(), nullable=True),
-        sa.Column("withdrawn", sa.Boolean(), nullable=False),
-        sa.Column("replaces", BigId, nullable=True),
-        sa.Column("request_key", sa.String(), nullable=False),
-        sa.Column("import_batch_id", BigId, nullable=True),
-        sa.Column("at", Utc(), nullable=False),
-        sa.CheckConstraint("shown IN ('ab', 'ba')", name=op.f("ck_preference_shown")),
-        sa.ForeignKeyConstraint(
-            ["comparison_seen_id"], ["comparison.id"], name="fk_preference_comparison_seen_id_comparison"
+    big = "INTEGER" if op.get_bind().dialect.name == "sqlite" else "BIGINT"
+    for column in (
+        (
+            f"pair_id {big} CONSTRAINT fk_review_pair_id_pair REFERENCES pair (id) "
+            "CONSTRAINT ck_review_one_subject CHECK ((response_id IS NULL) <> (pair_id IS NULL))"
         ),
-        sa.ForeignKeyConstraint(
-            ["import_batch_id"], ["import_batch.id"], name="fk_preference_import_batch_id_import_batch"
-        ),
-        sa.ForeignKeyConstraint(["pair_id"], ["pair.id"], name="fk_preference_pair_id_pair"),
-        sa.ForeignKeyConstraint(["replaces"], ["preference.id"], name="fk_preference_replaces_preference"),
-        sa.ForeignKeyConstraint(["reviewer_id"], ["reviewer.id"], name="fk_preference_reviewer_id_reviewer"),
-        sa.PrimaryKeyConstraint("id", name="pk_preference"),
-        sa.UniqueConstraint("replaces", name="uq_preference_replaces"),
-        sa.UniqueConstraint("request_key", name="uq_preference_request_key"),
+        f"comparison_seen_id {big} CONSTRAINT fk_review_comparison_seen_id_comparison REFERENCES comparison (id)",
+        "shown VARCHAR CONSTRAINT ck_review_shown CHECK (shown IN ('ab', 'ba'))",
+    ):
+        op.execute(f"ALTER TABLE review ADD COLUMN {column}")
+    op.create_index(
+        "ix_review_pair",
+        "review",
+        ["pair_id", "reviewer_id"],
+        sqlite_where=sa.text("pair_id IS NOT NULL"),
+        postgresql_where=sa.text("pair_id IS NOT NULL"),
     )
-    op.create_index("ix_preference_pair", "preference", ["pair_id", "reviewer_id"], unique=False)
     op.create_table(
         "preference_score",
         sa.Column("id", BigId, nullable=False),
-        sa.Column("preference_id", BigId, nullable=False),
+        sa.Column("review_id", BigId, nullable=False),
         sa.Column("aspect", sa.String(), nullable=False),
         sa.Column("preference", sa.String(), nullable=True),
         sa.Column("value", sa.Float(), nullable=True),
         sa.Column("scale", sa.String(), nullable=True),
         sa.CheckConstraint("preference IN ('a', 'b', 'tie')", name=op.f("ck_preference_score_preference")),
-        sa.ForeignKeyConstraint(
-            ["preference_id"], ["preference.id"], name="fk_preference_score_preference_id_preference"
-        ),
+        sa.ForeignKeyConstraint(["review_id"], ["review.id"], name="fk_preference_score_review_id_review"),
         sa.PrimaryKeyConstraint("id", name="pk_preference_score"),
-        sa.UniqueConstraint("preference_id", "aspect", name="uq_preference_score_preference_id_aspect"),
+        sa.UniqueConstraint("review_id", "aspect", name="uq_preference_score_review_id_aspect"),
     )
     op.create_index(
         "ix_response_derived_from",

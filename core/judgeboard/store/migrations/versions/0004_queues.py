@@ -163,10 +163,8 @@ def upgrade() -> None:
         sa.Column("until", Utc(), nullable=True),
         sa.Column("done", sa.Boolean(), nullable=False),
         sa.Column("review_id", BigId, nullable=True),
-        sa.Column("preference_id", BigId, nullable=True),
         sa.Column("revealed_at", Utc(), nullable=True),
         sa.ForeignKeyConstraint(["again_for"], ["reviewer.id"], name="fk_lease_again_for_reviewer"),
-        sa.ForeignKeyConstraint(["preference_id"], ["preference.id"], name="fk_lease_preference_id_preference"),
         sa.ForeignKeyConstraint(["queue_id"], ["queue.id"], name="fk_lease_queue_id_queue"),
         sa.ForeignKeyConstraint(["queue_item_id"], ["queue_item.id"], name="fk_lease_queue_item_id_queue_item"),
         sa.ForeignKeyConstraint(["review_id"], ["review.id"], name="fk_lease_review_id_review"),
@@ -201,21 +199,15 @@ def _add_columns() -> None:
             "('missed_support', 'fluent_text', 'refusal', 'partial_support', 'rubric_unclear', 'person', 'other'))"
         ),
         "ALTER TABLE review ADD COLUMN claim_marks JSON",
-        (
-            f"ALTER TABLE preference ADD COLUMN queue_item_id {_BIG[op.get_bind().dialect.name]} "
-            "CONSTRAINT fk_preference_queue_item_id_queue_item REFERENCES queue_item (id)"
-        ),
-        (
-            "ALTER TABLE preference ADD COLUMN stage VARCHAR CONSTRAINT ck_preference_stage "
-            "CHECK (stage IN ('blind', 'revealed', 'adjudication'))"
-        ),
-        "ALTER TABLE preference ADD COLUMN seen JSON",
     ):
         op.execute(statement)
-    for table in ("review", "preference"):
-        name = f"ix_{table}_queue_item"
-        op.create_index(name, table, ["queue_item_id"], sqlite_where=sa.text(_GIVEN), postgresql_where=sa.text(_GIVEN))
-    op.create_index("ix_preference_reviewer", "preference", ["reviewer_id", "id"])
+    op.create_index(
+        "ix_review_queue_item",
+        "review",
+        ["queue_item_id"],
+        sqlite_where=sa.text(_GIVEN),
+        postgresql_where=sa.text(_GIVEN),
+    )
 
 
 _BIG = {"sqlite": "INTEGER", "postgresql": "BIGINT"}
