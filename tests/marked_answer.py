@@ -147,6 +147,7 @@ def _said(
         spans=[{"start": 0, "end": 3, "text": f"{prefix}-span"}],
         claim_marks=[{"text": f"{prefix}-claim-mark", "status": "supported"}],
         why_differs=None,
+        shown=None,
         seen=["judge"],
     )
     _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")

@@ -8,10 +8,9 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, texts
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.pair_records import Pair
-from judgeboard.pairs import prefer
 from judgeboard.pairs.page import Listed
 from judgeboard.pairs.screen import pair_screen
-from judgeboard.review import ensure_reviewer
+from judgeboard.review import ensure_reviewer, prefer
 from judgeboard.review.pair_sides import order_for
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons

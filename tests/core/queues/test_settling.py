@@ -125,7 +125,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(desk) -> None
     desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
     item = desk.items()[0]["id"]
-    with pytest.raises(BadInput, match="say why"):
+    with pytest.raises(BadInput, match="needs a reason"):
         desk.adjudicate(item, note=None)
     review = desk.adjudicate(item, CONFIRM, "the passage says so", groundedness=0.2)
     assert (desk.flag_states(), desk.item_states()) == (["confirmed"], ["adjudicated"])

@@ -447,12 +447,9 @@ class ReviewRow(Table, table=True):
 
     id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
     response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    pair_id: int | None = Field(default=None, foreign_key="pair.id", sa_type=BigId)
     flag_id: int | None = Field(default=None, foreign_key="flag.id", sa_type=BigId)
     queue_item_id: int | None = Field(default=None, foreign_key="queue_item.id", sa_type=BigId)
     judgment_seen_id: int | None = Field(default=None, foreign_key="judgment.id", sa_type=BigId)
-    comparison_seen_id: int | None = Field(default=None, foreign_key="comparison.id", sa_type=BigId)
-    shown: str | None = None  # the order in which the answers of a pair were shown
     reviewer_id: int = Field(foreign_key="reviewer.id", sa_type=BigId)
     stage: str | None = None
     decision: str | None = None
@@ -467,6 +464,9 @@ class ReviewRow(Table, table=True):
     request_key: str
     import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
     at: datetime = Field(sa_type=Utc)
+    pair_id: int | None = Field(default=None, foreign_key="pair.id", sa_type=BigId)
+    comparison_seen_id: int | None = Field(default=None, foreign_key="comparison.id", sa_type=BigId)
+    shown: str | None = None  # the order in which the answers of a pair were shown
     seen: list[str] | None = Field(default=None, sa_type=JsonValue)  # what of others was shown: judge, people, ...
     why_differs: str | None = None
     # What the person says of single claims: [{"status", "text", "start", "end", "judgment_id", "number"}].
