@@ -1,4 +1,4 @@
-"""What a reviewer's press does: decide, grade, remark, change and take back; one transaction each.
+"""What a reviewer's press does: decide, grade, comment, change and take back; one transaction each.
 
 The screen is never trusted: what a press rests on is read again under lock. Every press carries a request key, so
 that one that arrives twice counts once.

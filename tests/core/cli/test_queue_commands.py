@@ -44,7 +44,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
     made = typed(
         "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
     )
-    assert made == {"queue": "legal", "items": 2, "mixed": 0, "short": 0, "given_to": []}
+    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "given_to": []}
     for user, said in (("ann", "confirm"), ("bob", "dismiss")):
         shown = typed(user, "queue", "next", "legal")
         assert "Read every clause." in shown
@@ -154,7 +154,9 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(desk: Que
         assert f"{name}" in typed("lead", *printed.split()[1:])
 
 
-@pytest.mark.parametrize("words", [("--needed", "0"), ("--overlap", "1.5"), ("--mix", "1"), ("--order", "worst")])
+@pytest.mark.parametrize(
+    "words", [("--needed", "0"), ("--overlap", "1.5"), ("--sampling-rate", "1"), ("--order", "worst")]
+)
 def test_a_value_out_of_range_is_named_with_its_option(
     words: tuple[str, str], desk: QueueDesk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ def desk(sqlite_store: Store) -> QueueDesk:
     """A queue in which people did a bit of everything."""
     desk = queue_desk(sqlite_store)
     desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(needed=2, mix=0.2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
+    desk.queue(needed=2, sampling_rate=0.2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
     desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
     skip(desk.store, desk.held(desk.mara).token, desk.mara, now=desk.now)

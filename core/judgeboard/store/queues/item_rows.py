@@ -32,7 +32,7 @@ class QueueItem:
     pair_id: int | None
     reviews_needed: int
     position: float
-    mixed: bool
+    sampled: bool
     again_for: int | None
     state: ItemState
 
@@ -46,7 +46,7 @@ class NewItem:
     response_id: int | None = None
     pair_id: int | None = None
     flag_ids: tuple[int, ...] = ()
-    mixed: bool = False
+    sampled: bool = False
     again_for: int | None = None
 
 
@@ -64,7 +64,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
                 "pair_id": item.pair_id,
                 "reviews_needed": item.reviews_needed,
                 "position": item.position,
-                "mixed": item.mixed,
+                "sampled": item.sampled,
                 "again_for": item.again_for,
                 "state": ItemState.OPEN.value,
                 "joined_at": now,

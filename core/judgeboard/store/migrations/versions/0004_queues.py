@@ -35,7 +35,7 @@ def upgrade() -> None:
         sa.Column("blind_judge", sa.Boolean(), nullable=False),
         sa.Column("reveal", sa.Boolean(), nullable=False),
         sa.Column("grades", JsonValue, nullable=False),
-        sa.Column("mix", sa.Float(), nullable=False),
+        sa.Column("sampling_rate", sa.Float(), nullable=False),
         sa.Column("again_share", sa.Float(), nullable=False),
         sa.Column("lease_seconds", sa.Integer(), nullable=False),
         sa.Column("guidelines", sa.String(), nullable=True),
@@ -47,7 +47,7 @@ def upgrade() -> None:
         sa.CheckConstraint("state IN ('open', 'closed')", name=op.f("ck_queue_state")),
         sa.CheckConstraint("subject IN ('answers', 'pairs')", name=op.f("ck_queue_subject")),
         sa.CheckConstraint("again_share >= 0 AND again_share < 1", name=op.f("ck_queue_again_share")),
-        sa.CheckConstraint("mix >= 0 AND mix < 1", name=op.f("ck_queue_mix")),
+        sa.CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name=op.f("ck_queue_sampling_rate")),
         sa.CheckConstraint("overlap >= 0 AND overlap <= 1", name=op.f("ck_queue_overlap")),
         sa.CheckConstraint("reviews_needed >= 1", name=op.f("ck_queue_reviews_needed")),
         sa.PrimaryKeyConstraint("id", name="pk_queue"),
@@ -91,7 +91,7 @@ def upgrade() -> None:
         sa.Column("pair_id", BigId, nullable=True),
         sa.Column("reviews_needed", sa.Integer(), nullable=False),
         sa.Column("position", sa.Float(), nullable=False),
-        sa.Column("mixed", sa.Boolean(), nullable=False),
+        sa.Column("sampled", sa.Boolean(), nullable=False),
         sa.Column("again_for", BigId, nullable=True),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("joined_at", Utc(), nullable=False),
@@ -109,7 +109,7 @@ def upgrade() -> None:
     op.create_index("ix_queue_item_of_pair", "queue_item", ["pair_id", "state"], unique=False)
     op.create_index("ix_queue_item_of_response", "queue_item", ["response_id", "state"], unique=False)
     op.create_index("ix_queue_item_place", "queue_item", ["queue_id", "position", "id"], unique=False)
-    op.create_index("ix_queue_item_state", "queue_item", ["queue_id", "state", "mixed"], unique=False)
+    op.create_index("ix_queue_item_state", "queue_item", ["queue_id", "state", "sampled"], unique=False)
     op.create_index(
         "uq_queue_item_pair",
         "queue_item",
