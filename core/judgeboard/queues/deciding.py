@@ -33,9 +33,9 @@ from judgeboard.store.queues.leases import (
     Lease,
     lease_by_token,
     lease_of,
+    leases_at,
     note_reveal,
-    places_at,
-    use_place,
+    use_lease,
 )
 from judgeboard.store.queues.queue_rows import Queue, queue_by_id
 from judgeboard.store.queues.shown_before import had_all_reviews, held_in_sight
@@ -163,7 +163,7 @@ def decide_item(
         refused = _refusal(connection, lease, item, queue, reviewer, at)
         if lease is not None and refused is None:
             review_id = insert_review(connection, review)
-            use_place(connection, lease.id, review_id)
+            use_lease(connection, lease.id, review_id)
             state = settle_item(connection, item.id, at).state
             _record(connection, "decide_item", review, review_id, item, queue, reviewer)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
@@ -452,7 +452,7 @@ def _refusal(
     own = lease_of(connection, item.id, reviewer.id)
     if own is not None:
         return "You decided this item already." if own.done else NEWER_LEASE
-    places = places_at(connection, item.id)
+    places = leases_at(connection, item.id)
     free = any(not one.done and (one.until is None or one.until <= now) for one in places)
     return FREE if free and item.again_for in {None, reviewer.id} else LOST
 

@@ -24,7 +24,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import lease_of, use_place
+from judgeboard.store.queues.leases import lease_of, use_lease
 from judgeboard.store.queues.queue_rows import queue_by_id
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import (
@@ -139,7 +139,7 @@ def _settle(
     if review.queue_item_id is not None:
         place = lease_of(connection, review.queue_item_id, review.reviewer_id)
         if place is not None and place.review_id == review.id:
-            use_place(connection, place.id, new_id)
+            use_lease(connection, place.id, new_id)
         settle_item(connection, review.queue_item_id, now)
     if flag is None:
         return None

@@ -15,7 +15,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.queues.item_reviews import revealed_review
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import hand_back, seen_since
+from judgeboard.store.queues.leases import reopen_lease, seen_since
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import (
     STATE_AFTER,
@@ -84,7 +84,7 @@ def _settle(
     """Bring flag and item to the state that the other reviews make of them; return both."""
     item_state = None
     if review.queue_item_id is not None:
-        hand_back(connection, review.id, until=now + UNDO_HOLDS)
+        reopen_lease(connection, review.id, until=now + UNDO_HOLDS)
         item_state = settle_item(connection, review.queue_item_id, now).state
     if flag is None:
         return None, item_state

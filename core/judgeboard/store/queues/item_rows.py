@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, exists, insert, s
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import NotFound
-from judgeboard.store.queues.leases import LEASE, fit_places, lay_places, move_places
+from judgeboard.store.queues.leases import LEASE, fit_leases, insert_leases, move_leases
 from judgeboard.store.reviews.standing import REVIEW
 from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
 from judgeboard.store.sql.batches import batches
@@ -73,7 +73,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
         ]
         returning = insert(ITEM).returning(ITEM.c.id, sort_by_parameter_order=True)
         stored = list(connection.execute(returning, rows).scalars())
-        lay_places(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
+        insert_leases(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
         link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, some, strict=True)})
         ids += stored
     return ids
@@ -190,13 +190,13 @@ def set_item_state(
     """Store what has become of an item, and bring its unused places to as many as it still needs reviews."""
     if state is not item.state:
         connection.execute(update(ITEM).where(ITEM.c.id == item.id).values(state=state.value))
-    fit_places(connection, asdict(item), places, now)
+    fit_leases(connection, asdict(item), places, now)
 
 
 def move_item(connection: Connection, item_id: int, position: float) -> None:
     """Put an item elsewhere in the order."""
     connection.execute(update(ITEM).where(ITEM.c.id == item_id).values(position=position))
-    move_places(connection, item_id, position)
+    move_leases(connection, item_id, position)
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
