@@ -205,6 +205,3 @@ def _text(file: Path) -> str:
         raise BadInput(f"--guidelines {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"--guidelines {file} is not a text in UTF-8") from error
-
-
-COMMANDS = (create, close, assign)

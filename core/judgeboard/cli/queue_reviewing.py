@@ -243,6 +243,3 @@ _STATES = {
 def _press() -> str:
     """A request key of its own for each command typed."""
     return f"cli:{secrets.token_urlsafe(16)}"
-
-
-COMMANDS = (next_, decide, reveal, skip, release)

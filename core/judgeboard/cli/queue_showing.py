@@ -156,6 +156,3 @@ def _time(at: Any) -> str:
     from judgeboard.times import iso_z
 
     return iso_z(at)
-
-
-COMMANDS = (list_, show)
