@@ -150,6 +150,7 @@ def _said(
         spans=[{"start": 0, "end": 3, "text": f"{prefix}-span"}],
         claim_marks=[{"text": f"{prefix}-claim-mark", "status": "supported"}],
         why_differs=None,
+        shown=None,
         seen=["judge"],
     )
     _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
@@ -227,13 +228,17 @@ def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewe
         )
         _fill(connection, "comparison_score", prefix, comparison_id=comparison, aspect="overall", preference="a")
     _fill(connection, "sample", prefix, pair_id=pair, judge_version_id=version_id, number=0)
-    preference = _fill(
-        connection, "preference", prefix, pair_id=pair, reviewer_id=by.id, shown="ab", stage=None, seen=None
+    review = _fill(
+        connection,
+        "review",
+        prefix,
+        pair_id=pair,
+        reviewer_id=by.id,
+        shown="ab",
+        **dict.fromkeys(("stage", "seen", "decision", "label", "why_differs")),
     )
-    _fill(
-        connection, "preference_score", prefix, preference_id=preference, aspect="overall", preference="b", scale=None
-    )
-    said = {"preference": preference, "pair": pair, "said": f"{prefix}-pair-event"}
+    _fill(connection, "preference_score", prefix, review_id=review, aspect="overall", preference="b", scale=None)
+    said = {"review": review, "pair": pair, "said": f"{prefix}-pair-event"}
     _fill(connection, "event", prefix, kind="prefer", details=said)
     return pair
 

@@ -44,7 +44,7 @@ def plans_of(store: Store) -> Iterator[list[str]]:
 def whole_tables(plans: list[str]) -> list[str]:
     """Steps that read a table of pairs from end to end, or all that one judge version said."""
     steps = [step for plan in plans for step in plan.splitlines()]
-    tables = ("pair", "comparison", "preference", "sample", "event", "response")
+    tables = ("pair", "comparison", "preference_score", "review", "sample", "event", "response")
     return [
         step
         for step in steps

@@ -17,7 +17,7 @@ from judgeboard.queues import (
     create_queue,
     decide_item,
     next_item,
-    reveal_item,
+    reveal,
 )
 from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
 from judgeboard.store.engine import Store
@@ -104,7 +104,7 @@ class QueueDesk:
 
     def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **given: Any) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
-        reveal_item(self.store, decided.review_id, reviewer=who, now=self.now)
+        reveal(self.store, decided.review_id, reviewer=who, now=self.now)
         return answer_reveal(
             self.store,
             decided.review_id,

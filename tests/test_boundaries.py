@@ -143,7 +143,7 @@ def test_importing_judgeboard_is_cheap() -> None:
 
 def test_sources_stay_readable_in_one_sitting() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (*files(CORE), *files(DASHBOARD))}
-    long = {path.name: lines for path, lines in lengths.items() if lines > 400 and path.name != "tables.py"}
+    long = {path.name: lines for path, lines in lengths.items() if lines > 600 and path.name != "tables.py"}
     assert not long
 
 

@@ -39,7 +39,7 @@ def preferences(store: Store) -> list[tuple[str, int, str, str, bool, bool]]:
     """(reviewer, pair, preference, order shown, judge seen, replaces another) of every preference, in order."""
     query = (
         "SELECT w.name, p.pair_id, s.preference, p.shown, p.comparison_seen_id IS NOT NULL, p.replaces IS NOT NULL "
-        "FROM preference p JOIN preference_score s ON s.preference_id = p.id JOIN reviewer w ON w.id = p.reviewer_id "
+        "FROM review p JOIN preference_score s ON s.review_id = p.id JOIN reviewer w ON w.id = p.reviewer_id "
         "ORDER BY p.id"
     )
     with store.reading() as connection:

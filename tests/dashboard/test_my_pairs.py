@@ -1,23 +1,26 @@
 """My reviews, of pairs: what one said by the sides as one saw them, without what would tell who wrote the answers."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.queues import decide_pair
+from judgeboard.queues import decide_item
 from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.own_preferences import OwnPreference
+from judgeboard.store.reviews.own_reviews import OwnReview
 from judgeboard_dashboard.queues.my_pairs import rows_of, said_words
 from pair_log import land
 from queue_desk import queue_desk
 
 TAGS = re.compile(r"<[^>]*>")
-LINE = OwnPreference(
-    1, 7, "QA", "Which?", {"overall": Preference.A}, Shown.AB, None, None, None, datetime(2026, 1, 1, tzinfo=UTC)
+EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
+LINE = OwnReview(
+    **EMPTY
+    | {"review_id": 1, "pair_id": 7, "external_id": "p0", "query_type": "QA", "question": "Which?", "shown": Shown.AB}
+    | {"preferences": {"overall": Preference.A}, "at": datetime(2026, 1, 1, tzinfo=UTC)}
 )
 
 
@@ -37,12 +40,12 @@ LINE = OwnPreference(
     ],
 )
 def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
-    assert said_words(replace(LINE, said=said, shown=shown)) == words
+    assert said_words(replace(LINE, preferences=said, shown=shown)) == words
 
 
 def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
-    assert dict(rows_of(replace(LINE, said={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
-    assert dict(rows_of(replace(LINE, said={})).query) == {"pair": "7"}
+    assert dict(rows_of(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
+    assert dict(rows_of(replace(LINE, preferences={})).query) == {"pair": "7"}
 
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:
@@ -51,7 +54,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
     held = desk.held(mara, "pairs")
-    decide_pair(sqlite_store, held.token, reviewer=mara, preference=Preference.TIE, request_key="one", now=desk.now)
+    decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=desk.now)
     page = open_page("queue", show="My reviews")
     [button] = [one for one in page.button if one.key == "my_other"]
     assert button.label == "Your preferences on pairs"

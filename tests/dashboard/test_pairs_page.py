@@ -8,16 +8,15 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, texts
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.pair_records import Pair
-from judgeboard.pairs import prefer
-from judgeboard.pairs.preferring import order_for
 from judgeboard.pairs.report import Listed
 from judgeboard.pairs.screen import pair_screen
-from judgeboard.review import ensure_reviewer
+from judgeboard.review import ensure_reviewer, prefer
+from judgeboard.review.pair_sides import order_for
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import PreferenceRow
+from judgeboard.store.schema.tables import ReviewRow
 from judgeboard_dashboard import session
 from judgeboard_dashboard.pairs.desk import PairDesk, PairPresses, screen_row
 from judgeboard_dashboard.pairs.place import Place
@@ -169,8 +168,8 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
         for _ in range(2):  # the same press, arriving twice
             presses.decide(side)
         assert not here.refused, here.said
-    rows = rows_of(opened, PreferenceRow)
-    assert [row["blind"] for row in rows] == [True, False, False, False, False]
+    rows = rows_of(opened, ReviewRow)
+    assert [not row["seen"] for row in rows] == [True, False, False, False, False]
     assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]
 
 

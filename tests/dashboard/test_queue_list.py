@@ -1,4 +1,4 @@
-"""What the list of queues says of one: how far it is, who did what, what its mix lacks."""
+"""What the list of queues says of one: how far it is, who did what, what its random sample lacks."""
 
 import pytest
 
@@ -50,9 +50,9 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(de
 
 def test_a_mix_that_is_short_of_drawn_answers_says_so(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(mix=0.5)
+    desk.queue(sampling_rate=0.5)
     said = short_of(progress(desk))
     assert said is not None
-    assert said.startswith("0 answers drawn at random are mixed in; 4 more are wanted and not there")
+    assert said.startswith("0 answers in the random sample. 4 more were requested")
     desk.queue("plain")
     assert short_of(progress(desk, "plain")) is None

@@ -13,7 +13,7 @@ GOOD = {
     "order": QueueOrder.SEVERITY,
     "needed": 2,
     "overlap": 0.5,
-    "mix": 0.1,
+    "sampling_rate": 0.1,
     "again_share": 0.05,
     "lease_seconds": 600,
     "blind_judge": False,
@@ -32,7 +32,7 @@ def test_nothing_is_wrong_with_rules_that_the_core_takes() -> None:
     [
         ("name", "   ", "a queue has a name"),
         ("overlap", 1.5, "the overlap is a share from 0 to 1, not 1.5"),
-        ("mix", 1.0, "the mix is a share from 0 to below 1"),
+        ("sampling_rate", 1.0, "the sampling rate is a share from 0 to below 1"),
         ("again_share", -0.1, "the share served again is a share from 0"),
         ("lease_seconds", 5, "an item is held for 10 seconds to a day"),
         ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
@@ -46,7 +46,11 @@ def test_what_is_wrong_is_said_beside_its_field_and_no_other(field: str, value: 
 
 
 def test_several_wrong_fields_are_all_said() -> None:
-    assert set(problems(GOOD | {"mix": 2.0, "overlap": -1.0, "name": ""})) == {"mix", "overlap", "name"}
+    assert set(problems(GOOD | {"sampling_rate": 2.0, "overlap": -1.0, "name": ""})) == {
+        "sampling_rate",
+        "overlap",
+        "name",
+    }
 
 
 @pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])

@@ -49,14 +49,12 @@ def command(
     What is adjudicated is gold: agreement holds judges and people against it.
     """
     from judgeboard.cli.terminal import reviewer
-    from judgeboard.domain import Decision, Grade, Preference
+    from judgeboard.domain import Decision, Preference
     from judgeboard.errors import BadInput
-    from judgeboard.queues import adjudicate, adjudicate_pair, load_split, split_items
+    from judgeboard.queues import adjudicate, load_split, split_items
     from judgeboard.store.engine import open_store
 
     given = given_grade(grade | {"note": reason})
-    if decision in PAIR_WORDS and given_grade(grade) != Grade():
-        raise BadInput("of a pair one says which answer is better: it takes no grade")
     if decision is not None and item_id is None:
         raise BadInput("--decision needs the ITEM: `judgeboard adjudicate` lists them")
     if decision is not None and not (reason or "").strip():
@@ -71,15 +69,10 @@ def command(
                     _show_split(load_split(connection, item_id, viewer), as_json=as_json)
             return
         who, key = reviewer(store), f"cli:{secrets.token_urlsafe(16)}"
-        if decision in PAIR_WORDS:
-            said = Preference(decision)
-            pair = adjudicate_pair(store, item_id, by=who, preference=said, reason=reason or "", request_key=key)
-            stored = {"preference": pair.preference_id}
-        else:
-            of_answer = adjudicate(store, item_id, by=who, decision=Decision(decision), grade=given, request_key=key)
-            stored = {"review": of_answer.review_id}
+        final = Preference(decision) if decision in PAIR_WORDS else Decision(decision)
+        stored = adjudicate(store, item_id, by=who, decision=final, grade=given, request_key=key)
     if as_json:
-        show_json(stored | {"item": item_id, "state": "adjudicated"})
+        show_json({"review": stored.review_id, "item": item_id, "state": "adjudicated"})
         return
     click.echo(f"item {item_id} is adjudicated")
 

@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.filters import RowFilter
-    from judgeboard.judges import Judge
+    from judgeboard.judges.protocol import Judge
     from judgeboard.judging import JudgingSummary
     from judgeboard.methods.jury import JuryReport
     from judgeboard.store.engine import Store

@@ -2,7 +2,11 @@
 
 import click
 
-from judgeboard.cli import options, queue_bundles, queue_making, queue_reviewing, queue_showing
+from judgeboard.cli import options
+from judgeboard.cli.queue_bundles import export, merge
+from judgeboard.cli.queue_making import assign, close, create
+from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
+from judgeboard.cli.queue_showing import list_, show
 
 
 @click.group(
@@ -17,6 +21,5 @@ def command() -> None:
     """Make queues of answers (or pairs) to review, work through them, see how far they are."""
 
 
-for module in (queue_making, queue_showing, queue_reviewing, queue_bundles):
-    for each in module.COMMANDS:
-        command.add_command(each)
+for each in (create, close, assign, list_, show, next_, decide, reveal, skip, release, export, merge):
+    command.add_command(each)

@@ -78,6 +78,3 @@ def merge(file: Path, as_json: bool, db: str | None) -> None:
     )
     for one in came.conflicts:
         click.echo(f"line {one.line}, item {one.item_id}: {one.reason}")
-
-
-COMMANDS = (export, merge)

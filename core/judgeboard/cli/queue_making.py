@@ -56,22 +56,27 @@ _SUBJECTS = ("answers", "pairs")
     help="What is asked for: label, groundedness, quality; any other name is a dimension of a rubric, 1 to 5.",
 )
 @click.option(
-    "--mix",
+    "--sampling-rate",
     type=options.FiniteRange(0, 1, max_open=True),
     default=0.0,
     metavar="SHARE",
-    help="Share drawn at random (0): open flags of the rule random_sample, of the same query types, sources and days. "
-    "More of them: a larger random_share (Settings, or JUDGEBOARD_RANDOM_SHARE), then judgeboard flag.",
+    help="Share of randomly sampled answers in the queue (default: 0). To sample more, raise `random_share` (Settings, "
+    "or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
 )
 @click.option(
     "--again",
     type=options.FiniteRange(0, 1, max_open=True),
     default=0.0,
     metavar="SHARE",
-    help="Chance to be served an item of one's own again after a week, unsaid (0).",
+    help="Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
 @click.option("--guidelines", type=click.Path(path_type=Path), help="A file of plain text for the reviewers.")
-@click.option("--seed", default="judgeboard", show_default=True, help="What overlap, mix and random order depend on.")
+@click.option(
+    "--seed",
+    default="judgeboard",
+    show_default=True,
+    help="Seed of the overlap, the random sample and the random order.",
+)
 @click.option(
     "--lease-minutes", type=options.FiniteRange(0, min_open=True), default=10.0, help="How long an item is held (10)."
 )
@@ -110,7 +115,7 @@ def create(
         blind_judge=rules["blind_judge"],
         reveal=not rules["no_reveal"],
         grades=tuple(options.listed(rules["grades"])),
-        mix=rules["mix"],
+        sampling_rate=rules["sampling_rate"],
         again_share=rules["again"],
         guidelines=None if guidelines is None else _text(guidelines),
         seed=rules["seed"],
@@ -127,14 +132,14 @@ def create(
     if as_json:
         names = [one.name for one in people]
         show_json(
-            {"queue": made.queue.name, "items": made.joined, "mixed": made.mixed, "short": made.short}
+            {"queue": made.queue.name, "items": made.joined, "sampled": made.sampled, "short": made.short}
             | {"given_to": names}
         )
         return
     noun = "pairs" if made.queue.subject == "pairs" else "answers"
-    mixed = f", {made.mixed:,} of them drawn at random" if asked.mix else ""
+    sampled = f", {made.sampled:,} of them randomly sampled" if asked.sampling_rate else ""
     short = f"; {made.short:,} more are wanted and not there" if made.short else ""
-    click.echo(f"{made.queue.name}: {made.joined:,} {noun}{mixed}{short}")
+    click.echo(f"{made.queue.name}: {made.joined:,} {noun}{sampled}{short}")
     if made.queue.blind and not people:
         click.echo(
             "it is everybody's: what is blind is hidden from whoever holds an item; --assign hides it before, too"
@@ -200,6 +205,3 @@ def _text(file: Path) -> str:
         raise BadInput(f"--guidelines {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"--guidelines {file} is not a text in UTF-8") from error
-
-
-COMMANDS = (create, close, assign)

@@ -11,7 +11,7 @@ from judgeboard.cli.asking import as_json, show_json
 from judgeboard.cli.grade_options import given_grade, grade_options, note_option
 
 if TYPE_CHECKING:
-    from judgeboard.queues import DecidedItem, DecidedPair
+    from judgeboard.queues import DecidedItem
     from judgeboard.store.engine import Store
     from judgeboard.store.reviews.reviewers import Reviewer
 
@@ -87,19 +87,17 @@ def decide(
     """
     from judgeboard.cli.terminal import reviewer
     from judgeboard.domain import Decision
-    from judgeboard.queues import decide_item
+    from judgeboard.queues import decide_item, preference_at
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
         who = reviewer(store)
-        if said in PAIR_WORDS:
-            _show_decided(_decide_pair(store, who, token, said, grade, seconds), as_json=as_json)
-            return
+        decision = preference_at(store, token, who, said) if said in PAIR_WORDS else Decision(said)
         decided = decide_item(
             store,
             token,
             reviewer=who,
-            decision=Decision(said),
+            decision=decision,
             grade=given_grade(grade),
             judgment_seen_id=judgment_id,
             seconds=seconds,
@@ -196,37 +194,16 @@ def release(token: str, as_json: bool, db: str | None) -> None:
 _NOT_HELD = "you do not hold this item any more"
 
 
-def _decide_pair(
-    store: "Store", who: "Reviewer", token: str, said: str, grade: dict[str, Any], seconds: float | None
-) -> "DecidedPair":
-    from judgeboard.domain import Grade
-    from judgeboard.errors import BadInput
-    from judgeboard.queues import decide_pair, preference_at
-
-    given = given_grade(grade)
-    if given != Grade(note=given.note):
-        raise BadInput("of a pair one says which side is better, and why (--note): it takes no grade")
-    return decide_pair(
-        store,
-        token,
-        reviewer=who,
-        preference=preference_at(store, token, who, said),
-        note=given.note,
-        seconds=seconds,
-        request_key=_press(),
-    )
-
-
 def _reveal(store: "Store", who: "Reviewer", review_id: int) -> tuple[list[str], dict[str, Any]]:
     from judgeboard.cli.queue_lines import judge_json, judge_lines
-    from judgeboard.queues import reveal_item
+    from judgeboard.queues import reveal as reveal_blind
     from judgeboard.queues.judge_words import judges_on
     from judgeboard.store.reviews.reviews import review_by_id
 
-    reveal_item(store, review_id, reviewer=who)
+    reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:
         review = review_by_id(connection, review_id)
-        said = judges_on(connection, 0 if review is None else review.response_id, who.id)
+        said = judges_on(connection, (review and review.response_id) or 0, who.id)
     lines = judge_lines(*said) or ["no judge said anything of it"]
     return [*lines, "", f"judgeboard queue reveal {review_id} confirm|dismiss|unsure … says what you think now"], (
         judge_json(*said)
@@ -234,26 +211,23 @@ def _reveal(store: "Store", who: "Reviewer", review_id: int) -> tuple[list[str],
 
 
 def _show_decided(
-    decided: "DecidedItem | DecidedPair",
+    decided: "DecidedItem",
     judges: tuple[list[str], dict[str, Any]] | None = None,
     *,
     as_json: bool,
     asked_to_reveal: bool = False,
 ) -> None:
-    from judgeboard.queues import DecidedItem
-
     if as_json:
-        of_answer = isinstance(decided, DecidedItem)
         show_json(
-            {"review" if of_answer else "preference": _id_of(decided)}
-            | {"item": decided.item_id, "state": decided.state.value, "repeated": decided.repeated}
+            {"review": decided.review_id, "item": decided.item_id}
+            | {"state": decided.state.value, "repeated": decided.repeated}
             | ({} if judges is None else judges[1])
         )
         return
     click.echo(f"stored; {_STATES[decided.state.value]}")
     if judges is not None:
         click.echo("\n".join(judges[0]))
-    elif isinstance(decided, DecidedItem) and decided.reveal and not asked_to_reveal:
+    elif decided.reveal and not asked_to_reveal:
         click.echo(f"judgeboard queue reveal {decided.review_id} shows what the judge said")
 
 
@@ -266,15 +240,6 @@ _STATES = {
 }
 
 
-def _id_of(decided: "DecidedItem | DecidedPair") -> int:
-    from judgeboard.queues import DecidedItem
-
-    return decided.review_id if isinstance(decided, DecidedItem) else decided.preference_id
-
-
 def _press() -> str:
     """A request key of its own for each command typed."""
     return f"cli:{secrets.token_urlsafe(16)}"
-
-
-COMMANDS = (next_, decide, reveal, skip, release)

@@ -70,9 +70,9 @@ def progress_lines(found: "QueueProgress") -> list[str]:
     ]
     if queue.reviews_needed > 1:
         lines.append(f"overlap: {found.several:,} need {queue.reviews_needed}, {found.several_finished:,} finished")
-    if queue.mix:
-        short = f", {found.short:,} more are wanted and not there" if found.short else ""
-        lines.append(f"mix: {found.mixed:,} drawn at random{short}")
+    if queue.sampling_rate:
+        short = f", {found.short:,} more were requested, but none are left" if found.short else ""
+        lines.append(f"random sample: {found.sampled:,} answers{short}")
     if found.split:
         lines.append(f"{found.split:,} split: judgeboard adjudicate --queue {shlex.quote(queue.name)}")
     return lines + [_person(one) for one in found.people]
@@ -89,7 +89,7 @@ def progress_json(found: "QueueProgress") -> dict[str, Any]:
         },
         "reviews": {"given": found.reviews, "needed": found.reviews_needed},
         "overlap": {"share": found.queue.overlap, "items": found.several, "finished": found.several_finished},
-        "mix": {"share": found.queue.mix, "items": found.mixed, "short": found.short},
+        "random_sample": {"rate": found.queue.sampling_rate, "items": found.sampled, "short": found.short},
         "given_to": [one.name for one in found.given_to],
         "people": [
             {
@@ -122,7 +122,7 @@ def queue_json(queue: "Queue") -> dict[str, Any]:
         "blind_judge": queue.blind_judge,
         "reveal": queue.reveal,
         "grades": list(queue.grades),
-        "mix": queue.mix,
+        "sampling_rate": queue.sampling_rate,
         "again": queue.again_share,
         "seed": queue.seed,
         "lease_minutes": queue.lease_seconds / 60,
@@ -156,6 +156,3 @@ def _time(at: Any) -> str:
     from judgeboard.times import iso_z
 
     return iso_z(at)
-
-
-COMMANDS = (list_, show)

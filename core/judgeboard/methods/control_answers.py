@@ -11,7 +11,7 @@ from judgeboard.blocking import blocking
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging import JudgingSummary, judge_pending_async
 from judgeboard.method import RunOptions
 from judgeboard.methods.control_kinds import CONTROL_KINDS, AnswerText, ControlKind, Effect

@@ -8,9 +8,9 @@ from typing import Any
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_endpoint
-from judgeboard.judges import Judge
 from judgeboard.judges.fences import fence_token, fenced
 from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.judges.protocol import Judge
 from judgeboard.llm.generator import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.storable_text import unstorable
 from judgeboard.store.responses.logged_origins import Origin

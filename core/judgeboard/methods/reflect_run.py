@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from judgeboard.blocking import blocking
 from judgeboard.domain import Response, ResponseKind, Status, StepRecord, Verdict
 from judgeboard.filters import RowFilter
-from judgeboard.judges import Judge
 from judgeboard.judges.prompt_file import load_prompt
+from judgeboard.judges.protocol import Judge
 from judgeboard.judges.version import prompt_hash
 from judgeboard.llm.generator import Generator
 from judgeboard.method import Begun, Method, RunOptions, RunOutcome, Selected, run_method

@@ -16,7 +16,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.judge_health.commands import judge_options
 from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judging import Ask, JudgingSummary, VerdictMethod
 from judgeboard.method import Begun, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members

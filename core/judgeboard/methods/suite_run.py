@@ -12,7 +12,7 @@ from judgeboard.blocking import blocking
 from judgeboard.domain import JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judge_choice import make_judge
-from judgeboard.judges import Judge
+from judgeboard.judges.protocol import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.generator import Generated
 from judgeboard.method import Begun, Method, RunOptions, RunOutcome, run_method

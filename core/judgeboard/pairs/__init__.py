@@ -3,7 +3,6 @@
 from judgeboard.pairs.choice import make_pairwise_judge
 from judgeboard.pairs.comparing import Compared, compare_pairs, compare_pairs_async
 from judgeboard.pairs.making import PairSet, pairs_between, pairs_in_file
-from judgeboard.pairs.preferring import Preferred, prefer
 from judgeboard.pairs.report import PairGroup, PairReport, measure_pairs
 
 __all__ = [
@@ -11,12 +10,10 @@ __all__ = [
     "PairGroup",
     "PairReport",
     "PairSet",
-    "Preferred",
     "compare_pairs",
     "compare_pairs_async",
     "make_pairwise_judge",
     "measure_pairs",
     "pairs_between",
     "pairs_in_file",
-    "prefer",
 ]

@@ -7,12 +7,16 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import NotFound
-from judgeboard.pairs.preferring import order_for, shown_side, stored_side
 from judgeboard.pairs.votes import Votes, votes_by_pair
+from judgeboard.review.pair_sides import order_for, shown_side, stored_side
 from judgeboard.store.pairs.compared_pairs import SaidOfPair, said_of_pair
-from judgeboard.store.pairs.desk_preferences import DeskPreference, own_preferences, saw_the_rest
 from judgeboard.store.pairs.pairs import load_pairs
-from judgeboard.store.pairs.preferences import load_preferences
+from judgeboard.store.pairs.preferences import (
+    StandingPreference,
+    load_preferences,
+    own_preferences,
+    saw_the_rest,
+)
 
 MORE_THAN_ONE = 2
 
@@ -127,7 +131,7 @@ def pair_screen(
         own=_latest(given, blind=True),
         overruled=_latest(given, blind=False),
         revealed=revealed,
-        last_id=given[-1].id if given else None,
+        last_id=given[-1].preference_id if given else None,
     )
 
 
@@ -135,7 +139,7 @@ def _in_order(order: Shown, of_a: str | None, of_b: str | None) -> tuple[str | N
     return (of_a, of_b) if order is Shown.AB else (of_b, of_a)
 
 
-def _latest(given: list[DeskPreference], *, blind: bool) -> Preference | None:
+def _latest(given: list[StandingPreference], *, blind: bool) -> Preference | None:
     return next((each.preference for each in reversed(given) if each.blind is blind), None)
 
 

@@ -4,22 +4,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
-
-from judgeboard.domain import Grade
-from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.pairs.preferring import stored_side
+from judgeboard.domain import Decision, Grade, Preference
+from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.people import Action, Actor, actor_name, check_allowed
 from judgeboard.queues.bundle_file import BundleHead, BundleLine, read_bundle, text_values
 from judgeboard.queues.deciding import decide_item
 from judgeboard.queues.item_texts import ItemText, PairText, item_texts
-from judgeboard.queues.pair_deciding import decide_pair
 from judgeboard.queues.tokens import split_token
+from judgeboard.review.pair_sides import stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.pairs.desk_preferences import preference_by_key
-from judgeboard.store.queues.item_reviews import ItemWord, words_on
-from judgeboard.store.queues.item_rows import QueueItem, item_by_id
+from judgeboard.store.queues.item_reviews import QueueReview, reviews_on
+from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.leases import lease_of
 from judgeboard.store.queues.queue_rows import queue_named
 from judgeboard.store.reviews.reviewers import Reviewer, find_reviewer
@@ -112,8 +108,9 @@ def _merge(store: Store, head: BundleHead, one: BundleLine, reviewer: Reviewer, 
         with store.reading() as connection:
             item = item_by_id(connection, one.item_id)
             (text,) = item_texts(connection, [item], reviewer.id)
-            stored = _stored_id(connection, item, key)
-            words = words_on(connection, item.id, pair=item.pair_id is not None) if stored is not None else []
+            known = review_by_key(connection, key)
+            stored = None if known is None else known.id
+            words = reviews_on(connection, item.id) if stored is not None else []
     except NotFound:
         return Conflict(one.line, one.item_id, NO_ITEM, kept=False)
     if stored is not None:
@@ -136,24 +133,14 @@ def _merge(store: Store, head: BundleHead, one: BundleLine, reviewer: Reviewer, 
 
 
 def _decide(store: Store, one: BundleLine, text: ItemText, reviewer: Reviewer, key: str, now: datetime) -> bool:
-    if isinstance(text, PairText):
-        if one.side is None:
-            raise BadInput(f"item {one.item_id} is a pair")
-        return decide_pair(
-            store,
-            one.token,
-            reviewer=reviewer,
-            preference=stored_side(one.side, text.shown),
-            note=one.grade.note,
-            seconds=one.seconds,
-            request_key=key,
-            now=now,
-        ).repeated
+    decision: Decision | Preference | None = one.decision
+    if isinstance(text, PairText) and one.side is not None:
+        decision = stored_side(one.side, text.shown)
     return decide_item(
         store,
         one.token,
         reviewer=reviewer,
-        decision=one.decision,
+        decision=decision,
         grade=one.grade,
         seconds=one.seconds,
         request_key=key,
@@ -161,12 +148,7 @@ def _decide(store: Store, one: BundleLine, text: ItemText, reviewer: Reviewer, k
     ).repeated
 
 
-def _stored_id(connection: Connection, item: QueueItem, key: str) -> int | None:
-    stored = review_by_key(connection, key) if item.pair_id is None else preference_by_key(connection, key)
-    return None if stored is None else stored.id
-
-
-def _says_the_same(one: BundleLine, word: ItemWord, text: ItemText) -> bool:
+def _says_the_same(one: BundleLine, word: QueueReview, text: ItemText) -> bool:
     if isinstance(text, PairText):
         said = None if one.side is None else stored_side(one.side, text.shown)
         return (said, one.grade.note) == (word.decision, word.note)

@@ -15,7 +15,7 @@ from judgeboard.queues.taking import Held, held_item, open_queue
 from judgeboard.queues.trying import tried
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.queues.handing_out import take_place
+from judgeboard.store.queues.handing_out import take_lease
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.leases import OFFLINE
 from judgeboard.store.queues.queue_rows import Queue, queue_named
@@ -107,7 +107,7 @@ def _take(
     taken: list[Held] = []
     while len(taken) < items:
         token = f"{OFFLINE}{bundle}-{secrets.token_hex(8)}"
-        lease = take_place(connection, queue.id, reviewer.id, token, now=now, until=until)
+        lease = take_lease(connection, queue.id, reviewer.id, token, now=now, until=until)
         if lease is None:
             break
         taken.append(held_item(lease, item_by_id(connection, lease.queue_item_id), queue))

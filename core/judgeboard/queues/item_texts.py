@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from judgeboard.domain import Shown
-from judgeboard.pairs.preferring import order_for
+from judgeboard.review.pair_sides import order_for
 from judgeboard.store.pairs.pair_items import load_pairs
 from judgeboard.store.queues.item_texts import AnswerText, answer_texts
 

@@ -36,7 +36,7 @@ class Made:
 
     queue: Queue
     joined: int
-    mixed: int
+    sampled: int
     short: int
 
 
@@ -71,7 +71,11 @@ def create_queue(
         queue = queue_by_id(connection, insert_queue(connection, row))
         assign(connection, queue.id, [one.id for one in assigned])
         filled = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
-        details = {"queue": queue.name, "items": filled.joined + filled.mixed, "given_to": [one.id for one in assigned]}
+        details = {
+            "queue": queue.name,
+            "items": filled.joined + filled.sampled,
+            "given_to": [one.id for one in assigned],
+        }
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return _made(queue, filled)
 
@@ -137,4 +141,4 @@ def check_open(queue: Queue) -> None:
 
 
 def _made(queue: Queue, filled: Joined) -> Made:
-    return Made(queue, filled.joined + filled.mixed, filled.mixed, filled.short)
+    return Made(queue, filled.joined + filled.sampled, filled.sampled, filled.short)

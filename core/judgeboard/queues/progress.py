@@ -1,4 +1,4 @@
-"""How far a queue is: its items by state, its mix and overlap, and what each person has done."""
+"""How far a queue is: its items by state, its random sample and overlap, and what each person has done."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import ItemState
 from judgeboard.queues.rule_words import rule_words
 from judgeboard.store.queues import progress
-from judgeboard.store.queues.mixing import Mixed, count_mix
+from judgeboard.store.queues.mixing import Sampled, count_sampled
 from judgeboard.store.queues.queue_rows import Queue, assignees, queue_named
 from judgeboard.store.reviews.reviewers import Reviewer, reviewers_by_id
 
@@ -33,7 +33,7 @@ class QueueProgress:
 
     An item that needs reviews is ``held`` where somebody holds it and ``waiting`` else; the states are those of
     `ItemState`. ``several`` items need more than one review, ``several_finished`` of them are settled or adjudicated.
-    ``reviews`` were given, ``reviews_needed`` are what the items ask for. ``mixed`` answers were drawn at random,
+    ``reviews`` were given, ``reviews_needed`` are what the items ask for. ``sampled`` answers were drawn at random,
     ``short`` more are wanted and not there. What is served again to one person is an item of no count here, but work
     of theirs. ``given_to`` nobody: everybody may take from it.
     """
@@ -51,7 +51,7 @@ class QueueProgress:
     reviews_needed: int
     several: int
     several_finished: int
-    mixed: int
+    sampled: int
     short: int
     given_to: tuple[Reviewer, ...]
     people: tuple[PersonProgress, ...]
@@ -81,7 +81,7 @@ def queue_progress(
     counts = progress.count_items(connection, found.id)
     states = {state: sum(one.items for one in counts if one.state is state) for state in ItemState}
     held = progress.count_held_items(connection, found.id, at)
-    mix = count_mix(connection, found) if found.mix else Mixed(0, 0)
+    sample = count_sampled(connection, found) if found.sampling_rate else Sampled(0, 0)
     several = [one for one in counts if one.several and one.state is not ItemState.LEFT]
     given_to = tuple(assignees(connection, found.id))
     return QueueProgress(
@@ -98,8 +98,8 @@ def queue_progress(
         reviews_needed=sum(one.reviews_needed for one in counts if one.state is not ItemState.LEFT),
         several=sum(one.items for one in several),
         several_finished=sum(one.items for one in several if one.state in {ItemState.SETTLED, ItemState.ADJUDICATED}),
-        mixed=mix.drawn,
-        short=mix.short,
+        sampled=sample.drawn,
+        short=sample.short,
         given_to=given_to,
         people=_people(connection, found.id, given_to, at) if with_people else (),
     )

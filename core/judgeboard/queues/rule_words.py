@@ -27,8 +27,8 @@ def rule_words(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     ]
     if queue.subject != PAIRS and queue.grades:
         said.append(f"asks for {', '.join(queue.grades)}")
-    if queue.mix:
-        said.append(f"{percent(queue.mix)} drawn at random")
+    if queue.sampling_rate:
+        said.append(f"{percent(queue.sampling_rate)} randomly sampled")
     if queue.again_share and for_lead:
         said.append(f"{percent(queue.again_share)} served again to who reviewed it a week before")
     return (*said, f"held for {_minutes(queue.lease_seconds)}")

@@ -23,7 +23,7 @@ class QueueRules:
     """How a queue is to be reviewed.
 
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
-    items that need ``needed`` reviews, the others need one. ``mix`` (0 to below 1) is the share of items drawn from
+    items that need ``needed`` reviews, the others need one. ``sampling_rate`` (0 to below 1) is the share of items from
     the random sample, ``again_share`` (0 to below 1) the chance that somebody is silently served an item of theirs
     that is a week old. ``grades`` are what reviewers are asked for: label, groundedness, quality, a rubric's name.
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind.
@@ -41,7 +41,7 @@ class QueueRules:
     blind_judge: bool = False
     reveal: bool = True
     grades: tuple[str, ...] = ("groundedness", "quality")
-    mix: float = 0.0
+    sampling_rate: float = 0.0
     again_share: float = 0.0
     guidelines: str | None = None
     seed: str = "judgeboard"
@@ -65,7 +65,7 @@ class QueueRules:
         if not 1 <= self.needed <= MOST_REVIEWS:
             raise BadInput(f"an item needs 1 to {MOST_REVIEWS} reviews, not {self.needed}")
         _check_share("overlap", self.overlap, whole=True)
-        _check_share("mix", self.mix)
+        _check_share("sampling rate", self.sampling_rate)
         _check_share("share served again", self.again_share)
         if not 10 <= self.lease_seconds <= 86_400:
             raise BadInput(f"an item is held for 10 seconds to a day, not {self.lease_seconds} seconds")

@@ -12,7 +12,7 @@ from judgeboard.review.outcome import outcome
 from judgeboard.review.settling import spoken
 from judgeboard.store.hidden_rows import hidden_of_pair, hidden_of_response
 from judgeboard.store.pairs.pair_items import PairItem, load_pairs
-from judgeboard.store.queues.item_reviews import ItemWord, words_on, words_on_items
+from judgeboard.store.queues.item_reviews import QueueReview, reviews_on, reviews_on_items
 from judgeboard.store.queues.item_rows import QueueItem, item_by_id
 from judgeboard.store.queues.item_texts import AnswerText, answer_texts
 from judgeboard.store.queues.queue_rows import Queue, queue_by_id, queue_named
@@ -50,12 +50,12 @@ class Split:
     queue: Queue
     answer: AnswerText | None
     pair: PairItem | None
-    reviews: tuple[ItemWord, ...]
+    reviews: tuple[QueueReview, ...]
     differ_on: tuple[str, ...]
     skips: tuple[Skipped, ...]
 
     @property
-    def adjudication(self) -> ItemWord | None:
+    def adjudication(self) -> QueueReview | None:
         """The last word, None while there is none."""
         return next((word for word in self.reviews if word.stage is Stage.ADJUDICATION), None)
 
@@ -107,7 +107,7 @@ def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = N
         NotAllowed: The viewer may not see what others said.
     """
     item = item_by_id(connection, item_id)
-    words = words_on(connection, item_id, pair=item.pair_id is not None)
+    words = reviews_on(connection, item_id)
     if viewer is not None:
         _check_may_see(connection, viewer, item, words)
     answer = None if item.response_id is None else answer_texts(connection, [item.response_id])[item.response_id]
@@ -122,7 +122,7 @@ def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = N
     )
 
 
-def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, words: Sequence[ItemWord]) -> None:
+def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, words: Sequence[QueueReview]) -> None:
     if item.response_id is not None:
         hidden = hidden_of_response(connection, viewer.id, item.response_id)
     else:
@@ -138,21 +138,17 @@ def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, wo
 
 def _page(connection: Connection, rows: Sequence[SplitRow], limit: int) -> SplitPage:
     shown = rows[:limit]
-    words: dict[int, list[ItemWord]] = {}
-    for pair in (False, True):
-        ids = [row.item_id for row in shown if (row.pair_id is not None) is pair]
-        if ids:
-            words |= words_on_items(connection, ids, pair=pair)
+    words = reviews_on_items(connection, [row.item_id for row in shown])
     lines = tuple(
         SplitLine(row, _differ_on(words[row.item_id], row.reviews_needed), _people(words[row.item_id])) for row in shown
     )
     return SplitPage(lines, shown[-1].item_id if len(rows) > limit else None)
 
 
-def _people(words: Sequence[ItemWord]) -> int:
+def _people(words: Sequence[QueueReview]) -> int:
     return len({word.reviewer_id for word in words if word.stage is not Stage.ADJUDICATION})
 
 
-def _differ_on(words: Sequence[ItemWord], needed: int) -> tuple[str, ...]:
+def _differ_on(words: Sequence[QueueReview], needed: int) -> tuple[str, ...]:
     before = [spoken(word) for word in words if word.stage is not Stage.ADJUDICATION]
     return outcome(before, needed).differ_on

@@ -15,16 +15,16 @@ from judgeboard.queues.trying import tried
 from judgeboard.storable_text import unstorable
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.queues.handing_out import take_place, take_place_at
+from judgeboard.store.queues.handing_out import take_lease, take_lease_at
 from judgeboard.store.queues.item_rows import QueueItem, item_by_id
 from judgeboard.store.queues.joining import follow_queues
 from judgeboard.store.queues.leases import (
     OFFLINE,
     Lease,
-    free_place,
-    held_places,
+    held_leases,
     lease_by_token,
-    renew_place,
+    release_lease,
+    renew_lease,
 )
 from judgeboard.store.queues.queue_rows import Queue, is_given, queue_by_id, queue_named
 from judgeboard.store.queues.serving_again import serve_again
@@ -99,7 +99,7 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
             queue = open_queue(connection, queue_by_id(connection, item.queue_id), reviewer)
             if item.state is not ItemState.OPEN:
                 return None
-            lease = take_place_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
+            lease = take_lease_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
             return None if lease is None else held_item(lease, item, queue)
 
     return tried(take, reviewer)
@@ -119,7 +119,7 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
             return None
         queue = queue_by_id(connection, lease.queue_id)
         until = _until(queue, at)
-        renewed = queue.state is QueueState.OPEN and renew_place(connection, secret, reviewer.id, until)
+        renewed = queue.state is QueueState.OPEN and renew_lease(connection, secret, reviewer.id, until)
         return until if renewed else None
 
 
@@ -169,7 +169,7 @@ def _next(
         return held
     if queue.again_share:
         serve_again(connection, queue, reviewer.id, now)
-    taken = take_place(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
+    taken = take_lease(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
     if taken is None:  # another session of theirs may have taken the last one between these statements
         return _kept(connection, queue, reviewer, holding, now, until)
     return held_item(taken, item_by_id(connection, taken.queue_item_id), queue)
@@ -184,12 +184,12 @@ def _kept(
     until: datetime,
 ) -> Held | None:
     """Return what a reviewer holds already and has not at hand, held anew."""
-    for lease in held_places(connection, reviewer.id, now, queue.id):
+    for lease in held_leases(connection, reviewer.id, now, queue.id):
         # What lies in somebody's bundle is not served at a page as well.
         if lease.token is None or lease.token.startswith(OFFLINE):
             continue
         if token_of(lease) not in holding:
-            renew_place(connection, lease.token, reviewer.id, until)
+            renew_lease(connection, lease.token, reviewer.id, until)
             return held_item(lease, item_by_id(connection, lease.queue_item_id), queue, until)
     return None
 
@@ -217,7 +217,7 @@ def _give_back(connection: Connection, token: str, reviewer: Reviewer, now: date
     lease = lease_by_token(connection, secret, lock=True)
     if lease is None or lease.done or lease.reviewer_id != reviewer.id:
         return None
-    free_place(connection, lease.id)
+    release_lease(connection, lease.id)
     if item.response_id is not None:
         follow_queues(connection, [item.response_id], now)  # it may have stopped matching while it was held
     return item

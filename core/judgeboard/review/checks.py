@@ -15,6 +15,7 @@ from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import LockedResponse, StoredReview, judgment_is_of, replacement_of
 
 LONGEST_KEY = 200
+NOTHING_GIVEN = "nothing to save: give a label, a score, a note, a mark or a corrected answer"
 LONGEST_LOOK = 30 * 86_400  # seconds: nobody looks at one answer for longer, and a sum of more says nothing
 
 
@@ -52,20 +53,26 @@ def checked_judgment(connection: Connection, judgment_id: int | None, response: 
 
 
 def checked_grade(
-    connection: Connection, grade: Grade, response: LockedResponse, judgment_seen_id: int | None = None
+    connection: Connection, grade: Grade, response: LockedResponse | None, judgment_seen_id: int | None = None
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
+
+    A pair (no ``response``) takes a note and nothing else.
 
     Of a forgotten answer no text is taken: what was blanked would be written down again.
 
     The texts of marks are taken from the answer and from the judgments that they name, not from the screen.
 
     Raises:
-        BadInput: A span or a mark does not lie inside the answer, a mark names no claim of this answer's judgments, a
-            reason to differ comes without the judgment that was seen, a score is no level of a rubric, or a text
-            cannot be stored.
+        BadInput: A pair is graded, a span or a mark does not lie inside the answer, a mark names no claim of this
+            answer's judgments, a reason to differ comes without the judgment that was seen, a score is no level of a
+            rubric, or a text cannot be stored.
         DecisionRefused: A note or a corrected answer comes to an answer that was forgotten.
     """
+    if response is None:
+        if replace(grade, note=None) != Grade():
+            raise BadInput("a pair takes no grade: say which answer is better, with a note")
+        return Grade(note=checked_note(grade.note))
     answer = response.answer
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("why a person and the judge differ is said of a verdict that the person saw")
@@ -81,6 +88,18 @@ def checked_grade(
             raise BadInput(f"the {name} cannot be stored: {reason}")
     marks = checked_marks(connection, grade.claim_marks, response)
     return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
+
+
+def checked_note(note: str | None) -> str | None:
+    """Return a note as it is stored, None for a blank one.
+
+    Raises:
+        BadInput: It cannot be stored.
+    """
+    text = (note or "").strip() or None
+    if text is not None and (reason := unstorable(text)):
+        raise BadInput(f"the note cannot be stored: {reason}")
+    return text
 
 
 def check_not_forgotten(response: LockedResponse) -> None:
@@ -105,7 +124,7 @@ def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
         BadInput: It did.
     """
     if not same or stored.reviewer_id != reviewer.id:
-        raise BadInput("this request key belongs to another review: every press needs its own")
+        raise BadInput("this request key belongs to another review: every request needs its own")
 
 
 def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Remarks on an answer, for the others: said, changed and taken back by their author; one transaction each."""
+"""Comments on an answer: written, edited and withdrawn by their author; one transaction each."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ def comment(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Store a remark on an answer and return its id; the same request again returns it again.
+    """Store a comment on an answer and return its id; the same request again returns it again.
 
     Raises:
         NotAllowed: No admin lets this person review.
@@ -51,12 +51,12 @@ def comment(
 def edit_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, text: str, request_key: str, now: datetime | None = None
 ) -> int:
-    """Replace a remark of one's own by another row and return that row's id.
+    """Replace a comment of one's own by another row and return that row's id.
 
     Raises:
-        DecisionRefused: It is somebody else's, or was changed or taken back already.
+        DecisionRefused: It is somebody else's, or was edited or withdrawn already.
         NotAllowed: No admin lets this person review.
-        NotFound: No such remark.
+        NotFound: No such comment.
         BadInput: As for `comment`.
     """
     said, key = _checked_text(text), checked_key(request_key)
@@ -67,12 +67,12 @@ def edit_comment(
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Take a remark of one's own back by a row without a text, and return that row's id.
+    """Withdraw a comment of one's own by a row without a text, and return that row's id.
 
     Raises:
-        DecisionRefused: It is somebody else's, or was changed or taken back already.
+        DecisionRefused: It is somebody else's, or was edited or withdrawn already.
         NotAllowed: No admin lets this person review.
-        NotFound: No such remark.
+        NotFound: No such comment.
         BadInput: The request key cannot be used.
     """
     key = checked_key(request_key)
@@ -83,25 +83,25 @@ def withdraw_comment(
 def _checked_text(text: str) -> str:
     said = text.strip()
     if not said:
-        raise BadInput("a remark says something")
+        raise BadInput("a comment needs a text")
     if len(said) > LONGEST_COMMENT:
-        raise BadInput(f"a remark has at most {LONGEST_COMMENT:,} characters, not {len(said):,}")
+        raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(said):,}")
     reason = unstorable(said)
     if reason is not None:
-        raise BadInput(f"the remark cannot be stored: {reason}")
+        raise BadInput(f"the comment cannot be stored: {reason}")
     return said
 
 
 @contextmanager
 def _own(store: Store, comment_id: int, reviewer: Reviewer) -> Iterator[tuple[Connection, int]]:
-    """Open the transaction of a change to one's own remark; gives the answer it is on, locked."""
+    """Open the transaction of a change to one's own comment; gives the answer it is on, locked."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
         before = comment_by_id(connection, comment_id)
         if before is None or before.response_id is None:
-            raise NotFound(f"no remark {comment_id} on an answer")
+            raise NotFound(f"no comment {comment_id} on an answer")
         lock_response(connection, before.response_id)
         if before.reviewer_id != reviewer.id:
-            raise DecisionRefused(f"This is {before.by}'s remark: only {before.by} can change it.")
+            raise DecisionRefused(f"This is {before.by}'s comment: only {before.by} can edit it.")
         yield connection, before.response_id
 
 
@@ -137,7 +137,7 @@ def _write(
 
 def _same(stored: StoredComment, response_id: int, reviewer: Reviewer, replaces: int | None) -> int:
     if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
-        raise BadInput("this request key belongs to another remark: every press needs its own")
+        raise BadInput("this request key belongs to another comment: every request needs its own")
     return stored.id
 
 
@@ -145,4 +145,4 @@ def _check_stands(connection: Connection, comment_id: int) -> None:
     row = comment_by_id(connection, comment_id)
     withdrawn = row is not None and row.text is None
     if withdrawn or replacement_of_comment(connection, comment_id) is not None:
-        raise DecisionRefused("This remark was changed or taken back already.")
+        raise DecisionRefused("This comment was edited or withdrawn already.")

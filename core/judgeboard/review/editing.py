@@ -8,7 +8,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, FlagState, Grade, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people import Action, allowed
+from judgeboard.review.blind import in_view
 from judgeboard.review.checks import (
+    NOTHING_GIVEN,
     check_own,
     check_same,
     checked_grade,
@@ -17,13 +19,12 @@ from judgeboard.review.checks import (
     checked_seconds,
     is_empty,
 )
-from judgeboard.review.in_view import in_view
 from judgeboard.review.settling import settle_flag, settle_item
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import lease_of, use_place
+from judgeboard.store.queues.leases import lease_of, use_lease
 from judgeboard.store.queues.queue_rows import queue_by_id
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard.store.reviews.reviews import (
@@ -43,7 +44,7 @@ class Edited:
     """The row that stands now, and what became of the flag (None without one)."""
 
     review_id: int
-    response_id: int
+    response_id: int | None
     flag_id: int | None
     state: FlagState | None
     repeated: bool
@@ -78,6 +79,8 @@ def edit(
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flag, response = lock_reviewed(connection, review_id)
         stored = review_by_key(connection, key)
+        if response is None:
+            raise DecisionRefused("A review of a pair is not edited: undo it and review the pair again.")
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             return Edited(stored.id, response.id, review.flag_id, None if flag is None else flag.state, repeated=True)
@@ -87,7 +90,7 @@ def edit(
         seen = checked_judgment(connection, judgment_seen_id, response)
         given = checked_grade(connection, grade, response, seen)
         if decision is None and is_empty(given):
-            raise BadInput("nothing to save: give a label, a score, a note, a mark or a corrected answer")
+            raise BadInput(NOTHING_GIVEN)
         new = NewReview(
             response_id=response.id,
             flag_id=review.flag_id,
@@ -126,7 +129,7 @@ def _check_unseen(connection: Connection, review: StoredReview) -> None:
     if review.queue_item_id is None:
         return
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and spoken_by_others(connection, review.response_id, review.reviewer_id):
+    if queue.blind_people and spoken_by_others(connection, review.response_id or 0, review.reviewer_id):
         raise DecisionRefused("What you said before you saw the others stays as it was said: a lead settles a split.")
 
 
@@ -136,10 +139,10 @@ def _settle(
     if review.queue_item_id is not None:
         place = lease_of(connection, review.queue_item_id, review.reviewer_id)
         if place is not None and place.review_id == review.id:
-            use_place(connection, place.id, review_id=new_id)
+            use_lease(connection, place.id, new_id)
         settle_item(connection, review.queue_item_id, now)
     if flag is None:
         return None
     state = settle_flag(connection, lock_flag(connection, flag.id))
-    follow_queues(connection, [review.response_id], now)
+    follow_queues(connection, [flag.response.id], now)
     return state

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import FlagState, ItemState
 from judgeboard.review.outcome import Outcome, Spoken, outcome
 from judgeboard.store.queues.flag_states import decided_state
-from judgeboard.store.queues.item_reviews import ItemWord, words_on
+from judgeboard.store.queues.item_reviews import QueueReview, reviews_on
 from judgeboard.store.queues.item_rows import (
     QueueItem,
     flags_of,
@@ -50,11 +50,10 @@ def settle_item(connection: Connection, item_id: int, now: datetime) -> Outcome:
     return come_to
 
 
-def spoken(word: ItemWord) -> Spoken:
+def spoken(word: QueueReview) -> Spoken:
     """Return a stored word as what the rules of splitting read."""
     return Spoken(word.reviewer_id, word.decision, word.label, word.quality, word.groundedness, word.scores, word.stage)
 
 
 def _outcome(connection: Connection, item: QueueItem) -> Outcome:
-    words = words_on(connection, item.id, pair=item.pair_id is not None)
-    return outcome([spoken(word) for word in words], item.reviews_needed)
+    return outcome([spoken(review) for review in reviews_on(connection, item.id)], item.reviews_needed)

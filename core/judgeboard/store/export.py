@@ -22,14 +22,16 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    Text,
     TypeDecorator,
     and_,
     case,
     cast,
+    func,
     select,
 )
 
-from judgeboard.domain import Feedback, FeedbackKind, ResponseKind
+from judgeboard.domain import Decision, Feedback, FeedbackKind, ResponseKind
 from judgeboard.formats.rows import Column, ColumnType
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.pairs.preferences import StandingPreference, load_preferences
@@ -42,7 +44,6 @@ from judgeboard.store.schema.method_tables import (
     GenerationRow,
     JudgmentReviewRow,
     PairRow,
-    PreferenceRow,
     PreferenceScoreRow,
     RefinementRow,
     SampleRow,
@@ -70,7 +71,6 @@ COMMENT = CommentRow.__table__
 PAIR = PairRow.__table__
 COMPARISON = ComparisonRow.__table__
 COMPARISON_SCORE = ComparisonScoreRow.__table__
-PREFERENCE = PreferenceRow.__table__
 PREFERENCE_SCORE = PreferenceScoreRow.__table__
 SAMPLE = SampleRow.__table__
 REFINEMENT = RefinementRow.__table__
@@ -182,6 +182,18 @@ def _gathered(connection: Connection, table: Table, ids: Sequence[int]) -> dict[
 
 def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
+
+
+def _preferences() -> Select[Any]:
+    """Every review of a pair; what only a review of an answer has is left out."""
+    of_answers = (
+        "response_id flag_id judgment_seen_id label groundedness quality spans corrected_answer why_differs claim_marks"
+    )
+    query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
+    return query.add_columns(
+        func.coalesce(cast(REVIEW.c.seen, Text), "null").in_(("null", "[]")).label("blind"),
+        (func.coalesce(REVIEW.c.decision, "") == Decision.WITHDRAWN.value).label("withdrawn"),
+    ).where(REVIEW.c.pair_id.is_not(None))
 
 
 def _refinements() -> Select[Any]:
@@ -375,7 +387,12 @@ EXPORTS: Mapping[str, ExportTable] = {
             judge_name="judge",
         )
     ),
-    "reviews": _exported(_query(REVIEW).add_columns(FLAG.c.rule).outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)),
+    "reviews": _exported(
+        _query(REVIEW, "pair_id comparison_seen_id shown")
+        .add_columns(FLAG.c.rule)
+        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        .where(REVIEW.c.response_id.is_not(None))
+    ),
     "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
     "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
     "comparisons": _exported(
@@ -383,7 +400,7 @@ EXPORTS: Mapping[str, ExportTable] = {
         _Parts("verdict", COMPARISON_SCORE, lambda scores: {score.aspect: score.preference for score in scores}),
     ),
     "preferences": _exported(
-        _query(PREFERENCE, "comparison_seen_id stage seen"),
+        _preferences(),
         _Parts(
             "aspects",
             PREFERENCE_SCORE,

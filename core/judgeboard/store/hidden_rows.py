@@ -60,7 +60,7 @@ PAIRS: Mapping[str, tuple[str, ...]] = {
     "pair": ("id",),
     "comparison": ("pair_id",),
     "sample": ("pair_id",),
-    "preference": ("pair_id",),
+    "review": ("pair_id",),
     "comment": ("pair_id",),
 }
 PARTS: Mapping[str, tuple[str, str]] = {
@@ -68,7 +68,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "judgment_review": ("judgment_id", "judgment"),
     "review_score": ("review_id", "review"),
     "comparison_score": ("comparison_id", "comparison"),
-    "preference_score": ("preference_id", "preference"),
+    "preference_score": ("review_id", "review"),
 }
 # Nothing in these tells what anybody said of one answer.
 OPEN: frozenset[str] = frozenset(
@@ -227,9 +227,9 @@ class _RowsLeft:
         if name in PARTS:
             column, whole = PARTS[name]
             conditions.append(stored.c[column].not_in(self._hidden_rows(whole)))
-        if name == "event":  # those of pairs name what a person preferred
-            preference = sql_cast(stored.c.details["preference"].as_string(), BigId)
-            conditions.append(or_(preference.is_(None), preference.not_in(self._hidden_rows("preference"))))
+        if name == "event":  # those of pairs name the review
+            review = sql_cast(stored.c.details["review"].as_string(), BigId)
+            conditions.append(or_(review.is_(None), review.not_in(self._hidden_rows("review"))))
         return select(literal_column("*")).select_from(stored).where(*conditions) if conditions else None
 
     def _hidden_rows(self, name: str) -> Select[Any]:

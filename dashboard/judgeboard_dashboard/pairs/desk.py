@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.pairs import prefer
 from judgeboard.pairs.screen import PairScreen
 from judgeboard.pairs.walk import PairWalk
-from judgeboard.review import Reviewer
+from judgeboard.review import Reviewer, prefer
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.errors import numbered
 from judgeboard_dashboard.pairs.place import Place

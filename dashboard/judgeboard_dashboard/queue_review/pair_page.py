@@ -7,12 +7,13 @@ from functools import partial
 
 import streamlit as st
 
+from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.filters import RowFilter
-from judgeboard.pairs.preferring import stored_side
-from judgeboard.queues import decide_pair
+from judgeboard.queues import decide_item
 from judgeboard.queues.item_texts import PairText
 from judgeboard.review import Reviewer
+from judgeboard.review.pair_sides import stored_side
 from judgeboard.review.time_spent import longest_pause
 from judgeboard_dashboard.controls import Turn, key_button, keyboard
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -53,12 +54,12 @@ class PairQueuePresses(QueuePresses):
     def _side(self, reviewer: Reviewer, side: str, token: str) -> None:
         draft = self.here.draft(self.screen.response_id)
         try:
-            decided = decide_pair(
+            decided = decide_item(
                 self.store,
                 self.card.held.token,
                 reviewer=reviewer,
-                preference=stored_side(side, self.pair.shown),
-                note=draft.note.strip() or None,
+                decision=stored_side(side, self.pair.shown),
+                grade=Grade(note=draft.note.strip() or None),
                 seconds=self.seconds(),
                 request_key=token,
             )
@@ -70,7 +71,7 @@ class PairQueuePresses(QueuePresses):
         self.here.say(f"Saved: {SAID[side]} of {self.card.name}")
         self.here.leave(self.screen, token)
         self.walk.settle(self.card, done=True)
-        said = Said(decided.preference_id, decided.item_id, self.screen.response_id, draft, pair=True)
+        said = Said(decided.review_id, decided.item_id, self.screen.response_id, draft)
         self.walk.said.append(said)
 
 

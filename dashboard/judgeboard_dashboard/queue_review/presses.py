@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from judgeboard.domain import Decision
 from judgeboard.errors import DecisionRefused
-from judgeboard.queues import answer_reveal, decide_item, reveal_item, skip, take_item, undo_pair
+from judgeboard.queues import answer_reveal, decide_item, reveal, skip, take_item
 from judgeboard.review import Reviewer, undo
 from judgeboard.review.checks import is_empty
 from judgeboard_dashboard.item.desk import Desk, Goal
@@ -85,7 +85,7 @@ class QueuePresses(Presses):
         walk.settle(card, done=True)
         walk.said.append(Said(decided.review_id, decided.item_id, self.screen.response_id, given))
         if decided.reveal:
-            reveal_item(self.store, decided.review_id, reviewer=reviewer)
+            reveal(self.store, decided.review_id, reviewer=reviewer)
             walk.reveal = Reveal(read_card(self.store, card.held, reviewer), decided.review_id, decision, given)
             here.put_draft(self.screen.response_id, given.copied())
 
@@ -157,11 +157,7 @@ def _take_back(walk: Walk, here: Desk, said: Said, token: str, reviewer: Reviewe
     here.used.add(token)
     walk.said = [one for one in walk.said if one is not said]
     try:
-        if said.pair:
-            undone = undo_pair(walk.store, said.id, reviewer=reviewer, request_key=token)
-            message = f"Undone: pair {undone.pair_id} is yours again."
-        else:
-            message = undo(walk.store, review_id=said.id, reviewer=reviewer, request_key=token).message
+        message = undo(walk.store, review_id=said.id, reviewer=reviewer, request_key=token).message
     except DecisionRefused as refused:
         here.say(str(refused), refused=True)
         return

@@ -25,16 +25,12 @@ RENEWALS = 20  # a lease is renewed when this part of its time is over
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A stored word that this session can take back: a review, or a preference on a ``pair``.
-
-    ``draft`` is what was given with it, under the same number as on the screen.
-    """
+    """A stored review that this session can take back; ``draft`` is what was given with it."""
 
     id: int
     item_id: int
     response_id: int
     draft: Draft
-    pair: bool = False
 
 
 @dataclass

@@ -47,7 +47,7 @@ def chosen_queue(one: QueueProgress, reviewer: Reviewer) -> None:
     show(tag("div", " · ".join(one.rules), cls="jb-cap"))
     short = short_of(one)
     if short is not None:
-        note(short, lead="The mix is short.")
+        note(short, lead="The random sample is short.")
     with st.container(key="stack_queue"):
         left, right = st.columns([1.3, 1], gap="medium")
     with left:

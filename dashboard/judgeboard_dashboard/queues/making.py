@@ -83,8 +83,8 @@ def made_words(made: Made) -> str:
     """Return what became of a new queue."""
     noun = "pair" if made.queue.subject == PAIRS else "answer"
     words = f"Made: {made.queue.name} with {count(made.joined, noun)}"
-    if made.mixed:
-        words += f", {made.mixed:,} of them drawn at random"
+    if made.sampled:
+        words += f", {made.sampled:,} of them drawn at random"
     if made.short:
         words += f"; {made.short:,} more of the random sample were wanted and are not there"
     return f"{words}."
@@ -137,16 +137,16 @@ def _how_many(given: dict[str, Any], wrong: dict[str, Any]) -> None:
         given["overlap"] = overlap / 100
         wrong["overlap"] = st.container()
     if given["subject"] == ANSWERS:
-        mix = st.number_input(
-            "Drawn at random among them (%)",
+        sampling_rate = st.number_input(
+            "Randomly sampled answers (%)",
             value=0.0,
             step=5.0,
             format="%.4g",
             key="nq_mix",
             help="From the random sample, of the same query types, sources and days: shows what no rule flags",
         )
-        given["mix"] = mix / 100
-        wrong["mix"] = st.container()
+        given["sampling_rate"] = sampling_rate / 100
+        wrong["sampling_rate"] = st.container()
         again = st.number_input(
             "Served again to who reviewed it a week before (%)",
             value=0.0,

@@ -8,8 +8,7 @@ import streamlit as st
 
 from judgeboard.review import Reviewer
 from judgeboard.store.listing import LinePage
-from judgeboard.store.pairs.own_preferences import has_preferences
-from judgeboard.store.reviews.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.reviews.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.item.changing import EDIT
@@ -49,7 +48,7 @@ def my_reviews(place: Place) -> None:
     if reviewer is None:
         return
     with reading() as connection:
-        compared = has_preferences(connection, reviewer.id)
+        compared = has_pair_reviews(connection, reviewer.id)
     if compared:
         label, on = ("Your reviews of answers", None) if place.on_pairs else ("Your preferences on pairs", PAIRS)
         st.button(label, key="my_other", type="tertiary", icon=":material/swap_horiz:", on_click=go, kwargs={"on": on})

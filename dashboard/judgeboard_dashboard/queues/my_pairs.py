@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Preference, Shown
-from judgeboard.pairs.preferring import shown_side
 from judgeboard.review import Reviewer
+from judgeboard.review.pair_sides import shown_side
 from judgeboard.store.listing import LinePage
-from judgeboard.store.pairs.own_preferences import OwnPreference, own_preferences_page
+from judgeboard.store.reviews.own_reviews import OwnReview, own_reviews_page
 from judgeboard_dashboard.address import Query
 from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
 from judgeboard_dashboard.pairs.words import SIDES, stored_words
@@ -38,7 +38,9 @@ def my_pairs(reviewer: Reviewer) -> None:
     """Show the preferences, fifty at a time."""
     place = place_in(PAGE, QUERY)
     with reading() as connection:
-        found = own_preferences_page(connection, reviewer.id, after=place.after, before=place.before, limit=PAGE_SIZE)
+        found = own_reviews_page(
+            connection, reviewer.id, pairs=True, after=place.after, before=place.before, limit=PAGE_SIZE
+        )
     if not found.total:
         empty("No preference of yours stands.", "What you say of pairs is listed here.")
         return
@@ -48,9 +50,9 @@ def my_pairs(reviewer: Reviewer) -> None:
     turning_foot(PAGE, found, "preference", lambda: _export(reviewer.id), query=QUERY)
 
 
-def said_words(line: OwnPreference) -> str:
+def said_words(line: OwnReview) -> str:
     """Return what was said as its reader saw it; on more than one aspect each with its name."""
-    words = {aspect: _side_words(preference, line.shown) for aspect, preference in line.said.items()}
+    words = {aspect: _side_words(preference, line.shown) for aspect, preference in line.preferences.items()}
     if not words:
         return "Noted"
     if len(words) == 1:
@@ -58,9 +60,9 @@ def said_words(line: OwnPreference) -> str:
     return capital("; ".join(f"{aspect}: {said}" for aspect, said in words.items()))
 
 
-def rows_of(line: OwnPreference) -> Rows:
+def rows_of(line: OwnReview) -> Rows:
     """Return where a click on a line leads: to its pair, on the aspect that was judged."""
-    aspect = next(iter(line.said), None)
+    aspect = next(iter(line.preferences), None)
     pair = {"pair": str(line.pair_id)}
     return Rows("pairs", pair if aspect is None else {**pair, "in": aspect})
 
@@ -71,8 +73,8 @@ def _side_words(preference: Preference, shown: Shown | None) -> str:
     return SIDES[shown_side(preference, shown)]
 
 
-def _table(found: LinePage[OwnPreference]) -> None:
-    key = f"my_pairs_{found.lines[0].preference_id}_{found.first}_{found.total}"
+def _table(found: LinePage[OwnReview]) -> None:
+    key = f"my_pairs_{found.lines[0].review_id}_{found.first}_{found.total}"
     st.dataframe(
         _frame(found.lines),
         key=key,
@@ -95,11 +97,11 @@ def _table(found: LinePage[OwnPreference]) -> None:
     )
 
 
-def _frame(lines: Sequence[OwnPreference]) -> pd.DataFrame:
+def _frame(lines: Sequence[OwnReview]) -> pd.DataFrame:
     return frame(COLUMNS, (_row(line) for line in lines))
 
 
-def _row(line: OwnPreference) -> tuple[Any, ...]:
+def _row(line: OwnReview) -> tuple[Any, ...]:
     return (
         when(line.at),
         said_words(line),
@@ -114,4 +116,6 @@ def _row(line: OwnPreference) -> tuple[Any, ...]:
 
 def _export(reviewer_id: int) -> pd.DataFrame:
     with reading() as connection:
-        return _frame(all_lines(lambda key, size: own_preferences_page(connection, reviewer_id, after=key, limit=size)))
+        return _frame(
+            all_lines(lambda key, size: own_reviews_page(connection, reviewer_id, pairs=True, after=key, limit=size))
+        )

@@ -6,9 +6,9 @@ Nothing here touches Streamlit: a press is either done whole or still waits (see
 import secrets
 from dataclasses import dataclass
 
-from judgeboard.domain import Decision, Preference
+from judgeboard.domain import Decision, Grade, Preference
 from judgeboard.errors import DecisionRefused
-from judgeboard.queues import Split, adjudicate, adjudicate_pair, split_items, undo_pair
+from judgeboard.queues import Split, adjudicate, split_items
 from judgeboard.review import Reviewer, undo
 from judgeboard_dashboard.item.desk import Goal
 from judgeboard_dashboard.item.presses import SAVED, Presses, safely
@@ -73,12 +73,12 @@ class SplitPresses(Presses):
             self.here.say(NO_REASON, refused=True)
             return
         try:
-            adjudicate_pair(
+            adjudicate(
                 self.store,
                 self.split.item.id,
                 by=lead,
-                preference=preference,
-                reason=reason,
+                decision=preference,
+                grade=Grade(note=reason),
                 seconds=self.seconds(),
                 request_key=token,
             )
@@ -93,10 +93,7 @@ class SplitPresses(Presses):
             return
         key = secrets.token_urlsafe(12)
         try:
-            if self.split.pair is not None:
-                undo_pair(self.store, said.id, reviewer=lead, request_key=key)
-            else:
-                undo(self.store, review_id=said.id, reviewer=lead, request_key=key)
+            undo(self.store, review_id=said.id, reviewer=lead, request_key=key)
             self.here.say(f"Undone: {self.screen.external_id} is split again.")
             draft = self.here.draft(self.screen.response_id)
             draft.note = said.note or ""

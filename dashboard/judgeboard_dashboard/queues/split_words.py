@@ -2,7 +2,7 @@
 
 from judgeboard.domain import Preference, Stage
 from judgeboard.queues import Split
-from judgeboard.store.queues.item_reviews import ItemWord
+from judgeboard.store.queues.item_reviews import QueueReview
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.item.history import DECIDED
 from judgeboard_dashboard.words import capital, short, when
@@ -27,7 +27,7 @@ def words_block(split: Split) -> Html:
     return tag("div", tag("div", label, tag("div", *cards, cls="jb-words"), *aside, cls="jb-block"), cls="jb-pane")
 
 
-def _card(word: ItemWord) -> Html:
+def _card(word: QueueReview) -> Html:
     stage = "" if word.stage is None else STAGES[word.stage]
     said = DECIDED.get(word.decision or "") or SIDES.get(word.decision or "")
     lines = [
@@ -40,7 +40,7 @@ def _card(word: ItemWord) -> Html:
     return tag("div", *lines, cls=f"jb-word{' jb-gold' if word.stage is Stage.ADJUDICATION else ''}")
 
 
-def _grades(word: ItemWord) -> list[tuple[str, str]]:
+def _grades(word: QueueReview) -> list[tuple[str, str]]:
     given = [
         ("Groundedness", None if word.groundedness is None else short(word.groundedness)),
         ("Quality", None if word.quality is None else f"{word.quality} / 4"),

@@ -95,13 +95,13 @@ def how_far(one: QueueProgress) -> str:
 
 
 def short_of(one: QueueProgress) -> str | None:
-    """Return what the mix lacks, None where it lacks nothing."""
+    """Return what the random sample lacks, None where it lacks nothing."""
     if not one.short:
         return None
     return (
-        f"{count(one.mixed, 'answer')} drawn at random {'is' if one.mixed == 1 else 'are'} mixed in; "
-        f"{one.short:,} more {'is' if one.short == 1 else 'are'} wanted and not there: no more of the random sample "
-        "wait among these query types, sources and days."
+        f"{count(one.sampled, 'answer')} in the random sample. {one.short:,} more "
+        f"{'was' if one.short == 1 else 'were'} requested, but no random-sample flags are left for these query types, "
+        "sources and days."
     )
 
 

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from judgeboard.domain import Preference, QueueOrder
 from judgeboard.filters import RowFilter
-from judgeboard.queues import decide_pair
+from judgeboard.queues import decide_item
 from judgeboard.review import ensure_reviewer
 from page_fit import misfits
 from pair_log import land
@@ -25,7 +25,7 @@ def test_every_page_of_queues_fits(reviewer, desk) -> None:
     desk.desk.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
     fit = ensure_reviewer(desk.store, "desk", "Fit")
     held = desk.desk.held(fit, "fitting")
-    decide_pair(desk.store, held.token, reviewer=fit, preference=Preference.A, request_key="fit", now=desk.desk.now)
+    decide_item(desk.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=desk.desk.now)
     desk.desk.review(fit, name=desk.queue(1), note="A remark on a whole line of its own, or nearly so")
     page = reviewer("Fit", width=800, scheme="dark")
     found = {}

@@ -238,7 +238,7 @@ def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader
     expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
     assert sent(frames) == []
     with desk.store.reading() as connection:
-        query = "SELECT s.preference FROM preference p JOIN preference_score s ON s.preference_id = p.id ORDER BY p.id"
+        query = "SELECT s.preference FROM review p JOIN preference_score s ON s.review_id = p.id ORDER BY p.id"
         said = list(connection.execute(text(query)).scalars())
     sides = {True: {"q": "a", "w": "tie", "e": "b"}, False: {"q": "b", "w": "tie", "e": "a"}}
     assert said == [sides[left][key] for left, key in zip(lefts, "qwee", strict=True)]

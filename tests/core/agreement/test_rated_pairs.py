@@ -9,8 +9,7 @@ from judgeboard.agreement import AgreementResult, measure_agreement
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.pair_records import AspectPreference, GivenPreference
-from judgeboard.pairs import prefer
-from judgeboard.review import ensure_reviewer
+from judgeboard.review import ensure_reviewer, prefer
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
 from pair_log import land, people_say, record

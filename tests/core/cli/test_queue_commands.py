@@ -44,7 +44,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
     made = typed(
         "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
     )
-    assert made == {"queue": "legal", "items": 2, "mixed": 0, "short": 0, "given_to": []}
+    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "given_to": []}
     for user, said in (("ann", "confirm"), ("bob", "dismiss")):
         shown = typed(user, "queue", "next", "legal")
         assert "Read every clause." in shown
@@ -154,7 +154,9 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(desk: Que
         assert f"{name}" in typed("lead", *printed.split()[1:])
 
 
-@pytest.mark.parametrize("words", [("--needed", "0"), ("--overlap", "1.5"), ("--mix", "1"), ("--order", "worst")])
+@pytest.mark.parametrize(
+    "words", [("--needed", "0"), ("--overlap", "1.5"), ("--sampling-rate", "1"), ("--order", "worst")]
+)
 def test_a_value_out_of_range_is_named_with_its_option(
     words: tuple[str, str], desk: QueueDesk, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,7 +179,7 @@ def test_a_word_for_pairs_is_refused_on_an_answer_and_a_score_that_is_none_is_na
     desk.flagged(0.1)
     typed("lead", "queue", "create", "q", "--grades", "relevance")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
-    assert "this item is an answer" in typed("ann", "queue", "decide", token, "left", code=2)
+    assert "item 1 is an answer" in typed("ann", "queue", "decide", token, "left", code=2)
     assert "DIMENSION=N" in typed("ann", "queue", "decide", token, "confirm", "--score", "relevance", code=2)
     typed("ann", "queue", "decide", token, "confirm", "--score", "relevance=4")
     assert "You decided this item already" in typed("ann", "queue", "decide", token, "confirm", code=2)
@@ -214,8 +216,8 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
         shown = typed(user, "queue", "next", "sides", "--json")
         assert "LEFT" in typed(user, "queue", "next", "sides")
         side = "left" if shown["left"] == answer else "right"
-        assert "it takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
-        assert "this item is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
+        assert "takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
+        assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
         said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
     assert said["state"] == "split"
     told = typed("lead", "adjudicate", str(said["item"]), "--json")
@@ -224,6 +226,7 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
     assert "bob says so" in typed("lead", "adjudicate", str(said["item"]))
     item = ("adjudicate", str(said["item"]), "--reason", "it is longer", "--decision")
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
+    assert "takes no grade" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")
     assert desk.item_states() == ["adjudicated"]
     assert typed("lead", "adjudicate") == "nothing is split\n"
@@ -236,8 +239,3 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(desk: QueueDesk
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
     assert "do that first" in typed("bob", "adjudicate", item, code=2)
     assert "secret" in typed("lead", "adjudicate", item)
-
-
-def test_a_grade_is_no_part_of_deciding_a_pair(desk: QueueDesk, typed: Typed) -> None:
-    words = ("adjudicate", "1", "--decision", "a", "--reason", "r", "--quality", "2")
-    assert "it takes no grade" in typed("lead", *words, code=2)

@@ -48,22 +48,22 @@ def test_llmbar(sqlite_store: Store, shared: Path) -> None:
 
 def test_pandalm(sqlite_store: Store, shared: Path) -> None:
     bring_twice(sqlite_store, shared, ("pandalm.pairwise", "pairs"))
-    assert counts(sqlite_store, "pair", "comparison", "preference") == {
+    assert counts(sqlite_store, "pair", "comparison", "review") == {
         "pair": 999,
         "comparison": 1_998,
-        "preference": 2_997,
+        "review": 2_997,
     }
     assert where(sqlite_store, "comparison", "status", value="unparsable") == 25
-    assert where(sqlite_store, "preference", "replaces") == 0
+    assert where(sqlite_store, "review", "replaces") == 0
 
 
 def test_cragc25(sqlite_store: Store, shared: Path) -> None:
     bring_twice(sqlite_store, shared, ("cragc25.responses", "responses"), ("cragc25.pairwise", "pairs"))
-    assert counts(sqlite_store, "pair", "comparison", "comparison_score", "preference") == {
+    assert counts(sqlite_store, "pair", "comparison", "comparison_score", "review") == {
         "pair": 480,
         "comparison": 768,
         "comparison_score": 768 * 7,
-        "preference": 3_360,
+        "review": 3_360,
     }
     assert where(sqlite_store, "comparison", "status", value="ok") == 768
     assert where(sqlite_store, "response", "derived_from") > 0
@@ -78,10 +78,10 @@ def test_ragchecker(sqlite_store: Store, shared: Path) -> None:
         ("ragchecker.human", "grades"),
         ("ragchecker.judgements", "verdicts"),
     )
-    assert counts(sqlite_store, "pair", "comparison", "preference") == {
+    assert counts(sqlite_store, "pair", "comparison", "review") == {
         "pair": 280,
         "comparison": 280,
-        "preference": 560,
+        "review": 560,
     }
     assert where(sqlite_store, "comparison", "status", value="ok") == 280
     assert where(sqlite_store, "judgment", "quality") == 0

@@ -7,18 +7,18 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.pairs import measure_pairs, prefer
-from judgeboard.pairs.preferring import order_for
+from judgeboard.pairs import measure_pairs
 from judgeboard.pairs.report import ComparedPairs, Listed
 from judgeboard.pairs.screen import PairScreen, pair_screen
 from judgeboard.pairs.votes import votes_by_pair
-from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.review import Reviewer, ensure_reviewer, prefer
+from judgeboard.review.pair_sides import order_for
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import ComparisonRow, PreferenceRow, PreferenceScoreRow
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.schema.method_tables import ComparisonRow, PreferenceScoreRow
+from judgeboard.store.schema.tables import EventRow, ReviewRow
 from pair_log import land, people_say, record
 from review_desk import rows_of
 
@@ -33,7 +33,7 @@ def mara(store: Store) -> Reviewer:
 
 def say(store: Store, pair_id: int, by: Reviewer, preference: Preference, key: str, **more: Any) -> int:
     given = {"shown": Shown.AB, "now": NOW} | more
-    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **given).preference_id
+    return prefer(store, pair_id=pair_id, reviewer=by, preference=preference, request_key=key, **given).review_id
 
 
 def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | None = None) -> PairScreen:
@@ -45,7 +45,7 @@ def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | No
 def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Store, mara: Reviewer) -> None:
     (pair_id,) = land(store, 1)
     say(store, pair_id, mara, B, "one", shown=Shown.BA, note=" clearer ", seconds=12.5)
-    (row,) = rows_of(store, PreferenceRow)
+    (row,) = rows_of(store, ReviewRow)
     assert (row["shown"], row["note"], row["seconds"], row["reviewer_id"]) == ("ba", "clearer", 12.5, mara.id)
     assert (row["comparison_seen_id"], row["replaces"], row["at"]) == (None, None, NOW)
     assert [(each["aspect"], each["preference"]) for each in rows_of(store, PreferenceScoreRow)] == [("overall", "b")]
@@ -56,13 +56,13 @@ def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Stor
 def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: Store, mara: Reviewer) -> None:
     first, other = land(store, 2)
     assert say(store, first, mara, A, "one") == say(store, first, mara, A, "one")
-    assert len(rows_of(store, PreferenceRow)) == 1
+    assert len(rows_of(store, ReviewRow)) == 1
     for pair_id, by, preference in (
         (other, mara, A),
         (first, mara, B),
         (first, ensure_reviewer(store, "desk", "Jon"), A),
     ):
-        with pytest.raises(BadInput, match="belongs to another preference"):
+        with pytest.raises(BadInput, match="belongs to another review"):
             say(store, pair_id, by, preference, "one")
 
 
@@ -72,8 +72,8 @@ def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mar
     say(store, pair_id, mara, A, "one")
     changed = say(store, pair_id, mara, TIE, "two")
     say(store, pair_id, mara, B, "three")
-    rows = rows_of(store, PreferenceRow)
-    assert [(row["blind"], row["replaces"]) for row in rows] == [(True, None), (False, None), (False, changed)]
+    rows = rows_of(store, ReviewRow)
+    assert [(not row["seen"], row["replaces"]) for row in rows] == [(True, None), (False, None), (False, changed)]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
     (group,) = measure_pairs(store, version.id).groups
@@ -89,7 +89,7 @@ def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store
     assert other.revealed is not None
     assert other.own is None
     say(sqlite_store, pair_id, mara, B, "two", aspect="style")
-    assert [row["blind"] for row in rows_of(sqlite_store, PreferenceRow)] == [True, False]
+    assert [not row["seen"] for row in rows_of(sqlite_store, ReviewRow)] == [True, False]
 
 
 def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Store) -> None:
@@ -121,7 +121,7 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
     say(store, pair_id, mara, A, "one")
     over = say(store, pair_id, mara, TIE, "two", comparison_seen_id=seen)
     say(store, pair_id, mara, B, "three", comparison_seen_id=seen)
-    assert [row["replaces"] for row in rows_of(store, PreferenceRow)] == [None, None, over]
+    assert [row["replaces"] for row in rows_of(store, ReviewRow)] == [None, None, over]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
     (group,) = measure_pairs(store, version.id).groups
@@ -136,7 +136,7 @@ def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Review
     record(store, [pair_id], {"ab": "b", "ba": "b"})
     say(store, pair_id, mara, A, "one", comparison_seen_id=rows_of(store, ComparisonRow)[0]["id"])
     say(store, pair_id, mara, A, "two")
-    assert [row["blind"] for row in rows_of(store, PreferenceRow)] == [False, False]
+    assert [not row["seen"] for row in rows_of(store, ReviewRow)] == [False, False]
     with store.reading() as connection:
         (vote,) = votes_by_pair(load_preferences(connection)).values()
     assert (vote.majority, vote.people) == (A, 1), "there is no blind word: the latest counts"
@@ -146,7 +146,7 @@ def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
     (pair_id,) = land(store, 1)
     say(store, pair_id, mara, A, "one")
     say(store, pair_id, mara, B, "two", aspect="style")
-    assert [row["replaces"] for row in rows_of(store, PreferenceRow)] == [None, None]
+    assert [row["replaces"] for row in rows_of(store, ReviewRow)] == [None, None]
 
 
 def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
@@ -160,7 +160,7 @@ def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
     for more in ({"seconds": -1}, {"note": "a\x00b"}, {"aspect": ""}):
         with pytest.raises(BadInput):
             say(sqlite_store, first, mara, A, "one", **more)
-    assert rows_of(sqlite_store, PreferenceRow) == []
+    assert rows_of(sqlite_store, ReviewRow) == []
 
 
 def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:

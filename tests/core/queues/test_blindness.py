@@ -150,7 +150,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
     return {
         "the item": lambda c: load_item(c, one),
         "its rubric": lambda c: load_rubric_scores(c, one),
-        "its remarks": lambda c: comments_on(c, one, who.id),
+        "its comments": lambda c: comments_on(c, one, who.id),
         "its attempts": lambda c: attempt_sequences(c, one),
         "the list": lambda c: response_page(c, RowFilter()),
         "the list by score": lambda c: response_page(c, RowFilter(), "lowest"),

@@ -53,11 +53,11 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(desk: QueueDesk) -> None:
         )
 
 
-def test_a_forgotten_answer_takes_no_remark_and_one_on_it_is_not_changed(desk: QueueDesk) -> None:
+def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(desk: QueueDesk) -> None:
     (response_id,) = desk.land("a0")
     said = comment(desk.store, response_id=response_id, reviewer=desk.mara, text="look", request_key="1")
     forget(desk, "a0")
     with pytest.raises(DecisionRefused, match="a0 was forgotten"):
         comment(desk.store, response_id=response_id, reviewer=desk.mara, text="Quokka", request_key="2")
-    with pytest.raises(DecisionRefused, match="taken back already"):
+    with pytest.raises(DecisionRefused, match="withdrawn already"):
         edit_comment(desk.store, comment_id=said, reviewer=desk.mara, text="Quokka", request_key="3")

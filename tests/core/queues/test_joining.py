@@ -1,4 +1,4 @@
-"""Queues are live: what matches joins as it comes, what stops matching leaves, a mix is drawn from what is alike."""
+"""Queues are live: what matches joins as it comes, what stops matching leaves, a sample is drawn from what is alike."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -154,11 +154,11 @@ def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(des
     drawn_desk(desk)
     alike = desk.land("r1", "r2")
     desk.land("r3", query_type="Summary")
-    made = desk.queue(mix=0.5)
-    assert (made.joined, made.mixed, made.short) == (6, 2, 2)
-    mixed = [item["response_id"] for item in desk.items() if item["mixed"]]
-    assert sorted(mixed) == alike
-    assert sorted(set(waiting(desk)) - set(mixed)) == flagged
+    made = desk.queue(sampling_rate=0.5)
+    assert (made.joined, made.sampled, made.short) == (6, 2, 2)
+    sampled = [item["response_id"] for item in desk.items() if item["sampled"]]
+    assert sorted(sampled) == alike
+    assert sorted(set(waiting(desk)) - set(sampled)) == flagged
 
 
 def test_a_mix_keeps_up_with_what_joins(desk) -> None:
@@ -166,14 +166,14 @@ def test_a_mix_keeps_up_with_what_joins(desk) -> None:
     drawn = desk.land(*(f"r{number}" for number in range(10)))
     drawn_desk(desk, 0.0)
     desk.flagged(0.1)
-    desk.queue(mix=0.5)
+    desk.queue(sampling_rate=0.5)
     assert len(waiting(desk)) == 2
     desk.flagged(0.1, 0.2)
     items = desk.items()
-    assert sum(item["mixed"] for item in items) == 3
-    assert {item["response_id"] for item in items if item["mixed"]} <= set(drawn)
-    assert {item["position"] for item in items if item["mixed"]} <= {
-        item["position"] for item in items if not item["mixed"]
+    assert sum(item["sampled"] for item in items) == 3
+    assert {item["response_id"] for item in items if item["sampled"]} <= set(drawn)
+    assert {item["position"] for item in items if item["sampled"]} <= {
+        item["position"] for item in items if not item["sampled"]
     }
 
 
@@ -183,7 +183,7 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(desk, drawn) 
     desk.land(*(f"r{number}" for number in range(drawn)))
     drawn_desk(desk, 0.0)
     desk.flagged(*[0.1] * 20)
-    desk.queue(mix=0.5, needed=2)
+    desk.queue(sampling_rate=0.5, needed=2)
     with statements_of(desk.store) as sent:
         for _ in range(3):
             desk.review(desk.mara)
@@ -194,21 +194,21 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(desk, drawn) 
 
 def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(desk) -> None:
     desk.flagged(0.1, 0.2)
-    assert desk.queue(mix=0.5).short == 2
+    assert desk.queue(sampling_rate=0.5).short == 2
     drawn_desk(desk)
     desk.land("r1")
-    assert sum(item["mixed"] for item in desk.items()) == 1
+    assert sum(item["sampled"] for item in desk.items()) == 1
 
 
 def test_what_is_drawn_does_not_stand_where_something_is_served_again(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(mix=0.9, again_share=0.999)
+    desk.queue(sampling_rate=0.9, again_share=0.999)
     desk.review(desk.mara)
     desk.later(days=8)
     again = desk.held(desk.mara)
     drawn_desk(desk)
     desk.land(*(f"r{number}" for number in range(9)))
-    assert sum(item["mixed"] for item in desk.items()) == 9
+    assert sum(item["sampled"] for item in desk.items()) == 9
     first = next(item["position"] for item in desk.items() if item["id"] == again.item_id)
     assert [item["id"] for item in desk.items() if item["position"] == first] == [again.item_id]
 
@@ -218,19 +218,19 @@ def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(desk)
     desk.land(*(f"r{number}" for number in range(20)))
     drawn_desk(desk, 0.0)
     desk.flagged(0.1)
-    desk.queue(mix=0.5)
+    desk.queue(sampling_rate=0.5)
     answers = desk.land(*(f"s{number}" for number in range(8)))
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda answer: desk.judge(answer, 0.1), answers))
     desk.flagged(0.1)
-    assert sum(item["mixed"] for item in desk.items()) == 10
+    assert sum(item["sampled"] for item in desk.items()) == 10
 
 
 def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(desk) -> None:
     drawn_desk(desk)
     desk.land("r1")
     desk.queue()
-    assert [item["mixed"] for item in desk.items()] == [False]
+    assert [item["sampled"] for item in desk.items()] == [False]
 
 
 @pytest.mark.parametrize(("share", "others", "expected"), [(0.1, 9, 1), (0.5, 4, 4), (0.0, 100, 0), (0.9, 1, 9)])

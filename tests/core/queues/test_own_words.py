@@ -1,4 +1,4 @@
-"""One's own words in a queue: changed where they were not blind; remarks wait for the blind."""
+"""One's own words in a queue: changed where they were not blind; comments wait for the blind."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(desk: Queue
     assert (line.queue, line.decision, line.stage) == ("q", "confirm", "blind")
 
 
-def test_a_remark_of_somebody_else_is_not_there_for_the_blind(desk: QueueDesk) -> None:
+def test_a_comment_of_somebody_else_is_not_there_for_the_blind(desk: QueueDesk) -> None:
     [answer] = desk.flagged(0.1)
     desk.queue(blind_people=True, needed=2, assigned=(desk.mara, desk.jon))
     for who in (desk.mara, desk.jon):

@@ -6,27 +6,26 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import ItemState, Preference, QueueOrder, Shown
+from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder, Shown
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.filters import RowFilter
-from judgeboard.pairs import prefer
 from judgeboard.pairs.screen import pair_screen
 from judgeboard.pairs.votes import votes_by_pair
 from judgeboard.queues import (
-    DecidedPair,
+    DecidedItem,
     Held,
     PairText,
-    adjudicate_pair,
-    decide_pair,
+    adjudicate,
+    decide_item,
     item_texts,
     preference_at,
-    reveal_pair,
-    undo_pair,
+    reveal,
 )
-from judgeboard.review import Reviewer
+from judgeboard.review import Reviewer, prefer, undo
 from judgeboard.store.pairs.pair_facts import SIDES, pair_facts
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import PreferenceRow, PreferenceScoreRow
+from judgeboard.store.schema.method_tables import PreferenceScoreRow
+from judgeboard.store.schema.tables import ReviewRow
 from pair_log import land
 from queue_desk import QueueDesk
 
@@ -45,27 +44,36 @@ class PairDesk:
         self.desk.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
         return ids
 
-    def say(self, held: Held, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedPair:
+    def say(self, held: Held, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
         key = more.pop("request_key", f"pair key {next(KEYS)}")
-        given = {"preference": preference, "request_key": key, "now": self.desk.now} | more
-        return decide_pair(self.desk.store, held.token, reviewer=who, **given)
+        grade = Grade(note=more.pop("note", None))
+        given = {"decision": preference, "grade": grade, "request_key": key, "now": self.desk.now} | more
+        return decide_item(self.desk.store, held.token, reviewer=who, **given)
 
-    def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedPair:
+    def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
         return self.say(self.desk.held(who), who, preference, **more)
 
-    def undo(self, said: DecidedPair, who: Reviewer, key: str | None = None) -> ItemState:
+    def undo(self, said: DecidedItem, who: Reviewer, key: str | None = None) -> ItemState | None:
         key = key or f"pair key {next(KEYS)}"
-        return undo_pair(self.desk.store, said.preference_id, reviewer=who, request_key=key, now=self.desk.now).state
+        return undo(
+            self.desk.store, review_id=said.review_id, reviewer=who, request_key=key, now=self.desk.now
+        ).item_state
 
     def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
         key = f"pair key {next(KEYS)}"
         lead = self.desk.lead
-        adjudicate_pair(
-            self.desk.store, item_id, by=lead, preference=preference, reason=reason, request_key=key, now=self.desk.now
+        adjudicate(
+            self.desk.store,
+            item_id,
+            by=lead,
+            decision=preference,
+            grade=Grade(note=reason),
+            request_key=key,
+            now=self.desk.now,
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        return self.desk.rows(PreferenceRow)
+        return self.desk.rows(ReviewRow)
 
 
 @pytest.fixture
@@ -92,7 +100,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairDesk
     assert shown == set(Shown)
     said = [row["preference"] for row in desk.rows(PreferenceScoreRow)]
     assert said == [(A if row["shown"] == "ab" else B) for row in pairs.rows()]
-    assert {(row["stage"], row["blind"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", True, ())}
+    assert {(row["stage"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", ())}
 
 
 def test_preferences_that_agree_settle_a_pair_and_others_split_it(pairs: PairDesk) -> None:
@@ -131,7 +139,7 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: Pai
     desk = pairs.desk
     pairs.queue()
     said = pairs.review(desk.mara, A)
-    with pytest.raises(DecisionRefused, match="somebody else's"):
+    with pytest.raises(DecisionRefused, match="Mara's review"):
         pairs.undo(said, desk.jon)
     assert pairs.undo(said, desk.mara, "once") is ItemState.OPEN
     assert pairs.undo(said, desk.mara, "once") is ItemState.OPEN
@@ -140,10 +148,10 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: Pai
     assert desk.take(desk.jon) is None
     again = pairs.review(desk.mara, B)
     assert (again.item_id, again.state) == (said.item_id, ItemState.SETTLED)
-    assert [(row["withdrawn"], row["stage"]) for row in pairs.rows()] == [
-        (False, "blind"),
-        (True, None),
-        (False, "blind"),
+    assert [(row["decision"], row["stage"]) for row in pairs.rows()] == [
+        (None, "blind"),
+        (Decision.WITHDRAWN, None),
+        (None, "blind"),
     ]
 
 
@@ -160,13 +168,13 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairDesk
 
     assert not revealed()
     with pytest.raises(DecisionRefused):
-        reveal_pair(desk.store, said.preference_id, reviewer=desk.jon, now=desk.now)
-    reveal_pair(desk.store, said.preference_id, reviewer=desk.mara, now=desk.now)
+        reveal(desk.store, said.review_id, reviewer=desk.jon, now=desk.now)
+    reveal(desk.store, said.review_id, reviewer=desk.mara, now=desk.now)
     assert revealed()
     pairs.undo(said, desk.mara)
     pairs.review(desk.mara, B)
     last = pairs.rows()[-1]
-    assert (last["stage"], last["blind"], last["seen"]) == (None, False, ["judge", "people"])
+    assert (last["stage"], last["seen"]) == (None, ["judge", "people"])
 
 
 def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairDesk) -> None:
@@ -175,7 +183,7 @@ def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairDesk) -> 
     said = pairs.review(desk.mara, A)
     assert not said.reveal
     with pytest.raises(DecisionRefused, match="keeps hidden"):
-        reveal_pair(desk.store, said.preference_id, reviewer=desk.mara, now=desk.now)
+        reveal(desk.store, said.review_id, reviewer=desk.mara, now=desk.now)
 
 
 def test_who_holds_a_pair_says_it_in_its_queue_alone(pairs: PairDesk) -> None:
@@ -201,7 +209,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairDesk) -> No
             pairs.say(lost, desk.mara, B, note="typed", request_key="lost")
     first = pairs.say(won, desk.jon, A, request_key="won")
     assert pairs.say(won, desk.jon, A, request_key="won").repeated
-    with pytest.raises(BadInput, match="belongs to another preference"):
+    with pytest.raises(BadInput, match="belongs to another review"):
         pairs.say(won, desk.jon, B, request_key="won")
     assert [(row["note"], row["queue_item_id"]) for row in pairs.rows()] == [("typed", None), (None, first.item_id)]
     with desk.store.reading() as connection:
@@ -219,5 +227,5 @@ def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(desk: Queu
 def test_an_answer_takes_no_preference(desk: QueueDesk) -> None:
     desk.flagged(0.1)
     desk.queue()
-    with pytest.raises(BadInput, match="this item is an answer"):
-        decide_pair(desk.store, desk.held(desk.mara).token, reviewer=desk.mara, preference=A, request_key="k")
+    with pytest.raises(BadInput, match="is an answer"):
+        decide_item(desk.store, desk.held(desk.mara).token, reviewer=desk.mara, decision=A, request_key="k")

@@ -85,9 +85,9 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, desk) -> N
 
 def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(mix=0.5)
+    desk.queue(sampling_rate=0.5)
     found = progress(desk)
-    assert (found.mixed, found.short) == (0, 4)
+    assert (found.sampled, found.short) == (0, 4)
 
 
 def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(desk) -> None:
@@ -98,7 +98,7 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(des
         overlap=0.2,
         blind_judge=True,
         blind_people=True,
-        mix=0.1,
+        sampling_rate=0.1,
         again_share=0.05,
         lease_seconds=300,
     )
@@ -109,7 +109,7 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(des
         "3 reviews of 20 % of the answers, 1 of the others",
         "blind to other people and the judge, who is shown after the review",
         "asks for groundedness, quality",
-        "10 % drawn at random",
+        "10 % randomly sampled",
         "5 % served again to who reviewed it a week before",
         "held for 5 minutes",
     )

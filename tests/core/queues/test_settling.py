@@ -5,7 +5,7 @@ import pytest
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.filters import RowFilter
-from judgeboard.queues import answer_reveal, close_queue, reveal_item
+from judgeboard.queues import answer_reveal, close_queue, reveal
 from judgeboard.review import edit, grade
 from queue_desk import CONFIRM, DISMISS, UNSURE
 
@@ -125,7 +125,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(desk) -> None
     desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
     item = desk.items()[0]["id"]
-    with pytest.raises(BadInput, match="say why"):
+    with pytest.raises(BadInput, match="needs a reason"):
         desk.adjudicate(item, note=None)
     review = desk.adjudicate(item, CONFIRM, "the passage says so", groundedness=0.2)
     assert (desk.flag_states(), desk.item_states()) == (["confirmed"], ["adjudicated"])
@@ -227,7 +227,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
     desk.queue("first", blind_judge=True, order="oldest")
     desk.queue("second", blind_judge=True, order="oldest")
     done = desk.review(desk.mara, DISMISS, "first")
-    reveal_item(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
+    reveal(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
     assert not desk.review(desk.mara, CONFIRM, "second").reveal
     assert (desk.reviews()[-1]["stage"], desk.reviews()[-1]["seen"]) == (None, ["judge", "people"])
 
@@ -250,7 +250,7 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(desk) -> None:
     done = desk.review(desk.mara, DISMISS)
     assert not done.reveal
     with pytest.raises(DecisionRefused, match="keeps hidden"):
-        reveal_item(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
+        reveal(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
 
 
 def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(desk) -> None:
@@ -262,7 +262,7 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
         first = desk.say(held, desk.mara, DISMISS, groundedness=0.9, request_key="once")
         assert not first.reveal
     with pytest.raises(DecisionRefused, match="blind in another queue too"):
-        reveal_item(desk.store, first.review_id, reviewer=desk.mara, now=desk.now)
+        reveal(desk.store, first.review_id, reviewer=desk.mara, now=desk.now)
     with pytest.raises(DecisionRefused, match="has not been shown"):
         answer_reveal(
             desk.store, first.review_id, reviewer=desk.mara, grade=Grade(groundedness=0.2), request_key="early"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from judgeboard.domain import ItemState, Preference, QueueOrder, Role, Stage
+from judgeboard.domain import Grade, ItemState, Preference, QueueOrder, Role, Stage
 from judgeboard.errors import NotAllowed, NotFound
 from judgeboard.queues import (
-    adjudicate_pair,
+    adjudicate,
     close_queue,
-    decide_pair,
+    decide_item,
     load_split,
     own_splits,
     skip,
@@ -129,15 +129,20 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(desk) -> None:
     desk.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((desk.mara, Preference.A), (desk.jon, Preference.B)):
         held = desk.held(who)
-        decide_pair(desk.store, held.token, reviewer=who, preference=preference, request_key=who.name, now=desk.now)
+        decide_item(desk.store, held.token, reviewer=who, decision=preference, request_key=who.name, now=desk.now)
     with desk.store.reading() as connection:
         (line,) = split_items(connection).lines
         shown = load_split(connection, line.item.item_id, desk.lead)
     assert (line.item.question, line.item.external_id, line.differ_on) == ("Which, 0?", None, ("decision",))
     assert shown.pair is not None
     assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == ("left-0", ["a", "b"])
-    adjudicate_pair(
-        desk.store, line.item.item_id, by=desk.lead, preference=Preference.TIE, reason="equal", request_key="k"
+    adjudicate(
+        desk.store,
+        line.item.item_id,
+        by=desk.lead,
+        decision=Preference.TIE,
+        grade=Grade(note="equal"),
+        request_key="k",
     )
     with desk.store.reading() as connection:
         assert split_items(connection).lines == ()

@@ -118,7 +118,7 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(desk) -> None:
     skip(desk.store, skipped.token, desk.mara, now=desk.now)
     foreign = replace(skipped, token=f"{skipped.item_id}.of-another-database")
     for held in (skipped, foreign):
-        with pytest.raises(DecisionRefused, match="nobody else does: it is free to be taken"):
+        with pytest.raises(DecisionRefused, match="Nobody else has it: take it again"):
             desk.say(held, desk.mara)
     asked_for = take_item(desk.store, skipped.item_id, desk.mara, now=desk.now)
     with pytest.raises(DecisionRefused, match="decide it where you took it last"):

@@ -14,7 +14,14 @@ from review_desk import NOW, Desk
 def test_undo_opens_the_flag_again(desk: Desk, flag: int, decision) -> None:
     decided = desk.decide(flag, desk.mara, decision)
     undone = desk.undo(decided.review_id, desk.mara)
-    assert undone == Undone(desk.response_id, flag, reopened=True, message="Undone: ragtruth-12260 is open again.")
+    assert undone == Undone(
+        desk.response_id,
+        None,
+        flag,
+        reopened=True,
+        item_state=None,
+        message="Undone: ragtruth-12260 is open again.",
+    )
     assert desk.state(flag) == "open"
     assert desk.standing() == []
     assert [(row["decision"], row["replaces"]) for row in desk.reviews()] == [

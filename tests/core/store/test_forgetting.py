@@ -181,7 +181,7 @@ def story(desk) -> Story:
 
 
 def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
-    told = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison", "preference"}
+    told = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison"}
     assert story.places_of(SECRET) >= {*told, "sample", "generation", "refinement"}
 
 

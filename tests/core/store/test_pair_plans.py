@@ -3,9 +3,8 @@
 import pytest
 
 from judgeboard.domain import Preference, Shown
-from judgeboard.pairs import prefer
 from judgeboard.pairs.screen import pair_screen
-from judgeboard.review import ensure_reviewer
+from judgeboard.review import ensure_reviewer, prefer
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.last_rows import last_rows
 from pair_log import land, people_say, record
@@ -48,9 +47,9 @@ def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(
 ) -> None:
     with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
         before = last_rows(connection)
-    assert (before.pair, before.comparison, before.preference, before.sample) == (30, 60, 2, 0)
+    assert (before.pair, before.comparison, before.review, before.sample) == (30, 60, 2, 0)
     assert [step for step in plans[-1].splitlines() if "SEARCH" in step] != []
     assert whole_tables(plans) == []
     people_say(sqlite_store, judged[0][4], "a")
     with sqlite_store.reading() as connection:
-        assert last_rows(connection) == before._replace(preference=3)
+        assert last_rows(connection) == before._replace(review=3)

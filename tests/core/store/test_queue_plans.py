@@ -11,7 +11,7 @@ from judgeboard.store.queues.shown_before import held_in_sight
 from query_plans import plans_of
 from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
 
-LARGE = ("queue_item", "queue_item_flag", "lease", "review", "preference", "response", "pair", "flag")
+LARGE = ("queue_item", "queue_item_flag", "lease", "review", "response", "pair", "flag")
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def desk(sqlite_store: Store) -> QueueDesk:
     """A queue in which people did a bit of everything."""
     desk = queue_desk(sqlite_store)
     desk.flagged(0.1, 0.2, 0.3, 0.4)
-    desk.queue(needed=2, mix=0.2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
+    desk.queue(needed=2, sampling_rate=0.2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
     desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
     skip(desk.store, desk.held(desk.mara).token, desk.mara, now=desk.now)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from judgeboard.importing import import_file
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.auditing.audits_page import done_audits, shown_audit
 from judgeboard.cli.app import run
+from judgeboard.imports.importing import import_file
 from judgeboard.pairs.report import ComparedPairs
 from judgeboard.reports.json_output import to_plain
 from judgeboard.self_reference.page import self_reference_page

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.method_tables import ComparisonRow, PairRow, PreferenceRow, SampleRow
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.schema.method_tables import ComparisonRow, PairRow, SampleRow
+from judgeboard.store.schema.tables import EventRow, ReviewRow
 
 
 class LastRows(NamedTuple):
@@ -16,13 +16,13 @@ class LastRows(NamedTuple):
 
     pair: int
     comparison: int
-    preference: int
+    review: int
     sample: int
     event: int
 
 
 def last_rows(connection: Connection) -> LastRows:
     """Return up to which rows there are, each a look at the end of its primary key."""
-    tables = (PairRow, ComparisonRow, PreferenceRow, SampleRow, EventRow)
+    tables = (PairRow, ComparisonRow, ReviewRow, SampleRow, EventRow)
     highest = (func.coalesce(select(func.max(each.__table__.c.id)).scalar_subquery(), 0) for each in tables)
     return LastRows._make(connection.execute(select(*highest)).one())

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Subquery, and_, case, func, literal, select
 from judgeboard.domain import Preference, Stage
 from judgeboard.pair_records import OVERALL
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.store.pairs.preferences import PREFERENCE, standing_preference
 from judgeboard.store.pairs.preferences import SCORE as PREFERENCE_SCORE
+from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.method_tables import PairRow
 from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow, ResponseRow
 from judgeboard.store.sql.column_arrays import Texts, read_columns
@@ -85,16 +85,17 @@ def score_differences(connection: Connection, version_id: int, dimension: str | 
 def _adjudications() -> Subquery:
     """The last word on each pair that has one, the latest where several queues gave one."""
     latest = (
-        select(PREFERENCE.c.pair_id, func.max(PREFERENCE.c.id).label("id"))
+        select(REVIEW.c.pair_id, func.max(REVIEW.c.id).label("id"))
         .where(
-            PREFERENCE.c.queue_item_id.is_not(None),
-            PREFERENCE.c.stage == Stage.ADJUDICATION.value,
-            standing_preference(),
+            REVIEW.c.pair_id.is_not(None),
+            REVIEW.c.queue_item_id.is_not(None),
+            REVIEW.c.stage == Stage.ADJUDICATION.value,
+            standing(),
         )
-        .group_by(PREFERENCE.c.pair_id)
+        .group_by(REVIEW.c.pair_id)
         .subquery()
     )
-    said = PREFERENCE_SCORE.c.preference_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
+    said = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
     return select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*said)).subquery()
 
 

@@ -2,26 +2,28 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, exists, insert, select
+from sqlalchemy import Connection, Select, and_, exists, insert, select
 
 from judgeboard.domain import Preference, Shown, Stage
 from judgeboard.pair_records import AspectPreference, GivenPreference
+from judgeboard.store.queues.leases import LEASE
 from judgeboard.store.reviews.imported_reviews import imported_reviewers
-from judgeboard.store.schema.method_tables import PreferenceRow, PreferenceScoreRow
+from judgeboard.store.reviews.reviews import insert_preferences
+from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.schema.method_tables import ComparisonRow, PreferenceScoreRow
 from judgeboard.store.schema.tables import ReviewerRow
 from judgeboard.store.sql.batches import batches
 from judgeboard.times import iso_z
 
-PREFERENCE = PreferenceRow.__table__
+COMPARISON = ComparisonRow.__table__
 SCORE = PreferenceScoreRow.__table__
 REVIEWER = ReviewerRow.__table__
 
-Aspects = Mapping[str, AspectPreference]
 _Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person stands
 
 
@@ -57,6 +59,7 @@ class StandingPreference(NamedTuple):
     at: datetime | None = None
     blind: bool = True
     stage: Stage | None = None
+    queue_item_id: int | None = None
 
 
 def land_preferences(
@@ -77,10 +80,29 @@ def land_preferences(
     return new
 
 
-def standing_preference(preference: FromClause = PREFERENCE) -> ColumnElement[bool]:
-    """Return the condition under which a row stands: neither replaced by a later one nor a withdrawal itself."""
-    later = PREFERENCE.alias()
-    return preference.c.withdrawn.is_(False) & ~exists(select(later.c.id).where(later.c.replaces == preference.c.id))
+_PREFERENCES: Select[Any] = (
+    select(
+        REVIEW.c.id,
+        REVIEW.c.pair_id,
+        REVIEW.c.reviewer_id,
+        REVIEWER.c.name,
+        REVIEWER.c.origin,
+        REVIEW.c.shown,
+        SCORE.c.aspect,
+        SCORE.c.preference,
+        SCORE.c.value,
+        SCORE.c.scale,
+        REVIEW.c.comparison_seen_id,
+        REVIEW.c.note,
+        REVIEW.c.at,
+        REVIEW.c.seen,
+        REVIEW.c.stage,
+        REVIEW.c.queue_item_id,
+    )
+    .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
+    .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+    .where(standing())
+)
 
 
 def load_preferences(
@@ -93,59 +115,51 @@ def load_preferences(
         pair_ids: Only those on these pairs; all where it is not given.
         aspect: Only those on this aspect.
     """
-    query = (
-        select(
-            PREFERENCE.c.id,
-            PREFERENCE.c.pair_id,
-            PREFERENCE.c.reviewer_id,
-            REVIEWER.c.name,
-            REVIEWER.c.origin,
-            PREFERENCE.c.shown,
-            SCORE.c.aspect,
-            SCORE.c.preference,
-            SCORE.c.value,
-            SCORE.c.scale,
-            PREFERENCE.c.comparison_seen_id,
-            PREFERENCE.c.note,
-            PREFERENCE.c.at,
-            PREFERENCE.c.blind,
-            PREFERENCE.c.stage,
-        )
-        .join(SCORE, SCORE.c.preference_id == PREFERENCE.c.id)
-        .join(REVIEWER, REVIEWER.c.id == PREFERENCE.c.reviewer_id)
-        .where(standing_preference())
-        .order_by(SCORE.c.id)
-    )
+    query = _PREFERENCES.order_by(SCORE.c.id)
     if aspect is not None:
         query = query.where(SCORE.c.aspect == aspect)
     if pair_ids is None:
         return [_standing(row) for row in connection.execute(query)]
     ordered, found = sorted(set(pair_ids)), []
     for some in batches(ordered):
-        found += [_standing(row) for row in connection.execute(query.where(PREFERENCE.c.pair_id.in_(some)))]
+        found += [_standing(row) for row in connection.execute(query.where(REVIEW.c.pair_id.in_(some)))]
     return found
 
 
-def insert_preferences(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], aspects: Sequence[Aspects]
-) -> list[int]:
-    """Insert preferences with what they say by aspect; return their ids in order."""
-    returning = insert(PREFERENCE).returning(PREFERENCE.c.id, sort_by_parameter_order=True)
-    ids = list(connection.execute(returning, list(rows)).scalars())
-    scores = [
-        {
-            "preference_id": id_,
-            "aspect": aspect,
-            "preference": None if said.preference is None else said.preference.value,
-            "value": said.value,
-            "scale": said.scale,
-        }
-        for id_, given in zip(ids, aspects, strict=True)
-        for aspect, said in given.items()
-    ]
-    if scores:
-        connection.execute(insert(SCORE), scores)
-    return ids
+def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[StandingPreference]:
+    """Return the standing preferences of a person on one aspect of a pair that name a side, the oldest first.
+
+    At most two were given here: one blind, one after the rest was revealed.
+    """
+    own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, SCORE.c.aspect == aspect
+    query = _PREFERENCES.where(*own, SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
+    return [_standing(row) for row in connection.execute(query)]
+
+
+def saw_the_rest(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
+    """Whether gold, models, other people and the judge were ever revealed to a person on a pair.
+
+    A review outside a queue reveals them, on whatever aspect; one in a queue does only where its author then looked.
+    """
+    preferred = exists().where(SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
+    query = (
+        select(REVIEW.c.queue_item_id, REVIEW.c.seen, LEASE.c.revealed_at)
+        .join(
+            LEASE,
+            and_(LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id),
+            isouter=True,
+        )
+        .where(REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, preferred)
+    )
+    return any(
+        row.queue_item_id is None or row.seen or row.revealed_at is not None for row in connection.execute(query)
+    )
+
+
+def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
+    """Whether a comparison is one of this pair."""
+    found = select(COMPARISON.c.id).where(COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
+    return connection.execute(found).first() is not None
 
 
 def _land_batch(
@@ -155,7 +169,7 @@ def _land_batch(
     places = [(each.pair_id, reviewers[each.given.annotator], each.given.shown) for each in preferences]
     stands = _standing_at(connection, places)
     keys = [_request_key(each) for each in preferences]
-    query = select(PREFERENCE.c.request_key).where(PREFERENCE.c.request_key.in_(keys))
+    query = select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))
     known_keys = set(connection.execute(query).scalars())
     new = [False] * len(preferences)
     left = [index for index, key in enumerate(keys) if key not in known_keys]
@@ -176,8 +190,12 @@ def _land_batch(
                 | {"replaces": stands[place].id if place in stands else None}
                 for place, index in first.items()
             ]
-            said = [preferences[index].given.aspects for index in first.values()]
-            for (place, index), id_ in zip(first.items(), insert_preferences(connection, rows, said), strict=True):
+            returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
+            ids = list(connection.execute(returning, rows).scalars())
+            insert_preferences(
+                connection, {id_: preferences[at].given.aspects for id_, at in zip(ids, first.values(), strict=True)}
+            )
+            for (place, index), id_ in zip(first.items(), ids, strict=True):
                 stands[place] = _Stands(id_, dict(preferences[index].given.aspects), preferences[index].given.note)
                 new[index] = True
         left = later
@@ -249,6 +267,7 @@ def _standing(row: Any) -> StandingPreference:
         comparison_seen_id=row.comparison_seen_id,
         note=row.note,
         at=row.at,
-        blind=row.blind,
+        blind=not row.seen,
+        queue_item_id=row.queue_item_id,
         stage=None if row.stage is None else Stage(row.stage),
     )

@@ -1,6 +1,6 @@
-"""Hands out the free places of queues: the first that a person may have, or one at an item that they ask for.
+"""Leases items of queues: the first that a person may have, or one item that they ask for.
 
-What was not given back, since its holder went away, may have stopped matching meanwhile: it leaves instead.
+An item whose lease ran out may have stopped matching meanwhile: it leaves the queue instead.
 """
 
 from datetime import datetime
@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, literal_column
 from judgeboard.domain import FlagState, ItemState
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, free_place, hold_place
+from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, assign_lease, release_lease
 from judgeboard.store.reviews.reviews import hold_responses
 from judgeboard.store.schema.queue_tables import QueueItemFlagRow
 from judgeboard.store.schema.tables import FlagRow
@@ -23,12 +23,12 @@ ITEM_FLAG = QueueItemFlagRow.__table__
 _WAITING: ColumnElement[bool] = literal_column("NOT place.done")
 
 
-def take_place(
+def take_lease(
     connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Take the first free place of a queue for a reviewer, in one statement; None where none is left for them.
+    """Lease the first free item of a queue to a reviewer, in one statement; None where none is left for them.
 
-    Not handed out: items that they reviewed, hold or skipped, and what is served again to others.
+    Left out: items that they reviewed, lease or skipped, and what is served again to others.
     """
     other = LEASE.alias("other")
     mine = exists().where(
@@ -52,12 +52,12 @@ def take_place(
     return _take_first(connection, free, reviewer_id, token, now, until)
 
 
-def take_place_at(
+def take_lease_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Take a free place at one item, which a reviewer asks for by name.
+    """Lease one item that a reviewer asks for.
 
-    None where all are held or used, they reviewed it already, it is served again to somebody else, or it left.
+    None where all its leases are taken or used, they reviewed it already, it is served again to another, or it left.
     """
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
@@ -77,17 +77,17 @@ def take_place_at(
 def _take_first(
     connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
 ) -> Lease | None:
-    """Take the first of these places.
+    """Take the first of these leases.
 
     On PostgreSQL a row that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
     """
     first = free.limit(1).with_for_update(skip_locked=True)
     which = LEASE.c.id == first.scalar_subquery()
-    while (taken := hold_place(connection, which, reviewer_id, token, now=now, until=until)) is not None:
+    while (taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)) is not None:
         if _is_waited_for(connection, taken.queue_item_id):
             return taken
         if not _leaves(connection, taken, now):
-            return hold_place(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
+            return assign_lease(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
     return None
 
 
@@ -99,11 +99,11 @@ def _is_waited_for(connection: Connection, item_id: int) -> bool:
 
 
 def _leaves(connection: Connection, taken: Lease, now: datetime) -> bool:
-    """Give a place back and let its item leave where its answer stopped matching; return whether it left."""
+    """Release a lease and let its item leave where its answer stopped matching; return whether it left."""
     item = item_by_id(connection, taken.queue_item_id)
     # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
     if item.response_id is None or not hold_responses(connection, [item.response_id]):
         return False
-    free_place(connection, taken.id)
+    release_lease(connection, taken.id)
     follow_queues(connection, [item.response_id], now)
     return item_by_id(connection, taken.queue_item_id).state is not ItemState.OPEN

@@ -1,27 +1,22 @@
-"""What was said of a queue item: its reviews or preferences that stand."""
+"""The reviews of queue items that stand, and what their authors had seen."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, and_, func, select
 
 from judgeboard.domain import Stage
-from judgeboard.store.pairs.preferences import PREFERENCE, standing_preference
-from judgeboard.store.pairs.preferences import SCORE as PREFERENCE_SCORE
+from judgeboard.pair_records import OVERALL
 from judgeboard.store.queues.leases import LEASE, seen_since
 from judgeboard.store.reviews.reviewers import REVIEWER
-from judgeboard.store.reviews.reviews import StoredReview, review_by_id
+from judgeboard.store.reviews.reviews import PREFERENCE_SCORE, SCORE, StoredReview, review_by_id
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import ReviewScoreRow
-
-SCORE = ReviewScoreRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
-class ItemWord:
-    """One person's standing word on an item; ``decision`` is a preference where the item is a pair."""
+class QueueReview:
+    """One person's standing review of an item; ``decision`` is a preference where the item is a pair."""
 
     id: int
     reviewer_id: int
@@ -37,19 +32,38 @@ class ItemWord:
     at: datetime
 
 
-def words_on(connection: Connection, item_id: int, *, pair: bool = False) -> list[ItemWord]:
-    """Return what stands on an item, the first said first."""
-    return words_on_items(connection, [item_id], pair=pair)[item_id]
+def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
+    """Return the standing reviews of an item, the oldest first."""
+    return reviews_on_items(connection, [item_id])[item_id]
 
 
-def words_on_items(
-    connection: Connection, item_ids: Collection[int], *, pair: bool = False
-) -> dict[int, list[ItemWord]]:
-    """Return what stands on each of at most 1,000 items, the first said first."""
-    found: dict[int, list[ItemWord]] = {item_id: [] for item_id in item_ids}
-    for item_id, word in _of_pairs(connection, item_ids) if pair else _of_answers(connection, item_ids):
-        found[item_id].append(word)
-    return found
+def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[int, list[QueueReview]]:
+    """Return the standing reviews of each of at most 1,000 items, the oldest first."""
+    names = ("id", "reviewer_id", "stage", "label", "groundedness", "quality", "note", "seconds", "at")
+    query = (
+        select(
+            REVIEW.c.queue_item_id,
+            *(REVIEW.c[name] for name in names),
+            func.coalesce(REVIEW.c.decision, PREFERENCE_SCORE.c.preference).label("decision"),
+            REVIEWER.c.name.label("reviewer"),
+        )
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .join(
+            PREFERENCE_SCORE,
+            and_(PREFERENCE_SCORE.c.review_id == REVIEW.c.id, PREFERENCE_SCORE.c.aspect == OVERALL),
+            isouter=True,
+        )
+        .where(REVIEW.c.queue_item_id.in_(item_ids), standing())
+        .order_by(REVIEW.c.id)
+    )
+    rows = connection.execute(query).mappings().all()
+    scores = _scores(connection, [row["id"] for row in rows])
+    reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
+    for row in rows:
+        stage = None if row["stage"] is None else Stage(row["stage"])
+        values = dict(row) | {"stage": stage, "scores": scores.get(row["id"], {})}
+        reviews[values.pop("queue_item_id")].append(QueueReview(**values))
+    return reviews
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
@@ -77,31 +91,6 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
     return None if found is None else review_by_id(connection, found)
 
 
-def _of_answers(connection: Connection, item_ids: Collection[int]) -> list[tuple[int, ItemWord]]:
-    names = (
-        "queue_item_id",
-        "id",
-        "reviewer_id",
-        "stage",
-        "decision",
-        "label",
-        "groundedness",
-        "quality",
-        "note",
-        "seconds",
-        "at",
-    )
-    query = (
-        select(*(REVIEW.c[name] for name in names), REVIEWER.c.name.label("reviewer"))
-        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.queue_item_id.in_(item_ids), standing())
-        .order_by(REVIEW.c.id)
-    )
-    rows = connection.execute(query).all()
-    scores = _scores(connection, [row.id for row in rows])
-    return [(row.queue_item_id, _word(row, scores.get(row.id, {}))) for row in rows]
-
-
 def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     if not review_ids:
@@ -112,36 +101,3 @@ def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, di
     for review_id, dimension, value in connection.execute(query):
         found.setdefault(review_id, {})[dimension] = value
     return found
-
-
-def _of_pairs(connection: Connection, item_ids: Collection[int]) -> list[tuple[int, ItemWord]]:
-    names = ("queue_item_id", "id", "reviewer_id", "stage", "note", "seconds", "at")
-    query = (
-        select(
-            *(PREFERENCE.c[name] for name in names),
-            REVIEWER.c.name.label("reviewer"),
-            PREFERENCE_SCORE.c.preference.label("decision"),
-        )
-        .join(REVIEWER, REVIEWER.c.id == PREFERENCE.c.reviewer_id)
-        .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.preference_id == PREFERENCE.c.id)
-        .where(PREFERENCE.c.queue_item_id.in_(item_ids), standing_preference())
-        .order_by(PREFERENCE.c.id)
-    )
-    return [(row.queue_item_id, _word(row, {})) for row in connection.execute(query)]
-
-
-def _word(row: Any, scores: dict[str, float]) -> ItemWord:
-    return ItemWord(
-        id=row.id,
-        reviewer_id=row.reviewer_id,
-        reviewer=row.reviewer,
-        stage=None if row.stage is None else Stage(row.stage),
-        decision=row.decision,
-        label=getattr(row, "label", None),
-        groundedness=getattr(row, "groundedness", None),
-        quality=getattr(row, "quality", None),
-        scores=scores,
-        note=row.note,
-        seconds=row.seconds,
-        at=row.at,
-    )

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, exists, insert, s
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import NotFound
-from judgeboard.store.queues.leases import LEASE, fit_places, lay_places, move_places
+from judgeboard.store.queues.leases import LEASE, fit_leases, insert_leases, move_leases
 from judgeboard.store.reviews.standing import REVIEW
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
@@ -32,7 +32,7 @@ class QueueItem:
     pair_id: int | None
     reviews_needed: int
     position: float
-    mixed: bool
+    sampled: bool
     again_for: int | None
     state: ItemState
 
@@ -46,7 +46,7 @@ class NewItem:
     response_id: int | None = None
     pair_id: int | None = None
     flag_ids: tuple[int, ...] = ()
-    mixed: bool = False
+    sampled: bool = False
     again_for: int | None = None
 
 
@@ -64,7 +64,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
                 "pair_id": item.pair_id,
                 "reviews_needed": item.reviews_needed,
                 "position": item.position,
-                "mixed": item.mixed,
+                "sampled": item.sampled,
                 "again_for": item.again_for,
                 "state": ItemState.OPEN.value,
                 "joined_at": now,
@@ -73,7 +73,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
         ]
         returning = insert(ITEM).returning(ITEM.c.id, sort_by_parameter_order=True)
         stored = list(connection.execute(returning, rows).scalars())
-        lay_places(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
+        insert_leases(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
         link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, some, strict=True)})
         ids += stored
     return ids
@@ -190,13 +190,13 @@ def set_item_state(
     """Store what has become of an item, and bring its unused places to as many as it still needs reviews."""
     if state is not item.state:
         connection.execute(update(ITEM).where(ITEM.c.id == item.id).values(state=state.value))
-    fit_places(connection, asdict(item), places, now)
+    fit_leases(connection, asdict(item), places, now)
 
 
 def move_item(connection: Connection, item_id: int, position: float) -> None:
     """Put an item elsewhere in the order."""
     connection.execute(update(ITEM).where(ITEM.c.id == item_id).values(position=position))
-    move_places(connection, item_id, position)
+    move_leases(connection, item_id, position)
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:

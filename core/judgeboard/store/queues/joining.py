@@ -29,15 +29,15 @@ from judgeboard.store.sql.batches import batches
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """How many answers a queue took in, and how many of its mix could not be drawn."""
+    """How many answers a queue took in, and how many of its random sample could not be drawn."""
 
     joined: int
-    mixed: int
+    sampled: int
     short: int
 
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> Joined:
-    """Take in everything that a new queue is for, its mix included."""
+    """Take in everything that a new queue is for, its random sample included."""
     joined = _join(connection, queue, matching_answers(connection, queue), now)
     drawn = top_up(connection, queue, now)
     return Joined(joined, drawn.drawn, drawn.short)
@@ -46,8 +46,8 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> Joined:
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
     """Bring every open queue in line with the open flags of these answers.
 
-    An answer that stops matching leaves, unless somebody holds it or has reviewed it there. A mix is looked at where
-    that changes what it is made of: it reads the whole queue, and most reviews change nothing of it.
+    An answer that stops matching leaves, unless somebody holds it or has reviewed it there. The sample is drawn again
+    only where that changes what it is made of: it reads the whole queue, and most reviews change nothing of it.
     """
     if not response_ids or not any_open_queue(connection):
         return
@@ -55,8 +55,8 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
         changed = False
         for some in batches(sorted(response_ids)):
             changed |= _follow(connection, queue, some, now)
-            changed |= queue.mix > 0 and may_be_drawn(connection, queue, some)
-        if queue.mix and changed:
+            changed |= queue.sampling_rate > 0 and may_be_drawn(connection, queue, some)
+        if queue.sampling_rate and changed:
             top_up(connection, queue, now)
 
 
@@ -78,7 +78,7 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
         if item.state is ItemState.LEFT:
             set_item_state(connection, item, ItemState.OPEN, now, places=item.reviews_needed)
             changed = True
-        if not item.mixed and places[response_id] < item.position:
+        if not item.sampled and places[response_id] < item.position:
             move_item(connection, item.id, places[response_id])
     return _leave(connection, list(items.values()), known, flags, now) or changed
 
@@ -105,7 +105,7 @@ def _leave(
     for item in waiting:
         matching = known.get(item.response_id or 0)
         stale[item.id] = flags[item.id] - set(() if matching is None else matching.flag_ids)
-    drawn = still_drawn(connection, {flag for item in waiting if item.mixed for flag in stale[item.id]})
+    drawn = still_drawn(connection, {flag for item in waiting if item.sampled for flag in stale[item.id]})
     suspects = [item for item in waiting if stale[item.id] - drawn]
     touched = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
     left = False

@@ -1,4 +1,4 @@
-"""Places for reviews: laid, held, renewed, given back, used."""
+"""Leases of queue items: one for each review that an item needs; taken, renewed, released, used."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ SKIP = SkipRow.__table__
 
 PLACE = LEASE.alias("place")
 
-OFFLINE = "offline-"  # begins the token of a place that somebody has in a file
+OFFLINE = "offline-"  # begins the token of a lease that somebody has in a bundle
 
 JUDGE, PEOPLE = "judge", "people"  # what a review can have seen
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A place as stored; ``reviewer_id`` holds it until ``until``, or used it (``done``)."""
+    """A lease as stored: free, of ``reviewer_id`` until ``until``, or used by them (``done``)."""
 
     id: int
     queue_id: int
@@ -44,26 +44,25 @@ class Lease:
     until: datetime | None
     done: bool
     review_id: int | None
-    preference_id: int | None
     revealed_at: datetime | None
 
 
 _COLUMNS = tuple(LEASE.c[name] for name in Lease.__dataclass_fields__)
 
 
-def lay_places(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
-    """Lay the places of new items: id, queue_id, reviews_needed, position and again_for are read of each."""
-    rows = [_place(item, slot) for item in items for slot in range(item["reviews_needed"])]
+def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
+    """Store the leases of new items: id, queue_id, reviews_needed, position and again_for are read of each."""
+    rows = [_new_lease(item, slot) for item in items for slot in range(item["reviews_needed"])]
     if rows:
         connection.execute(insert(LEASE), rows)
 
 
-def fit_places(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
-    """Bring the places at an item that are not used to ``wanted``; one that somebody holds is the last to go.
+def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
+    """Bring the unused leases of an item to ``wanted``; one that a reviewer has is the last to go.
 
     ``item`` has id, queue_id, position and again_for.
     """
-    places = places_at(connection, item["id"])
+    places = leases_at(connection, item["id"])
     waiting = [place for place in places if not place.done]
     held = [place for place in waiting if place.until is not None and place.until > now]
     free = [place for place in waiting if place not in held]
@@ -72,13 +71,13 @@ def fit_places(connection: Connection, item: Mapping[str, Any], wanted: int, now
         gone = [place.id for place in [*reversed(free), *reversed(held)][:spare]]
         connection.execute(delete(LEASE).where(LEASE.c.id.in_(gone)))
     first = max((place.slot for place in places), default=-1) + 1
-    rows = [_place(item, slot) for slot in range(first, first - spare)]
+    rows = [_new_lease(item, slot) for slot in range(first, first - spare)]
     if rows:
         connection.execute(insert(LEASE), rows)
 
 
-def held_places(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
-    """Return the places that a reviewer holds at this moment, the first taken first."""
+def held_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
+    """Return the leases that a reviewer has at this moment, the first taken first."""
     query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
     if queue_id is not None:
         query = query.where(LEASE.c.queue_id == queue_id)
@@ -86,52 +85,43 @@ def held_places(connection: Connection, reviewer_id: int, now: datetime, queue_i
 
 
 def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
-    """Return the place that a token was given for, None where it is somebody else's by now or gone."""
+    """Return the lease of a token, None where it is somebody else's by now or gone."""
     query = select(*_COLUMNS).where(LEASE.c.token == token)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else _lease(row)
 
 
 def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
-    """Return the place at an item that a reviewer holds, held last or used."""
+    """Return the lease of an item that a reviewer has, had last or used."""
     query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
     row = connection.execute(query).one_or_none()
     return None if row is None else _lease(row)
 
 
-def places_at(connection: Connection, item_id: int) -> list[Lease]:
-    """Return every place at an item, by slot."""
+def leases_at(connection: Connection, item_id: int) -> list[Lease]:
+    """Return every lease of an item, by slot."""
     query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot)
     return [_lease(row) for row in connection.execute(query)]
 
 
-def renew_place(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
-    """Hold a place longer, with the same token; False where it is not the reviewer's any more."""
+def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
+    """Extend a lease, with the same token; False where it is not the reviewer's any more."""
     mine = and_(LEASE.c.token == token, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
     return connection.execute(update(LEASE).where(mine).values(until=until)).rowcount > 0
 
 
-def free_place(connection: Connection, lease_id: int) -> None:
-    """Give a place back, whatever had been done from it."""
-    empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "preference_id", "revealed_at"))
+def release_lease(connection: Connection, lease_id: int) -> None:
+    """Release a lease, whatever had been done under it."""
+    empty = dict.fromkeys(("reviewer_id", "token", "taken_at", "until", "review_id", "revealed_at"))
     connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**empty, done=False))
 
 
-def hand_back(connection: Connection, review_id: int, until: datetime) -> None:
-    """Let whoever used a place hold it again, since what was said from it is taken back."""
-    _reopen(connection, LEASE.c.review_id == review_id, until)
-
-
-def hand_back_pair(connection: Connection, lease_id: int, until: datetime) -> None:
-    """Let whoever used a place at a pair hold it again, since their preference is taken back."""
-    _reopen(connection, LEASE.c.id == lease_id, until)
-
-
-def _reopen(connection: Connection, which: ColumnElement[bool], until: datetime) -> None:
+def reopen_lease(connection: Connection, review_id: int, until: datetime) -> None:
+    """Lease an item again to whoever gave a review of it, since that is taken back."""
     # What came back in a file and is taken back is served at a page from here on.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
-    free = {"done": False, "review_id": None, "preference_id": None, "until": until, "token": token}
-    connection.execute(update(LEASE).where(which).values(**free))
+    free = {"done": False, "review_id": None, "until": until, "token": token}
+    connection.execute(update(LEASE).where(LEASE.c.review_id == review_id).values(**free))
 
 
 def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None:
@@ -147,26 +137,23 @@ def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None
     return tuple(what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden)
 
 
-def use_place(
-    connection: Connection, lease_id: int, *, review_id: int | None = None, preference_id: int | None = None
-) -> None:
-    """Note what was said from a place; nobody takes it again."""
-    said = {"done": True, "review_id": review_id, "preference_id": preference_id}
-    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(**said))
+def use_lease(connection: Connection, lease_id: int, review_id: int) -> None:
+    """Note the review that was given under a lease; nobody takes it again."""
+    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(done=True, review_id=review_id))
 
 
 def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
-    """Note that whoever used a place has been shown what was hidden; the first time counts."""
+    """Note that the reviewer who used a lease has been shown what was hidden; the first time counts."""
     first = and_(LEASE.c.id == lease_id, LEASE.c.revealed_at.is_(None))
     connection.execute(update(LEASE).where(first).values(revealed_at=now))
 
 
-def move_places(connection: Connection, item_id: int, position: float) -> None:
-    """Bring the places of an item to where it stands now."""
+def move_leases(connection: Connection, item_id: int, position: float) -> None:
+    """Bring the leases of an item to its position in the queue."""
     connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
 
 
-def _place(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
+def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
     return {
         "queue_id": item["queue_id"],
         "queue_item_id": item["id"],
@@ -177,10 +164,10 @@ def _place(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
     }
 
 
-def hold_place(
+def assign_lease(
     connection: Connection, which: ColumnElement[bool], reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Let somebody hold the one place that ``which`` names, whoever held it before; None where there is none."""
+    """Lease the one row that ``which`` names to a reviewer, whoever had it before; None where there is none."""
     taking = (
         update(LEASE)
         .where(which)

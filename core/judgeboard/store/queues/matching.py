@@ -44,7 +44,7 @@ def matching_answers(
     """
     narrowing = flag_narrowing(connection, replace(queue.filter, response_ids=None))
     conditions = [OPEN, *narrowing.own, *narrowing.elsewhere]
-    if queue.mix and RANDOM_SAMPLE not in queue.filter.rules:
+    if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)
     if queue.filter.response_ids is not None:
         wanted = set(queue.filter.response_ids)

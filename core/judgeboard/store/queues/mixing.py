@@ -1,4 +1,4 @@
-"""Mixes answers drawn at random into a queue, so that what no rule flags is looked at by the same eyes."""
+"""Adds randomly sampled answers to a queue, so that what no rule flags is looked at by the same eyes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RESPONSE = ResponseRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
+class Sampled:
     """How many answers were drawn now, and how many are still wanting because no more are open."""
 
     drawn: int
@@ -33,28 +33,28 @@ def wanted(share: float, others: int) -> int:
     return round(share / (1 - share) * others)
 
 
-def count_mix(connection: Connection, queue: Queue) -> Mixed:
+def count_sampled(connection: Connection, queue: Queue) -> Sampled:
     """Return how many drawn answers are in a queue, and how many are wanting."""
     others, drawn = _counts(connection, queue)
-    return Mixed(drawn, max(wanted(queue.mix, others) - drawn, 0))
+    return Sampled(drawn, max(wanted(queue.sampling_rate, others) - drawn, 0))
 
 
-def top_up(connection: Connection, queue: Queue, now: datetime) -> Mixed:
-    """Draw what a queue's mix is short of from the open flags of the random sample.
+def top_up(connection: Connection, queue: Queue, now: datetime) -> Sampled:
+    """Draw what a queue's random sample is short of from the open flags of the random sample.
 
     They come from the query types, sources and days of the queue's own answers, in an order that seed and answer
     alone decide; each takes the place of one of those in the queue, so that nothing tells it apart.
     """
-    missing = count_mix(connection, queue).short
+    missing = count_sampled(connection, queue).short
     if not missing:
-        return Mixed(0, 0)
+        return Sampled(0, 0)
     known = _there(connection, queue)
     candidates = [one for one in drawn_answers(connection, _alike(connection, queue)) if one.response_id not in known]
     if not candidates:
-        return Mixed(0, missing)
+        return Sampled(0, missing)
     candidates.sort(key=lambda one: draw(f"{queue.seed}:mix", one.source, one.external_id))
     free = hold_responses(connection, [one.response_id for one in candidates[:missing]]) - _there(connection, queue)
-    missing = count_mix(connection, queue).short  # another transaction may have drawn before they were held
+    missing = count_sampled(connection, queue).short  # another transaction may have drawn before they were held
     chosen = [one for one in candidates if one.response_id in free][:missing]
     places = _places(connection, queue)
     new = [
@@ -63,17 +63,17 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> Mixed:
             position=places[int(draw(f"{queue.seed}:place", one.source, one.external_id) * len(places))],
             reviews_needed=reviews_needed(queue, one.source, one.external_id),
             flag_ids=one.flag_ids,
-            mixed=True,
+            sampled=True,
         )
         for one in chosen
     ]
     if new:
         insert_items(connection, queue.id, new, now)
-    return Mixed(len(new), missing - len(new))
+    return Sampled(len(new), missing - len(new))
 
 
 def may_be_drawn(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
-    """Whether any of these answers waits for the random sample and never was in a queue: its mix may take it in."""
+    """Whether any of these answers waits for the random sample and never was in the queue."""
     there = exists().where(ITEM.c.response_id == FLAG.c.response_id, ITEM.c.queue_id == queue.id)
     waits = exists().where(
         FLAG.c.response_id.in_(response_ids),
@@ -85,7 +85,7 @@ def may_be_drawn(connection: Connection, queue: Queue, response_ids: Collection[
 
 
 def still_drawn(connection: Connection, flag_ids: Collection[int]) -> set[int]:
-    """Return those of these flags that are open and of the random sample: what was mixed in for them stays."""
+    """Return those of these flags that are open and of the random sample: what was sampled for them stays."""
     if not flag_ids:
         return set()
     query = select(FLAG.c.id).where(
@@ -99,15 +99,15 @@ def _there(connection: Connection, queue: Queue) -> set[int]:
 
 
 def _counts(connection: Connection, queue: Queue) -> tuple[int, int]:
-    query = select(ITEM.c.mixed, func.count()).where(
+    query = select(ITEM.c.sampled, func.count()).where(
         ITEM.c.queue_id == queue.id, ITEM.c.state != ItemState.LEFT.value, ITEM.c.again_for.is_(None)
     )
-    counts = {bool(mixed): count for mixed, count in connection.execute(query.group_by(ITEM.c.mixed))}
+    counts = {bool(sampled): count for sampled, count in connection.execute(query.group_by(ITEM.c.sampled))}
     return counts.get(False, 0), counts.get(True, 0)
 
 
 def _own(queue: Queue) -> ColumnElement[bool]:
-    first_time = and_(ITEM.c.mixed.is_(False), ITEM.c.again_for.is_(None))
+    first_time = and_(ITEM.c.sampled.is_(False), ITEM.c.again_for.is_(None))
     return and_(ITEM.c.queue_id == queue.id, first_time, ITEM.c.state != ItemState.LEFT.value)
 
 

@@ -9,11 +9,9 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, exists, 
 from judgeboard.domain import Decision, ItemState
 from judgeboard.store.queues.item_rows import ITEM
 from judgeboard.store.queues.leases import LEASE, SKIP
-from judgeboard.store.schema.method_tables import PreferenceRow
 from judgeboard.store.schema.tables import ReviewerRow, ReviewRow
 
 REVIEW = ReviewRow.__table__
-PREFERENCE = PreferenceRow.__table__
 REVIEWER = ReviewerRow.__table__
 
 
@@ -117,11 +115,10 @@ def _said(queue_id: int) -> Subquery:
         select(
             LEASE.c.reviewer_id,
             REVIEW.c.decision,
-            func.coalesce(REVIEW.c.seconds, PREFERENCE.c.seconds).label("seconds"),
-            func.coalesce(REVIEW.c.at, PREFERENCE.c.at).label("at"),
+            REVIEW.c.seconds,
+            REVIEW.c.at,
         )
         .join(REVIEW, REVIEW.c.id == LEASE.c.review_id, isouter=True)
-        .join(PREFERENCE, PREFERENCE.c.id == LEASE.c.preference_id, isouter=True)
         .where(_of_people(queue_id), LEASE.c.done.is_(True))
     )
     return said.subquery("said")

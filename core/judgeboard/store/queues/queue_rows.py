@@ -24,8 +24,8 @@ ANSWERS, PAIRS = "answers", "pairs"
 class Queue:
     """A queue as stored: what it holds (``subject`` answers or pairs, ``filter``) and how it is reviewed.
 
-    ``overlap`` is the share of its items that need ``reviews_needed`` reviews; the others need one. ``mix`` is the
-    share of items drawn at random, ``again_share`` the chance to be served an earlier item of one's own.
+    ``overlap`` is the share of its items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate``
+    is the share of items drawn at random, ``again_share`` the chance to be served an earlier item of one's own.
     """
 
     id: int
@@ -41,7 +41,7 @@ class Queue:
     blind_judge: bool
     reveal: bool
     grades: tuple[str, ...]
-    mix: float
+    sampling_rate: float
     again_share: float
     lease_seconds: int
     guidelines: str | None

@@ -1,4 +1,4 @@
-"""Rows of remarks on answers: written once; an edit or a withdrawal is a row that names the one it replaces."""
+"""Rows of comments on answers: written once; an edit or a withdrawal is a row that names the one it replaces."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ REVIEWER = ReviewerRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A remark as it stands: said ``at``, changed last at ``edited_at`` (None where never)."""
+    """A comment as it stands: said ``at``, changed last at ``edited_at`` (None where never)."""
 
     id: int
     response_id: int
@@ -42,7 +42,7 @@ class StoredComment:
 
 
 def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the remarks that stand on an answer, the first said first.
+    """Return the comments that stand on an answer, the first said first.
 
     Where the answer is hidden from ``viewer`` (they are to review it blind and have not), only their own.
     """

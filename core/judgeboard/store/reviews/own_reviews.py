@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, Stage, WhyDiffers
+from judgeboard.domain import Decision, DimensionScore, Grade, Label, Preference, Shown, Stage, WhyDiffers
 from judgeboard.store.listing import KeyedList, LinePage, Order
-from judgeboard.store.responses.text_starts import ANSWER, QUESTION
+from judgeboard.store.responses.text_starts import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.schema.method_tables import PairRow, PreferenceScoreRow
 from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
 from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewScoreRow
 
@@ -21,6 +21,8 @@ RESPONSE = ResponseRow.__table__
 SCORE = ReviewScoreRow.__table__
 ITEM = QueueItemRow.__table__
 QUEUE = QueueRow.__table__
+PAIR = PairRow.__table__
+PREFERENCE_SCORE = PreferenceScoreRow.__table__
 
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
@@ -31,12 +33,15 @@ NEWEST = Order(
 class OwnReview:
     """A review in the list; ``rule`` and ``state`` are its flag's, ``queue`` the named queue it was given in.
 
-    ``final`` is one that is not changed any more: said before the judge was seen, or as the last word.
+    ``preferences`` are by aspect of a pair, in terms of the stored answers; ``shown`` is which of them stood on the
+    left. There are none where a decision was refused and only its note was kept.
     """
 
     review_id: int
-    response_id: int
+    response_id: int | None
+    pair_id: int | None
     external_id: str
+    query_type: str | None
     question: str | None
     answer: str | None
     flag_id: int | None
@@ -50,11 +55,13 @@ class OwnReview:
     quality: int | None
     note: str | None
     seconds: float | None
+    shown: Shown | None
+    preferences: dict[str, Preference]
     at: datetime
 
     @property
     def final(self) -> bool:
-        """Whether it stays as it was said."""
+        """Whether it can no longer be edited: given before the judge was seen, or an adjudication."""
         return self.stage in {Stage.BLIND, Stage.ADJUDICATION}
 
 
@@ -63,7 +70,7 @@ class WholeReview:
     """A review with all that was given in it."""
 
     id: int
-    response_id: int
+    response_id: int | None
     flag_id: int | None
     reviewer_id: int
     stage: str | None
@@ -75,15 +82,30 @@ class WholeReview:
     at: datetime
 
 
+def has_pair_reviews(connection: Connection, reviewer_id: int) -> bool:
+    """Whether a person ever reviewed a pair."""
+    query = select(REVIEW.c.id).where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.pair_id.is_not(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def own_reviews_page(
-    connection: Connection, reviewer_id: int, *, after: str | None = None, before: str | None = None, limit: int = 50
+    connection: Connection,
+    reviewer_id: int,
+    *,
+    pairs: bool = False,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return the reviews of a person that stand: behind ``after``, before ``before``, or the newest.
+    """Return the standing reviews of a person, of answers or of ``pairs``, the newest first.
+
+    The page begins behind ``after``, before ``before``, or with the newest.
 
     Raises:
         BadInput: A key names no place.
     """
-    own = [REVIEW.c.reviewer_id == reviewer_id, standing()]
+    of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
+    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), standing()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -121,29 +143,36 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
 
 
 def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview, ...]:
+    names = ("stage", "decision", "label", "groundedness", "quality", "note", "seconds", "shown", "at")
     query = (
         select(
             REVIEW.c.id.label("review_id"),
             REVIEW.c.response_id,
-            RESPONSE.c.external_id,
-            QUESTION,
+            REVIEW.c.pair_id,
+            func.coalesce(RESPONSE.c.external_id, PAIR.c.external_id).label("external_id"),
+            func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
+            func.coalesce(QUESTION, text_start(PAIR.c.question)).label("question"),
             ANSWER,
             REVIEW.c.flag_id,
             FLAG.c.rule,
             FLAG.c.state,
             QUEUE.c.name.label("queue"),
-            *(REVIEW.c[name] for name in ("stage", "decision", "label", "groundedness", "quality", "note", "seconds")),
-            REVIEW.c.at,
+            *(REVIEW.c[name] for name in names),
         )
-        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
         .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .outerjoin(ITEM, ITEM.c.id == REVIEW.c.queue_item_id)
         .outerjoin(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
         .where(REVIEW.c.id.in_(review_ids))
     )
-    by_id: dict[int, OwnReview] = {row.review_id: _line(row) for row in connection.execute(query)}
+    preferences: dict[int, dict[str, Preference]] = {}
+    sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
+    for score in connection.execute(select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)):
+        preferences.setdefault(score.review_id, {})[score.aspect] = Preference(score.preference)
+    by_id: dict[int, OwnReview] = {}
+    for row in connection.execute(query).mappings():
+        shown = None if row["shown"] is None else Shown(row["shown"])
+        given = {"shown": shown, "preferences": preferences.get(row["review_id"], {})}
+        by_id[row["review_id"]] = OwnReview(**(dict(row) | given))
     return tuple(by_id[review_id] for review_id in review_ids)
-
-
-def _line(row: Any) -> OwnReview:
-    return OwnReview(**dict(zip(row._fields, row, strict=True)))

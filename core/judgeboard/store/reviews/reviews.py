@@ -1,17 +1,19 @@
 """Rows of reviews: read under lock, written once, and the state of a flag that follows from them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 
-from judgeboard.domain import Decision, FlagState, Grade, Stage
+from judgeboard.domain import Decision, FlagState, Grade, Preference, Shown, Stage
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
+from judgeboard.pair_records import AspectPreference
 from judgeboard.store.reviews.claim_marks import marks_json
 from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.schema.method_tables import PairRow, PreferenceScoreRow
 from judgeboard.store.schema.tables import (
     FlagRow,
     JudgeVersionRow,
@@ -27,6 +29,8 @@ RESPONSE = ResponseRow.__table__
 REVIEWER = ReviewerRow.__table__
 JUDGMENT = JudgmentRow.__table__
 SCORE = ReviewScoreRow.__table__
+PREFERENCE_SCORE = PreferenceScoreRow.__table__
+PAIR = PairRow.__table__
 VERSION = JudgeVersionRow.__table__
 
 STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
@@ -56,7 +60,8 @@ class StoredReview:
     """A review as stored, without its texts; ``by`` is the reviewer's name."""
 
     id: int
-    response_id: int
+    response_id: int | None
+    pair_id: int | None
     flag_id: int | None
     reviewer_id: int
     by: str
@@ -69,12 +74,13 @@ class StoredReview:
 
 @dataclass(frozen=True, slots=True)
 class NewReview:
-    """A review to be written."""
+    """A review to be written: of an answer, or of a pair with its preference by aspect."""
 
-    response_id: int
     reviewer_id: int
     request_key: str
     at: datetime
+    response_id: int | None = None
+    pair_id: int | None = None
     flag_id: int | None = None
     decision: Decision | None = None
     grade: Grade = field(default_factory=Grade)
@@ -84,6 +90,22 @@ class NewReview:
     queue_item_id: int | None = None
     stage: Stage | None = None
     seen: tuple[str, ...] | None = None
+    preferences: Mapping[str, AspectPreference] = field(default_factory=dict)
+    shown: Shown | None = None
+    comparison_seen_id: int | None = None
+
+
+def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
+    """Hold the answer or the pair that a review is about; return the answer, None for a pair.
+
+    Raises:
+        NotFound: There is none of this id.
+    """
+    if response_id is not None:
+        return lock_response(connection, response_id)
+    if connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first() is None:
+        raise NotFound(f"no pair {pair_id}")
+    return None
 
 
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
@@ -137,8 +159,10 @@ def review_by_key(connection: Connection, request_key: str) -> StoredReview | No
     return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
 
 
-def lock_reviewed(connection: Connection, review_id: int) -> tuple[StoredReview, LockedFlag | None, LockedResponse]:
-    """Read a review and hold what it is about: its flag, where it decided one, and the response.
+def lock_reviewed(
+    connection: Connection, review_id: int
+) -> tuple[StoredReview, LockedFlag | None, LockedResponse | None]:
+    """Read a review and hold what it is about: its flag, where it decided one, and the answer (None for a pair).
 
     Raises:
         NotFound: No such review.
@@ -147,7 +171,7 @@ def lock_reviewed(connection: Connection, review_id: int) -> tuple[StoredReview,
     if review is None:
         raise NotFound(f"no review {review_id}")
     if review.flag_id is None:
-        return review, None, lock_response(connection, review.response_id)
+        return review, None, lock_subject(connection, review.response_id, review.pair_id)
     flag = lock_flag(connection, review.flag_id)
     return review, flag, flag.response
 
@@ -164,7 +188,7 @@ def replacement_of(connection: Connection, review_id: int) -> StoredReview | Non
 
 def standing_review(
     connection: Connection,
-    response_id: int,
+    response_id: int | None,
     *,
     flag_id: int | None,
     decisions: Collection[Decision | None],
@@ -191,6 +215,9 @@ def insert_review(connection: Connection, review: NewReview) -> int:
         insert(REVIEW).returning(REVIEW.c.id),
         {
             "response_id": review.response_id,
+            "pair_id": review.pair_id,
+            "shown": review.shown,
+            "comparison_seen_id": review.comparison_seen_id,
             "flag_id": review.flag_id,
             "judgment_seen_id": review.judgment_seen_id,
             "reviewer_id": review.reviewer_id,
@@ -219,7 +246,32 @@ def insert_review(connection: Connection, review: NewReview) -> int:
             for score in grade.scores
         ]
         connection.execute(insert(SCORE), scores)
+    insert_preferences(connection, {review_id: review.preferences})
     return review_id
+
+
+def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
+    """Write the preferences of reviews (by id) on each aspect."""
+    rows = [
+        {
+            "review_id": review_id,
+            "aspect": aspect,
+            "preference": None if given.preference is None else given.preference.value,
+            "value": given.value,
+            "scale": given.scale,
+        }
+        for review_id, preferences in reviews.items()
+        for aspect, given in preferences.items()
+    ]
+    if rows:
+        connection.execute(insert(PREFERENCE_SCORE), rows)
+
+
+def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:
+    """Return the side that a review of a pair prefers, by aspect."""
+    query = select(PREFERENCE_SCORE.c.aspect, PREFERENCE_SCORE.c.preference)
+    rows = connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id))
+    return {aspect: None if side is None else Preference(side) for aspect, side in rows}
 
 
 def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
@@ -260,6 +312,7 @@ def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -
 _REVIEWS: Select[Any] = select(
     REVIEW.c.id,
     REVIEW.c.response_id,
+    REVIEW.c.pair_id,
     REVIEW.c.flag_id,
     REVIEW.c.reviewer_id,
     REVIEWER.c.name.label("by"),

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from judgeboard.domain import Preference, Shown, Stage, Status
+from judgeboard.domain import Preference, Shown, Status
 from judgeboard.store.schema.column_types import BigId, JsonValue, Utc
-from judgeboard.store.schema.table_base import Table, one_of, partial
+from judgeboard.store.schema.table_base import Table, one_of
 
 
 class StepColumns(SQLModel):
@@ -95,49 +95,14 @@ class ComparisonScoreRow(Table, table=True):
     preference: str
 
 
-class PreferenceRow(Table, table=True):
-    """What a person said of a pair, and in which order it was shown; edits are rows that name the one they replace.
-
-    ``blind`` is false where gold, models, other people's words or a judge's verdict on the pair had been revealed.
-    """
-
-    __tablename__ = "preference"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("request_key"),
-        one_of("shown", Shown),
-        one_of("stage", Stage),
-        Index("ix_preference_pair", "pair_id", "reviewer_id"),
-        Index("ix_preference_reviewer", "reviewer_id", "id"),
-        Index("ix_preference_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
-        UniqueConstraint("replaces"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    pair_id: int = Field(foreign_key="pair.id", sa_type=BigId)
-    reviewer_id: int = Field(foreign_key="reviewer.id", sa_type=BigId)
-    shown: str | None = None
-    comparison_seen_id: int | None = Field(default=None, foreign_key="comparison.id", sa_type=BigId)
-    blind: bool = True
-    note: str | None = None
-    seconds: float | None = None
-    withdrawn: bool = False
-    replaces: int | None = Field(default=None, foreign_key="preference.id", sa_type=BigId)
-    request_key: str
-    import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
-    at: datetime = Field(sa_type=Utc)
-    queue_item_id: int | None = Field(default=None, foreign_key="queue_item.id", sa_type=BigId)
-    stage: str | None = None
-    seen: list[str] | None = Field(default=None, sa_type=JsonValue)
-
-
 class PreferenceScoreRow(Table, table=True):
-    """A person's preference on one aspect: a side, a grade on a scale of its own, or both."""
+    """A review's preference on one aspect of a pair: a side, a grade on a scale of its own, or both."""
 
     __tablename__ = "preference_score"
-    __table_args__: ClassVar[Any] = (UniqueConstraint("preference_id", "aspect"), one_of("preference", Preference))
+    __table_args__: ClassVar[Any] = (UniqueConstraint("review_id", "aspect"), one_of("preference", Preference))
 
     id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    preference_id: int = Field(foreign_key="preference.id", sa_type=BigId)
+    review_id: int = Field(foreign_key="review.id", sa_type=BigId)
     aspect: str
     preference: str | None = None
     value: float | None = None
@@ -304,7 +269,6 @@ METHOD_APPEND_ONLY: tuple[str, ...] = (
     "pair",
     "comparison",
     "comparison_score",
-    "preference",
     "preference_score",
     "sample",
     "generation",
@@ -319,7 +283,6 @@ METHOD_APPEND_ONLY: tuple[str, ...] = (
 METHOD_FORGETTABLE: dict[str, tuple[str, ...]] = {
     "pair": ("question", "options", "reference", "extra"),
     "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
-    "preference": ("note",),
     "sample": ("answer", "raw", "attempts", "error"),
     "generation": ("raw", "attempts", "error"),
     "refinement": ("feedback",),
@@ -333,7 +296,6 @@ _SIDES = (
 METHOD_RESPONSES: dict[str, str] = {
     "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
     "comparison": _SIDES,
-    "preference": _SIDES,
     "sample": _SIDES,
     # One that made no answer, or the same one again, belongs to what it was asked about all the same.
     "generation": (

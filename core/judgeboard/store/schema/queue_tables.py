@@ -1,4 +1,4 @@
-"""The tables of named queues: what a queue holds, who holds an item, what was put aside, what was remarked."""
+"""The tables of named queues: what a queue holds, who holds an item, what was put aside, what was commented."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -16,9 +16,9 @@ _UNFINISHED = "again_for IS NULL AND state IN ('open', 'split')"
 class QueueRow(Table, table=True):
     """A named queue and its rules; only its state changes. What waits outside any queue needs no row here.
 
-    ``overlap`` is the share of its items that need ``reviews_needed`` reviews, the others need one. ``mix`` is the
-    share of its items that are drawn at random. ``again_share`` is the chance that a person is silently served an
-    earlier item of theirs. ``subject`` says whether it holds flagged answers or pairs.
+    ``overlap`` is the share of its items that need ``reviews_needed`` reviews, the others need one. ``sampling_rate``
+    is the share of its items that are sampled at random. ``again_share`` is the probability that a person is
+    silently served an earlier item of theirs. ``subject`` says whether it holds flagged answers or pairs.
     """
 
     __tablename__ = "queue"
@@ -29,7 +29,7 @@ class QueueRow(Table, table=True):
         CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
         CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
         CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
-        CheckConstraint("mix >= 0 AND mix < 1", name="mix"),
+        CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
         CheckConstraint("again_share >= 0 AND again_share < 1", name="again_share"),
     )
 
@@ -46,7 +46,7 @@ class QueueRow(Table, table=True):
     blind_judge: bool = False
     reveal: bool = True
     grades: list[str] = Field(default_factory=list, sa_type=JsonValue)
-    mix: float = 0.0
+    sampling_rate: float = 0.0
     again_share: float = 0.0
     lease_seconds: int = 600
     guidelines: str | None = None
@@ -65,7 +65,7 @@ class QueueAssignmentRow(Table, table=True):
 
 
 class QueueItemRow(Table, table=True):
-    """An answer or a pair in a queue; ``position`` orders it (lower first), ``mixed`` was drawn at random.
+    """An answer or a pair in a queue; ``position`` orders it (lower first), ``sampled`` was drawn at random.
 
     It is there once while anything waits for it; a flag raised after it was settled brings it in anew.
     ``again_for`` is set where one person is served an item of theirs again: it decides nothing.
@@ -90,7 +90,7 @@ class QueueItemRow(Table, table=True):
             unique=True,
             **partial(f"pair_id IS NOT NULL AND {_UNFINISHED}"),
         ),
-        Index("ix_queue_item_state", "queue_id", "state", "mixed"),
+        Index("ix_queue_item_state", "queue_id", "state", "sampled"),
         Index("ix_queue_item_place", "queue_id", "position", "id"),
         # What is hidden from a person, and what holds a flag open, is asked by the answer.
         Index("ix_queue_item_of_response", "response_id", "state"),
@@ -103,7 +103,7 @@ class QueueItemRow(Table, table=True):
     pair_id: int | None = Field(default=None, foreign_key="pair.id", sa_type=BigId)
     reviews_needed: int = 1
     position: float
-    mixed: bool = False
+    sampled: bool = False
     again_for: int | None = Field(default=None, foreign_key="reviewer.id", sa_type=BigId)
     state: str = ItemState.OPEN.value
     joined_at: datetime = Field(sa_type=Utc)
@@ -123,7 +123,7 @@ class LeaseRow(Table, table=True):
     """The place for one review of an item: free, held by a reviewer until a moment, or ``done``.
 
     An item has as many as it needs reviews, laid when it joins, so that taking one is one statement on one row.
-    ``position`` and ``again_for`` are the item's. ``review_id`` or ``preference_id`` is what was said from here;
+    ``position`` and ``again_for`` are the item's. ``review_id`` is the review given from here;
     ``revealed_at`` is when its author saw what had been hidden.
     """
 
@@ -148,7 +148,6 @@ class LeaseRow(Table, table=True):
     until: datetime | None = Field(default=None, sa_type=Utc)
     done: bool = False
     review_id: int | None = Field(default=None, foreign_key="review.id", sa_type=BigId)
-    preference_id: int | None = Field(default=None, foreign_key="preference.id", sa_type=BigId)
     revealed_at: datetime | None = Field(default=None, sa_type=Utc)
 
 
@@ -166,7 +165,7 @@ class SkipRow(Table, table=True):
 
 
 class CommentRow(Table, table=True):
-    """A remark on an answer or a pair, for the others; an edit names the remark it replaces."""
+    """A comment on an answer or a pair, for the others; an edit names the comment it replaces."""
 
     __tablename__ = "comment"
     __table_args__: ClassVar[Any] = (
@@ -197,9 +196,8 @@ QUEUE_CHANGEABLE: dict[str, tuple[str, ...]] = {
 
 QUEUE_FORGETTABLE: dict[str, tuple[str, ...]] = {"comment": ("text",)}
 
-QUEUE_RESPONSES: dict[str, str] = {
-    "comment": (
-        "SELECT OLD.response_id UNION ALL SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
-        "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
-    ),
-}
+OF_ANSWER_OR_PAIR = (
+    "SELECT OLD.response_id UNION ALL SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+QUEUE_RESPONSES: dict[str, str] = {"comment": OF_ANSWER_OR_PAIR}

@@ -18,6 +18,7 @@ from judgeboard.domain import (
     ResponseKind,
     Role,
     RunState,
+    Shown,
     Stage,
     Status,
     WhyDiffers,
@@ -29,6 +30,7 @@ from judgeboard.store.schema.method_tables import (
     METHOD_RESPONSES,
 )
 from judgeboard.store.schema.queue_tables import (
+    OF_ANSWER_OR_PAIR,
     QUEUE_APPEND_ONLY,
     QUEUE_CHANGEABLE,
     QUEUE_FORGETTABLE,
@@ -416,18 +418,24 @@ class ReviewerRow(Table, table=True):
 
 
 class ReviewRow(Table, table=True):
-    """What a person said of a response; undo, edit and re-grade are rows that name the one they replace."""
+    """A person's review of an answer or of a pair; undo, edit and re-grade are rows that name the one they replace.
+
+    A review of a pair has no decision but a withdrawal: its preferences are rows of ``preference_score``.
+    """
 
     __tablename__ = "review"
     __table_args__: ClassVar[Any] = (
         UniqueConstraint("request_key"),
+        CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
         one_of("decision", Decision),
+        one_of("shown", Shown),
         one_of("stage", Stage),
         one_of("why_differs", WhyDiffers),
         CheckConstraint("label IN ('grounded', 'hallucinated')", name="label"),
         groundedness_range(),
         quality_range(),
         Index("ix_review_response", "response_id", "reviewer_id"),
+        Index("ix_review_pair", "pair_id", "reviewer_id", **partial("pair_id IS NOT NULL")),
         Index("ix_review_flag", "flag_id"),
         Index("ix_review_reviewer", "reviewer_id", "id"),
         Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
@@ -438,7 +446,7 @@ class ReviewRow(Table, table=True):
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    response_id: int = Field(foreign_key="response.id", sa_type=BigId)
+    response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
     flag_id: int | None = Field(default=None, foreign_key="flag.id", sa_type=BigId)
     queue_item_id: int | None = Field(default=None, foreign_key="queue_item.id", sa_type=BigId)
     judgment_seen_id: int | None = Field(default=None, foreign_key="judgment.id", sa_type=BigId)
@@ -456,6 +464,9 @@ class ReviewRow(Table, table=True):
     request_key: str
     import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
     at: datetime = Field(sa_type=Utc)
+    pair_id: int | None = Field(default=None, foreign_key="pair.id", sa_type=BigId)
+    comparison_seen_id: int | None = Field(default=None, foreign_key="comparison.id", sa_type=BigId)
+    shown: str | None = None  # the order in which the answers of a pair were shown
     seen: list[str] | None = Field(default=None, sa_type=JsonValue)  # what of others was shown: judge, people, ...
     why_differs: str | None = None
     # What the person says of single claims: [{"status", "text", "start", "end", "judgment_id", "number"}].
@@ -539,7 +550,7 @@ RESPONSES: dict[str, str] = {
     "response": "OLD.id",
     "judgment": "OLD.response_id",
     "judgment_score": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
-    "review": "OLD.response_id",
+    "review": OF_ANSWER_OR_PAIR,
     **METHOD_RESPONSES,
     **QUEUE_RESPONSES,
 }

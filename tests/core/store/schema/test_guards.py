@@ -45,8 +45,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"pair_id": 1, "judge_version_id": 1, "condition": "reference", "shown": "ab", "ask": 0}
     | {"reference": "r", "reasoning": "x"},
     "comparison_score": {"comparison_id": 1, "aspect": "overall", "preference": "a"},
-    "preference": {"pair_id": 1, "reviewer_id": 1, "note": "n", "withdrawn": False, "request_key": "k", "at": NOW},
-    "preference_score": {"preference_id": 1, "aspect": "overall", "preference": "a"},
+    "preference_score": {"review_id": 1, "aspect": "overall", "preference": "a"},
     "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
     "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
     "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}

@@ -1,11 +1,11 @@
-"""What a person said of pairs: theirs that stand alone, newest first, by page."""
+"""A person's own reviews of pairs: theirs that stand alone, newest first, by page."""
 
-from judgeboard.domain import Preference, QueueOrder
-from judgeboard.queues import decide_pair, next_item, undo_pair
-from judgeboard.review import Reviewer
+from judgeboard.domain import Grade, Preference, QueueOrder
+from judgeboard.queues import decide_item, next_item
+from judgeboard.review import Reviewer, undo
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
-from judgeboard.store.pairs.own_preferences import OwnPreference, has_preferences, own_preferences_page
+from judgeboard.store.reviews.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from pair_log import land
 from query_plans import plans_of
 from queue_desk import QueueDesk, queue_desk
@@ -13,16 +13,22 @@ from queue_desk import QueueDesk, queue_desk
 
 def say(desk: QueueDesk, who: Reviewer, preference: Preference, key: str) -> int:
     held = desk.held(who, "pairs")
-    return decide_pair(
-        desk.store, held.token, reviewer=who, preference=preference, note=key, request_key=key, now=desk.now
-    ).preference_id
+    return decide_item(
+        desk.store,
+        held.token,
+        reviewer=who,
+        decision=preference,
+        grade=Grade(note=key),
+        request_key=key,
+        now=desk.now,
+    ).review_id
 
 
 def page(
     store: Store, who: Reviewer, *, after: str | None = None, before: str | None = None, limit: int = 50
-) -> LinePage[OwnPreference]:
+) -> LinePage[OwnReview]:
     with store.reading() as connection:
-        return own_preferences_page(connection, who.id, after=after, before=before, limit=limit)
+        return own_reviews_page(connection, who.id, pairs=True, after=after, before=before, limit=limit)
 
 
 def asked_desk(store: Store) -> QueueDesk:
@@ -36,14 +42,14 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     desk = asked_desk(store)
     ids = [say(desk, desk.mara, Preference.A, f"m{n}") for n in range(5)]
     say(desk, desk.jon, Preference.B, "j")
-    undo_pair(store, ids[1], reviewer=desk.mara, request_key="undo", now=desk.now)
+    undo(store, review_id=ids[1], reviewer=desk.mara, request_key="undo", now=desk.now)
     first = page(store, desk.mara, limit=3)
     second = page(store, desk.mara, limit=3, after=first.next_key)
-    assert [line.preference_id for one in (first, second) for line in one.lines] == [ids[4], ids[3], ids[2], ids[0]]
+    assert [line.review_id for one in (first, second) for line in one.lines] == [ids[4], ids[3], ids[2], ids[0]]
     assert [(one.first, one.total) for one in (first, second)] == [(1, 4), (4, 4)]
     assert page(store, desk.mara, limit=3, before=second.previous_key) == first
     newest = first.lines[0]
-    assert (newest.said, newest.note, newest.queue) == ({"overall": Preference.A}, "m4", "pairs")
+    assert (newest.preferences, newest.note, newest.queue) == ({"overall": Preference.A}, "m4", "pairs")
     assert newest.question == "Which, 4?"
 
 
@@ -51,8 +57,8 @@ def test_who_said_nothing_of_pairs_has_none(store: Store) -> None:
     desk = asked_desk(store)
     say(desk, desk.jon, Preference.TIE, "j")
     with store.reading() as connection:
-        assert has_preferences(connection, desk.jon.id)
-        assert not has_preferences(connection, desk.mara.id)
+        assert has_pair_reviews(connection, desk.jon.id)
+        assert not has_pair_reviews(connection, desk.mara.id)
     assert page(store, desk.mara) == LinePage((), 0, 0, None, None)
     assert next_item(store, "pairs", desk.mara, now=desk.now) is not None
 
@@ -62,5 +68,5 @@ def test_a_page_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None
     say(desk, desk.mara, Preference.A, "m")
     with plans_of(sqlite_store) as plans:
         page(sqlite_store, desk.mara)
-    assert any("ix_preference_reviewer" in plan for plan in plans)
-    assert not [plan for plan in plans if "SCAN preference" in plan]
+    assert any("ix_review_reviewer" in plan for plan in plans)
+    assert not [plan for plan in plans if "SCAN review" in plan]
