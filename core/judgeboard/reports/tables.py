@@ -64,7 +64,11 @@ def cell_text(value: Any, column: Column) -> str:
         return percent_words(value) if column.format == "share estimate" else number_words(value)
     if column.format == "time" and isinstance(value, datetime):
         return iso_z(value)
-    written = {"count": "{:,}".format, "number": two_decimals, "share": percent}.get(column.format, str)(value)
+    written = str(value)
+    if column.format == "count":
+        written = f"{value:,}"
+    elif column.format in {"number", "share"}:
+        written = two_decimals(value) if column.format == "number" else percent(value)
     return f"{written} {column.unit}" if column.unit else written
 
 
