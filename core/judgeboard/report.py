@@ -134,7 +134,7 @@ def agreement_table(stats: Stats) -> Table:
     ]
     columns = (
         *(Column("Judge"), Column("Grade"), Column("Graded", "count")),
-        *(Column(STATISTICS[name].title, "share estimate" if STATISTICS[name].share else "estimate") for name in names),
+        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in names),
     )
     rows = ((row.judge, row.grade, row.n, *(row.statistics.get(name) for name in names)) for row in shown)
     return Table(columns, tuple(rows))

@@ -2,27 +2,16 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.trend_measures import MEASURES
 from judgeboard.trend_periods import PERIOD_DAYS
-from judgeboard.trend_words import panel_caption, period_words
+from judgeboard.trend_words import panel_caption, period_words, trend_table
 from judgeboard.trends import Panel, Trend
 from judgeboard_dashboard.charts.trend import HEIGHT, TrendAxis, TrendPoint, trend_chart
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.picking import Rows, clickable_chart, responses
 from judgeboard_dashboard.saying import caption, heading
-from judgeboard_dashboard.tables import frame
-
-COLUMNS = {
-    "Query type": "str",
-    "Asked in": "str",
-    "Answers": "Int64",
-    "Value": "Float64",
-    "Low": "Float64",
-    "High": "Float64",
-}
 
 
 def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
@@ -83,37 +72,11 @@ def _targets(panel: Panel) -> list[Rows]:
     return [responses(point.where) for point in panel.points]
 
 
-def trend_table(found: Trend, shown: Sequence[Panel]) -> None:
+def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
     """Show the points as lines that open the same answers, with their CSV."""
-    measure = MEASURES[found.measure]
-    number = "percent" if measure.bounds is None else "%.2f"
     table(
-        table_of(found, shown),
+        trend_table(found, shown),
         [target for panel in shown for target in _targets(panel)],
         key=f"trend_{found.measure}_by_{found.period}",
         under=("Click a line to open its answers.",),
-        columns={
-            "Value": st.column_config.NumberColumn(measure.title, format=number),
-            "Low": st.column_config.NumberColumn("95 % from", format=number),
-            "High": st.column_config.NumberColumn("to", format=number),
-        },
-    )
-
-
-def table_of(found: Trend, shown: Sequence[Panel]) -> pd.DataFrame:
-    """Return the points of all panels as rows."""
-    return frame(
-        COLUMNS,
-        (
-            (
-                panel.query_type,
-                period_words(point.start, found.period, year=True),
-                point.estimate.n,
-                point.estimate.value,
-                point.estimate.low,
-                point.estimate.high,
-            )
-            for panel in shown
-            for point in panel.points
-        ),
     )

@@ -17,7 +17,7 @@ _LEFT_OUT = {
 
 def statistic_name(name: str) -> str:
     """Return a figure's name in words."""
-    return STATISTICS[name].title if name in STATISTICS else name.replace("_", " ")
+    return STATISTICS[name].name if name in STATISTICS else name.replace("_", " ")
 
 
 def is_share(name: str) -> bool:

@@ -4,7 +4,7 @@ A new statistic of judge and people is one function and one row here: the page, 
 read the table.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,7 +41,7 @@ class Statistic:
     """A figure of agreement.
 
     Attributes:
-        title: Its name in words.
+        name: What it is called in words.
         applies: Whether a scale has it.
         of_pairs: Computes it of judge and people; None where it is no statistic of two sides.
         of_raters: Computes it of any number of raters; None where it is one of two sides only.
@@ -50,7 +50,7 @@ class Statistic:
         leads: Whether it is shown where there is room for a few only.
     """
 
-    title: str
+    name: str
     applies: Callable[[Scale], bool] = lambda _: True
     of_pairs: Callable[[Pairs], Estimate] | None = None
     of_raters: Callable[[Ratings], Estimate] | None = None
@@ -127,9 +127,13 @@ def pair_statistics(
     )
 
 
-def symmetric_estimates(pairs: Pairs) -> dict[str, Estimate]:
-    """Return the statistics that take neither side for the truth, those that the scale has."""
-    return {name: _estimate(STATISTICS[name], pairs) for name in SYMMETRIC if STATISTICS[name].applies(pairs.scale)}
+def estimates(pairs: Pairs, names: Iterable[str] | None = None) -> dict[str, Estimate]:
+    """Return the statistics of two sides that the scale has, or the named ones of them."""
+    return {
+        name: _estimate(STATISTICS[name], pairs)
+        for name in (STATISTICS if names is None else names)
+        if STATISTICS[name].of_pairs is not None and STATISTICS[name].applies(pairs.scale)
+    }
 
 
 def _estimate(row: Statistic, pairs: Pairs) -> Estimate:
@@ -186,10 +190,10 @@ def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) ->
     return lambda pairs: pairs.table.coefficient(compute, undefined)
 
 
-def _alpha(title: str, applies: Callable[[Scale], bool], metric: Metric) -> Statistic:
+def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Statistic:
     of_tables = _coefficient(partial(alpha_of_tables, metric=metric), EVERY_VALUE_THE_SAME)
     return Statistic(
-        title,
+        name,
         applies,
         lambda pairs: of_tables(pairs) if pairs.k else alpha(pairs.as_ratings, metric),
         partial(alpha, metric=metric),

@@ -12,11 +12,12 @@ from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasur
 from judgeboard.stats.pair_statistics import (
     NOT_FOR_GRADE,
     STATISTICS,
+    SYMMETRIC,
     PairStatistics,
     Statistic,
     estimate_named,
+    estimates,
     pair_statistics,
-    symmetric_estimates,
 )
 from judgeboard.stats.pairs import Pairs
 from judgeboard.stats.pairwise_agreement import few_ratings
@@ -118,7 +119,7 @@ def self_agreement(
     for name in np.unique(raters).tolist():
         rows = raters == name
         pairs = Pairs(second[rows], first[rows], scale, None if groups is None else groups[rows], resamples=resamples)
-        found.append(RaterPair(str(name), str(name), pairs.n, symmetric_estimates(pairs)))
+        found.append(RaterPair(str(name), str(name), pairs.n, estimates(pairs, SYMMETRIC)))
     return tuple(found)
 
 
@@ -153,4 +154,4 @@ def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPai
     both = ratings.given[:, first] & ratings.given[:, second]
     said = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
     pairs = Pairs(said[1], said[0], ratings.scale, ratings.groups.at(both), resamples=resamples)
-    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, symmetric_estimates(pairs))
+    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))

@@ -24,6 +24,7 @@ from judgeboard.judge_health.report import (
     of_controls,
 )
 from judgeboard.judges import OFFLINE
+from judgeboard.reports.tables import Column, Table
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
 from judgeboard_dashboard.evidence import show, tag
@@ -33,7 +34,6 @@ from judgeboard_dashboard.judges.combined import combined_panel
 from judgeboard_dashboard.picking import Rows, follow, item, responses
 from judgeboard_dashboard.saying import caption, commands, empty, heading, sentence
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.tables import frame
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "Nothing found", State.NOT_MEASURED: "Not measured"}
@@ -132,7 +132,9 @@ def _scores(found: HealthPage, *, as_table: bool) -> None:
     if len(names) > 1:
         name = st.selectbox("Score", names, key="score", bind="query-params", width=240) or name
     levels = found.levels[name]
-    rows = frame({"Level": "str", "Answers": "Int64"}, zip(levels.names, levels.counts.tolist(), strict=True))
+    rows = Table(
+        (Column("Level"), Column("Answers", "count")), tuple(zip(levels.names, levels.counts.tolist(), strict=True))
+    )
     figure(
         lambda: levels_chart(levels, name),
         HEIGHT,
@@ -164,9 +166,9 @@ def _answers(found: HealthPage) -> None:
     if not found.answers:
         return
     heading("Answers that show it")
-    rows = frame(
-        {"Check": "str", "Answer": "str", "Question": "str"},
-        ((check_title(each.check), each.answer.external_id, each.answer.question) for each in found.answers),
+    rows = Table(
+        tuple(map(Column, COLUMNS)),
+        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in found.answers),
     )
     table(
         rows,
