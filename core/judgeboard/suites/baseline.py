@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.judges.rubric_file import overall
+from judgeboard.stats.differences import mean_paired_change
 from judgeboard.stats.estimates import as_json
 from judgeboard.stats.mcnemar import mcnemar
-from judgeboard.stats.paired import mean_change
 from judgeboard.store.suites.suite_cases import StoredCase
 from judgeboard.store.suites.suite_rows import StoredSuiteRun, get_suite_run, latest_finished
 
@@ -170,8 +170,8 @@ def compare(
     return Baseline(
         run_id=run_id,
         cases=cases,
-        mean_change=mean_change([one.after - one.before for one in cases]),
-        pass_rate_change=mean_change([one.passed_after - one.passed_before for one in cases]),
+        mean_change=mean_paired_change([one.after - one.before for one in cases]),
+        pass_rate_change=mean_paired_change([one.passed_after - one.passed_before for one in cases]),
         only_before=only_before,
         only_after=only_after,
         p=mcnemar(only_before, only_after),
