@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from judgeboard.domain import Estimate
-from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.stats.words import number_words, percent_words
 from judgeboard.trend_measures import MEASURES
 from judgeboard.trend_periods import PERIOD_DAYS, Period
@@ -57,23 +56,6 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     if len(panel.empty) == 1:
         return f"{caption} {none} was asked {_in(panel.empty[0], trend.period, year=year)}."
     return f"{caption} {none} was asked in {len(panel.empty)} {trend.period}s between."
-
-
-def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
-    """Return the points of these panels, one a row."""
-    measure = MEASURES[trend.measure]
-    number: Format = "share" if measure.bounds is None else "number"
-    columns = (
-        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
-        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
-    )
-    rows = (
-        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
-        for panel in panels
-        for point in panel.points
-        for each in (point.estimate,)
-    )
-    return Table(columns, tuple(rows))
 
 
 def _nothing_drawn(trend: Trend) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.trend_measures import MEASURES
 from judgeboard.trend_periods import PERIOD_DAYS
-from judgeboard.trend_words import panel_caption, period_words, trend_table
+from judgeboard.trend_words import panel_caption, period_words
 from judgeboard.trends import Panel, Trend
 from judgeboard_dashboard.charts.trend import HEIGHT, TrendAxis, TrendPoint, trend_chart
 from judgeboard_dashboard.figure import table
@@ -80,3 +81,20 @@ def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
         key=f"trend_{found.measure}_by_{found.period}",
         under=("Click a line to open its answers.",),
     )
+
+
+def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
+    """Return the points of these panels, one a row."""
+    measure = MEASURES[trend.measure]
+    number: Format = "share" if measure.bounds is None else "number"
+    columns = (
+        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
+        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
+    )
+    rows = (
+        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
+        for panel in panels
+        for point in panel.points
+        for each in (point.estimate,)
+    )
+    return Table(columns, tuple(rows))

@@ -11,13 +11,20 @@ from functools import partial
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats import correlation, detection
-from judgeboard.stats import table_statistics as tables
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray
 from judgeboard.stats.auprc import auprc
 from judgeboard.stats.auroc import auroc
 from judgeboard.stats.calibration import expected_calibration_error
 from judgeboard.stats.confusion import Confusion, confusion_of_cells
+from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.detection import (
+    TableShare,
+    at_most_apart,
+    exact_agreement,
+    precision,
+    sensitivity,
+    specificity,
+)
 from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
 from judgeboard.stats.fleiss import fleiss
 from judgeboard.stats.grouping import Grouping
@@ -31,6 +38,7 @@ from judgeboard.stats.ratings import Ratings
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
 from judgeboard.stats.table_estimates import ONE_CATEGORY
+from judgeboard.stats.table_statistics import macro_f1, macro_precision, macro_recall, matthews
 
 NOT_FOR_GRADE = "not a statistic of this grade"
 NOT_ASKED = "not asked for"
@@ -166,7 +174,7 @@ def _weighted_kappa(pairs: Pairs) -> Estimate:
     return pairs.table.kappa(pairs.scale.weights or "nominal")
 
 
-def _share_of_bad(share: Callable[[int, int], detection.TableShare]) -> Callable[[Pairs], Estimate]:
+def _share_of_bad(share: Callable[[int, int], TableShare]) -> Callable[[Pairs], Estimate]:
     return lambda pairs: pairs.table.share(share(pairs.k, pairs.scale.bad or 0))
 
 
@@ -224,7 +232,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "agreement": Statistic(
         "Same grade",
         _categorical,
-        lambda pairs: pairs.table.share(detection.exact_agreement(pairs.k)),
+        lambda pairs: pairs.table.share(exact_agreement(pairs.k)),
         percent_agreement,
         symmetric=True,
         share=True,
@@ -234,7 +242,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "at_most_one_apart": Statistic(
         "At most one apart",
         _ordered,
-        lambda pairs: pairs.table.share(detection.at_most_apart(pairs.k, 1)),
+        lambda pairs: pairs.table.share(at_most_apart(pairs.k, 1)),
         symmetric=True,
         share=True,
     ),
@@ -259,35 +267,29 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
-    "sensitivity": Statistic("Bad answers caught", _detects, _share_of_bad(detection.sensitivity), share=True),
-    "specificity": Statistic("Good answers let through", _detects, _share_of_bad(detection.specificity), share=True),
-    "precision": Statistic("Bad, of those called bad", _detects, _share_of_bad(detection.precision), share=True),
-    "macro_precision": Statistic(
-        "Macro precision", _categorical, _macro(tables.macro_precision, f"the judge {_NEVER_GAVE}")
-    ),
-    "macro_recall": Statistic("Macro recall", _categorical, _macro(tables.macro_recall, f"people {_NEVER_GAVE}")),
-    "macro_f1": Statistic("Macro F1", _categorical, _macro(tables.macro_f1, ONE_CATEGORY)),
+    "sensitivity": Statistic("Bad answers caught", _detects, _share_of_bad(sensitivity), share=True),
+    "specificity": Statistic("Good answers let through", _detects, _share_of_bad(specificity), share=True),
+    "precision": Statistic("Bad, of those called bad", _detects, _share_of_bad(precision), share=True),
+    "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
+    "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
+    "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,
-        _coefficient(tables.matthews, "one side gave the same category throughout"),
+        _coefficient(matthews, "one side gave the same category throughout"),
     ),
     "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
     "auprc": Statistic("AUPRC of the score", _detects, lambda pairs: _of_score(pairs, auprc)),
     "expected_calibration_error": Statistic(
         "Expected calibration error", _detects, lambda pairs: _of_score(pairs, _calibration_error)
     ),
-    "pearson": Statistic(
-        "Pearson correlation", _continuous, _of_values(correlation.pearson), symmetric=True, leads=True
-    ),
-    "spearman": Statistic(
-        "Spearman rank correlation", _ranked, _of_values(correlation.spearman), symmetric=True, leads=True
-    ),
+    "pearson": Statistic("Pearson correlation", _continuous, _of_values(pearson), symmetric=True, leads=True),
+    "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
     "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
     "mean_absolute_difference": Statistic(
-        "Mean absolute difference", _ranked, _of_values(correlation.mean_absolute_difference), symmetric=True
+        "Mean absolute difference", _ranked, _of_values(mean_absolute_difference), symmetric=True
     ),
-    "bias": Statistic("Judge minus people, mean", _ranked, _of_values(correlation.bias)),
+    "bias": Statistic("Judge minus people, mean", _ranked, _of_values(bias)),
     "lower_limit": Statistic("Lower limit of agreement", _ranked, _limit(upper=False)),
     "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
     "first_position": Statistic("Names the answer shown first", share=True),

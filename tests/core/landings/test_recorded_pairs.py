@@ -261,8 +261,8 @@ def figures(store: Store) -> dict[str, Any]:
             "queue": open_counts(connection),
             "flagged": flagged_sums(connection),
             "groundedness": score_sums(connection, "rag", "groundedness"),
-            "agreement": [each for each in whole["agreement"] if each["judge"].startswith("rag")],
-            "flags": whole["flags"],
+            "agreement": [each for each in whole.agreement if each.judge.startswith("rag")],
+            "flags": whole.flags,
         }
 
 

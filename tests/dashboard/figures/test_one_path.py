@@ -23,10 +23,9 @@ from judgeboard.reports.tables import text_lines, to_csv
 from judgeboard.stats.words import percent_interval
 from judgeboard.store.engine import Store, open_store
 from judgeboard.trend_measures import MEASURES
-from judgeboard.trend_words import trend_table
 from judgeboard.trends import trend
 from judgeboard_dashboard.charts.trend import TrendPoint, frame_of
-from judgeboard_dashboard.trend_panels import axis_of
+from judgeboard_dashboard.trend_panels import axis_of, trend_table
 
 
 @pytest.fixture(scope="session")
