@@ -31,9 +31,8 @@ LAYERS: list[set[str]] = [
         "blocking",
         "next_ask",
         "judge_kinds",
-        "reports",
     },
-    {"llm", "judges", "flags", "importers", "exporters", "stats"},
+    {"llm", "judges", "flags", "importers", "exporters", "stats", "reports"},
     {"store"},
     {
         *(
