@@ -38,15 +38,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.judge_health import CHECKS, Check, State
-from judgeboard.judge_health.record import (
-    ControlScores,
-    FeedbackScores,
-    GradedAnswers,
-    JudgeRecord,
-    LevelCounts,
-    Repeats,
-    ScoredAnswers,
-)
+from judgeboard.judge_health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats
 from judgeboard.judging import judge_pending
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.methods.control_kinds import CONTROL_KINDS
@@ -55,6 +47,7 @@ from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.ratio import RatioSums
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.health.version_scores import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judgments.judge_inputs import judge_inputs
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses

@@ -23,8 +23,8 @@ from sqlalchemy import Connection, text
 from judgeboard.agreement import agreement
 from judgeboard.agreement.page import agreement_page
 from judgeboard.filters import RowFilter
-from judgeboard.judge_health.kept_records import KeptRecords
-from judgeboard.judge_health.page import health_page, judges_in_use
+from judgeboard.judge_health.reading import KeptRecords
+from judgeboard.judge_health.report import health_page, judges_in_use
 from judgeboard.store.desk.overview import overview
 from judgeboard.store.desk.queue_counts import open_counts, queue_facets
 from judgeboard.store.desk.queue_order import ORDERS
@@ -141,7 +141,7 @@ def readings(connection: Connection) -> Iterator[Reading]:
 def judges_page(connection: Connection) -> Any:
     """Read the checks of the newest judge version as a page does that nobody has opened yet."""
     versions = judges_in_use(connection)
-    return health_page(connection, versions, versions[0].title, KeptRecords())
+    return health_page(connection, versions[0], KeptRecords())
 
 
 def milliseconds(read: Callable[[], Any], turns: int) -> tuple[float, float]:

@@ -30,9 +30,8 @@ LAYERS: list[set[str]] = [
         "blocking",
         "next_ask",
         "judge_kinds",
-        "reports",
     },
-    {"llm", "judges", "flags", "formats", "stats"},
+    {"llm", "judges", "flags", "formats", "stats", "reports"},
     {"store"},
     {
         *(

@@ -1,14 +1,18 @@
-"""The report of ``judgeboard stats --json``: the numbers of the pages, the same data in the same bytes."""
+"""The figures of ``judgeboard stats``: the numbers of the pages, the same data in the same bytes."""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement import AgreementRow, agreement
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
+from judgeboard.reports.tables import Column, Table
+from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, STATISTICS
 from judgeboard.store.engine import Readable
 from judgeboard.store.figures.totals import (
+    Grader,
     VersionTotals,
     count_flags,
     count_graders,
@@ -18,72 +22,149 @@ from judgeboard.store.figures.totals import (
 )
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 
-STATISTICS = ("agreement", "kappa", "weighted_kappa", "pearson", "spearman")
+
+@dataclass(frozen=True, slots=True)
+class VersionCounts:
+    """A judge version with its judgments by status.
+
+    ``cost`` is in the currency of the price file, None where the cost of a usable judgment is unknown.
+    """
+
+    fingerprint: str
+    name: str
+    number: int
+    kind: str
+    model: str | None
+    counts: Mapping[str, int]
+    cost: float | None
 
 
-def measure(store: Readable) -> dict[str, Any]:
-    """Return what a database holds and how far each judge version agrees with people: `stats`, from a store."""
+@dataclass(frozen=True, slots=True)
+class FlagCounts:
+    """Flags by state, and by rule and state."""
+
+    by_state: Mapping[str, int]
+    by_rule: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAgreement:
+    """Agreement of a judge version with people on one grade, in one query type or (None) in all.
+
+    ``statistics`` has those of ``STATISTICS`` that the grade has; an undefined one has a ``reason`` instead of a value.
+    """
+
+    judge: str
+    judge_version: str
+    grade: str
+    query_type: str | None
+    n: int
+    statistics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a database holds, and how far each judge version agrees with people.
+
+    ``reviews`` counts those that stand, imported ones too; replaced and withdrawn ones do not. ``judgments`` counts
+    every request, by status. Lists are sorted, so that the engine's order never shows.
+    """
+
+    responses: int
+    reviews: int
+    labels: Mapping[str, int]
+    judgments: Mapping[str, int]
+    judge_versions: tuple[VersionCounts, ...]
+    flags: FlagCounts
+    graders: tuple[Grader, ...]
+    agreement: tuple[VersionAgreement, ...]
+
+
+def measure(store: Readable) -> Stats:
+    """Return what a database holds and how far each judge version agrees with people."""
     with store.reading() as connection:
         return stats(connection)
 
 
-def stats(connection: Connection) -> dict[str, Any]:
-    """Return what the database holds and how far each judge version agrees with people, as JSON values.
-
-    ``reviews`` counts those that stand, imported ones too; replaced and withdrawn ones do not. ``judgments`` counts
-    every ask. A judge version's ``cost`` is in the price file's currency, None where the cost of a usable judgment is
-    not known. ``agreement`` has a row per judge version, grade and query type (None: all of them); a statistic that is
-    undefined has a ``reason`` instead of a value. Lists are sorted here, so that the engine's order never shows.
-    """
-    versions = list_versions(connection)
-    totals = count_judgments(connection)
-    graders = count_graders(connection)
-    judge_versions = [_judge_version(version, totals.get(version.id)) for version in versions]
-    return {
-        "responses": count_responses(connection),
-        "reviews": sum(grader.reviews for grader in graders),
-        "labels": count_labels(connection),
-        "judgments": {
-            status.value: sum(version["counts"][status.value] for version in judge_versions) for status in Status
-        },
-        "judge_versions": judge_versions,
-        "flags": _flags(count_flags(connection)),
-        "graders": [{"name": grader.name, "reviews": grader.reviews} for grader in graders],
-        "agreement": [_agreement(row) for row in agreement(connection).rows],
-    }
+def stats(connection: Connection) -> Stats:
+    """Return the same in the caller's transaction."""
+    totals, graders = count_judgments(connection), count_graders(connection)
+    versions = tuple(_version(version, totals.get(version.id)) for version in list_versions(connection))
+    return Stats(
+        responses=count_responses(connection),
+        reviews=sum(grader.reviews for grader in graders),
+        labels=count_labels(connection),
+        judgments={status: sum(version.counts[status] for version in versions) for status in map(str, Status)},
+        judge_versions=versions,
+        flags=_flags(count_flags(connection)),
+        graders=tuple(graders),
+        agreement=tuple(map(_agreement, agreement(connection).rows)),
+    )
 
 
-def _judge_version(version: StoredVersion, totals: VersionTotals | None) -> dict[str, Any]:
-    said = totals or VersionTotals(dict.fromkeys(map(str, Status), 0), None)
-    return {
-        "fingerprint": version.fingerprint,
-        "name": version.name,
-        "number": version.number,
-        "kind": version.kind,
-        "model": version.model,
-        "counts": {status.value: said.counts[status.value] for status in Status},
-        "cost": None if said.cost_micro is None else said.cost_micro / 1_000_000,
-    }
+def judgments_table(stats: Stats) -> Table:
+    """Return the judgments of each version by status; a version without any is left out."""
+    columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
+    rows = (
+        (
+            f"{version.name} v{version.number}",
+            *(version.counts[status] for status in map(str, Status)),
+            None if version.cost is None else f"{version.cost:.4f}",
+        )
+        for version in stats.judge_versions
+        if any(version.counts.values())  # others compare pairs or answer for a suite
+    )
+    return Table(columns, tuple(rows))
 
 
-def _flags(by_rule: dict[str, dict[str, int]]) -> dict[str, Any]:
+def flags_table(stats: Stats) -> Table:
+    """Return the flags of each rule by state."""
+    columns = (Column("Flag rule"), *(Column(state, "count") for state in map(str, FlagState)))
+    rows = ((rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items())
+    return Table(columns, tuple(rows))
+
+
+def agreement_table(stats: Stats) -> Table:
+    """Return the leading statistics of each judge version and grade that people graded, over all query types."""
+    shown = [row for row in stats.agreement if row.query_type is None and row.n]
+    names = [
+        name
+        for name, statistic in STATISTICS.items()
+        if statistic.leads and any(name in row.statistics for row in shown)
+    ]
+    columns = (
+        *(Column("Judge"), Column("Grade"), Column("Graded", "count")),
+        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in names),
+    )
+    rows = ((row.judge, row.grade, row.n, *(row.statistics.get(name) for name in names)) for row in shown)
+    return Table(columns, tuple(rows))
+
+
+def _version(version: StoredVersion, totals: VersionTotals | None) -> VersionCounts:
+    known = totals or VersionTotals(dict.fromkeys(map(str, Status), 0), None)
+    return VersionCounts(
+        version.fingerprint,
+        version.name,
+        version.number,
+        version.kind,
+        version.model,
+        known.counts,
+        None if known.cost_micro is None else known.cost_micro / 1_000_000,
+    )
+
+
+def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
     nothing = dict.fromkeys(map(str, FlagState), 0)
     rules = sorted({rule.name for rule in RULES} | by_rule.keys())
     counted = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
-    by_state = {state.value: sum(states[state.value] for states in counted.values()) for state in FlagState}
-    return {"by_state": by_state, "by_rule": counted}
+    by_state = {state: sum(states[state] for states in counted.values()) for state in nothing}
+    return FlagCounts(by_state, counted)
 
 
-def _agreement(row: AgreementRow) -> dict[str, Any]:
-    return {
-        "judge": row.version.name,
-        "judge_version": row.version.fingerprint,
-        "grade": row.grade,
-        "query_type": row.query_type,
-        "n": row.n,
-    } | {name: _statistic(getattr(row.statistics, name)) for name in STATISTICS}
-
-
-def _statistic(estimate: Estimate) -> dict[str, Any]:
-    stated = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return stated if estimate.reason is None else stated | {"reason": estimate.reason}
+def _agreement(row: AgreementRow) -> VersionAgreement:
+    statistics = {
+        name: estimate
+        for name, estimate in row.statistics.estimates.items()
+        if estimate.reason not in {NOT_FOR_GRADE, NOT_ASKED}
+    }
+    return VersionAgreement(row.version.name, row.version.fingerprint, row.grade, row.query_type, row.n, statistics)

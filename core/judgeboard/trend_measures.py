@@ -11,7 +11,7 @@ from judgeboard.filters import RowFilter, ScoreName
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.moved import Move, moved, share_moved
 from judgeboard.stats.proportions import share_intervals
-from judgeboard.store.figures.trend_sums import DaySums, flagged_sums, groundedness_sums, low_sums, quality_sums
+from judgeboard.store.figures.trend_sums import DaySums, flagged_sums, low_sums, score_sums
 from judgeboard.trend_periods import PeriodSums
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
@@ -61,8 +61,8 @@ class Measure:
         return RowFilter(**(dict(self.scored) | whose if self.of_judge else {}), **narrowed)
 
 
-def _of_judge(read: Callable[[Connection, str | int], list[DaySums]]) -> Callable[[Asked], list[DaySums]]:
-    return lambda asked: [] if asked.judge is None else read(asked.connection, asked.judge)
+def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
+    return lambda asked: [] if asked.judge is None else score_sums(asked.connection, asked.judge, score)
 
 
 def _low(asked: Asked) -> list[DaySums]:
@@ -73,7 +73,7 @@ MEASURES: dict[MeasureName, Measure] = {
     "groundedness": Measure(
         "Groundedness",
         "answers judged",
-        _of_judge(groundedness_sums),
+        _scores("groundedness"),
         bounds=(0.0, 1.0),
         scored={"min_score": 0.0, "max_score": 1.0},
         has_threshold=True,
@@ -81,7 +81,7 @@ MEASURES: dict[MeasureName, Measure] = {
     "quality": Measure(
         "Quality",
         "answers judged",
-        _of_judge(quality_sums),
+        _scores("quality"),
         bounds=(1.0, 4.0),
         scored={"min_quality": 1, "max_quality": 4},
         score="quality",

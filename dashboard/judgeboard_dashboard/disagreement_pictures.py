@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.agreement.words import WHAT_PEOPLE_GAVE
 from judgeboard.answer_pairs import GradeName
 from judgeboard.disagreement import DisagreementPage
 from judgeboard.pair_cells import PairCell
+from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard_dashboard.charts import confusion, heat, scatter
 from judgeboard_dashboard.charts.frame import SELECTION, fin
@@ -16,7 +16,6 @@ from judgeboard_dashboard.drill import cell_rows
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.picking import clickable_chart, item, mark_in
 from judgeboard_dashboard.saying import caption
-from judgeboard_dashboard.tables import frame
 
 TENTHS = "0.4 means 0.4 to 0.5."
 Choose = Callable[[GradeName, tuple[int, int] | None], None]
@@ -68,17 +67,17 @@ def picture(
     caption(*_under(found, reviewer_id))
 
 
-def picture_table(found: DisagreementPage, places: Sequence[tuple[int, int]]) -> pd.DataFrame:
-    """Return the cells at ``places`` as lines; of labels those that differ need no column of their own."""
+def picture_table(found: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
+    """Return the cells at ``places`` as rows; of labels those that differ need no column of their own."""
     shown = found.picture
-    columns = {"People": "str", "Judge": "str", "Answers": "Int64"}
+    columns: tuple[Column, ...] = (Column("People"), Column("Judge"), Column("Answers", "count"))
     if found.grade != "label":
-        columns[f"{found.gap:g} or more apart"] = "Int64"
-    lines = (
+        columns = (*columns, Column(f"{found.gap:g} or more apart", "count"))
+    rows = (
         (shown.axis[people], shown.axis[judge], shown.counts[people][judge], shown.apart[people][judge])
         for people, judge in places
     )
-    return frame(columns, lines)
+    return Table(columns, tuple(row[: len(columns)] for row in rows))
 
 
 def _cells(

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.answer_pairs import GradeName
 from judgeboard.disagreement import Disagreement, DisagreementPage
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard_dashboard.saying import caption
-from judgeboard_dashboard.tables import ROW_HEIGHT, csv_button, frame, height
+from judgeboard_dashboard.tables import ROW_HEIGHT, csv_button, height, one_line, table_frame
 from judgeboard_dashboard.words import count
 
 SIZE = 100
 SEEN = 8
 
 
-def disagreement_table(found: DisagreementPage, export: Callable[[], pd.DataFrame]) -> Disagreement | None:
+def disagreement_table(found: DisagreementPage, export: Callable[[], Table]) -> Disagreement | None:
     """Show the worst lines and return the chosen one, None where there is none.
 
     Args:
@@ -26,21 +26,20 @@ def disagreement_table(found: DisagreementPage, export: Callable[[], pd.DataFram
     if not found.rows:
         caption("No such answer.")
         return None
-    rows = rows_of(found.rows, found.grade)
-    key = f"disagreement_{found.grade}_{found.rows[0].said.response_id}_{len(rows)}"
+    rows = _table(found.rows, found.grade)
+    key = f"disagreement_{found.grade}_{found.rows[0].said.response_id}_{len(found.rows)}"
+    wide = {"Question": 190, "Answer": 215, "Type": 80}
     state = st.dataframe(
-        rows,
+        table_frame(rows),
         key=key,
         hide_index=True,
         placeholder="",
         row_height=ROW_HEIGHT,
-        height=height(len(rows), most=SEEN),
+        height=height(len(found.rows), most=SEEN),
         selection_mode="single-row-required",
         on_select="rerun",
         column_config={
-            "Question": st.column_config.TextColumn(width=190),
-            "Answer": st.column_config.TextColumn(width=215),
-            "Type": st.column_config.TextColumn(width=80),
+            **{title: st.column_config.TextColumn(width=width) for title, width in wide.items()},
             "Judge": _value(found.grade),
             "People": _value(found.grade),
             "Difference": st.column_config.NumberColumn(
@@ -49,50 +48,31 @@ def disagreement_table(found: DisagreementPage, export: Callable[[], pd.DataFram
         },
     )
     with st.container(key="foot_disagreement", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption(
-            f"Worst first, {len(rows):,} of {count(found.total, 'answer')}."
-            if len(rows) < found.total
-            else f"Worst first, {count(found.total, 'answer')}."
-        )
+        shown = f"{len(found.rows):,} of " if len(found.rows) < found.total else ""
+        caption(f"Worst first, {shown}{count(found.total, 'answer')}.")
         csv_button(export, "disagreement", key="disagreement_csv")
     chosen: Sequence[int] = state.selection.rows
     return found.rows[chosen[0]] if chosen and chosen[0] < len(found.rows) else found.rows[0]
 
 
-def rows_of(lines: Sequence[Disagreement], grade: GradeName) -> pd.DataFrame:
-    """Return the lines as shown."""
-    kind = "str" if grade == "label" else "Float64"
-    return frame(
-        {"Question": "str", "Answer": "str", "Type": "str", "Judge": kind, "People": kind, "Difference": "Float64"},
-        (
-            (
-                " ".join((line.said.question or "").split()),
-                " ".join((line.said.answer or "").split()),
-                line.said.query_type,
-                line.judge,
-                line.people,
-                line.difference,
-            )
-            for line in lines
-        ),
-    )
-
-
-def export_table(lines: Sequence[Disagreement]) -> pd.DataFrame:
+def export_table(lines: Sequence[Disagreement]) -> Table:
     """Return the lines with ids and what both sides said."""
-    columns = {
-        "source": "str",
-        "external_id": "str",
-        "query_type": "str",
-        "question": "str",
-        "answer": "str",
-        "judge": "str",
-        "people": "str",
-        "difference": "Float64",
-        "reasoning": "str",
-        "notes": "str",
-    }
-    return frame(columns, map(_export_line, lines))
+    names = ("source", "external_id", "query_type", "question", "answer", "judge", "people")
+    columns = (*map(Column, names), Column("difference", "number"), Column("reasoning"), Column("notes"))
+    return Table(columns, tuple(map(_export_line, lines)))
+
+
+def _table(lines: Sequence[Disagreement], grade: GradeName) -> Table:
+    value: Format = "text" if grade == "label" else "number"
+    columns = (*map(Column, ("Question", "Answer", "Type")), Column("Judge", value), Column("People", value))
+    rows = (
+        (
+            *(one_line(text or "") for text in (line.said.question, line.said.answer)),
+            *(line.said.query_type, line.judge, line.people, line.difference),
+        )
+        for line in lines
+    )
+    return Table((*columns, Column("Difference", "number")), tuple(rows))
 
 
 def _export_line(line: Disagreement) -> tuple[Any, ...]:

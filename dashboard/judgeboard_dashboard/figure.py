@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from judgeboard.reports.tables import Table
 from judgeboard_dashboard.picking import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.saying import caption
-from judgeboard_dashboard.tables import ROW_HEIGHT, csv_button, height
+from judgeboard_dashboard.tables import ROW_HEIGHT, column_settings, csv_button, height, table_frame
 
 COUNT = st.column_config.NumberColumn(format="localized")
 
@@ -16,7 +17,7 @@ COUNT = st.column_config.NumberColumn(format="localized")
 def figure(
     draw: Callable[[], Any],
     tall: int,
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | Table,
     targets: Sequence[Rows | None],
     *,
     key: str,
@@ -50,13 +51,13 @@ def figure(
 
 
 def table(
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | Table,
     targets: Sequence[Rows | None],
     *,
     key: str,
     under: Sequence[str | None] = (),
     columns: dict[str, Any] | None = None,
-    csv: pd.DataFrame | Callable[[], pd.DataFrame] | None = None,
+    csv: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table] | None = None,
     most: int = 15,
 ) -> None:
     """Show a table whose lines lead somewhere, with its CSV button.
@@ -70,16 +71,18 @@ def table(
         csv: The same with more columns or plain numbers, for the file.
         most: How many lines are seen without scrolling.
     """
+    shown = table_frame(rows) if isinstance(rows, Table) else rows
+    settings = column_settings(rows) if isinstance(rows, Table) else {}
     st.dataframe(
-        rows,
+        shown,
         key=key,
         hide_index=True,
         placeholder="",
         row_height=ROW_HEIGHT,
-        height=height(len(rows), most=most),
+        height=height(len(shown), most=most),
         selection_mode="single-cell",
         on_select=row_clicked(key, targets),
-        column_config={"Answers": COUNT, **(columns or {})},
+        column_config={"Answers": COUNT, **settings, **(columns or {})},
     )
     with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(*under)

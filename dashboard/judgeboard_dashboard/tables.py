@@ -10,11 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.formats.csv import defused
+from judgeboard.reports.tables import Table, cell_text, to_csv
 from judgeboard.storable_text import storable_or_none
 from judgeboard_dashboard.session import as_now
 
 ROW_HEIGHT = 36
 HEADER_HEIGHT = 37  # borders included
+_TYPES = {"count": "Int64", "number": "Float64", "share": "Float64"}
 
 
 def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
@@ -33,6 +35,30 @@ def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataF
     )
 
 
+def table_frame(table: Table) -> pd.DataFrame:
+    """Return a table as Streamlit shows it: numbers as numbers, estimates with their intervals as text."""
+    as_text = [column.format not in _TYPES for column in table.columns]
+    columns = {column.title: _TYPES.get(column.format, "str") for column in table.columns}
+    rows = (
+        [
+            cell_text(value, column) if text and value is not None else value
+            for value, column, text in zip(row, table.columns, as_text, strict=True)
+        ]
+        for row in table.rows
+    )
+    return frame(columns, rows)
+
+
+def column_settings(table: Table) -> dict[str, Any]:
+    """Return how Streamlit formats the columns of a table."""
+    formats = {"count": "localized", "number": "%.2f", "share": "percent"}
+    return {
+        column.title: st.column_config.NumberColumn(format=formats[column.format])
+        for column in table.columns
+        if column.format in formats
+    }
+
+
 def _showable(value: Any) -> Any:
     """A rejected row may hold half a character, which has no bytes to send to a browser."""
     return storable_or_none(value) if isinstance(value, str) else value
@@ -48,7 +74,9 @@ def one_line(text: str | None) -> str | None:
     return None if text is None else " ".join(text.split())
 
 
-def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, *, key: str, label: str = "CSV") -> None:
+def csv_button(
+    rows: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table], name: str, *, key: str, label: str = "CSV"
+) -> None:
     """Show a button that downloads the table as CSV.
 
     Args:
@@ -69,8 +97,10 @@ def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, *, ke
     )
 
 
-def csv_text(rows: pd.DataFrame) -> str:
+def csv_text(rows: pd.DataFrame | Table) -> str:
     """Return the table as CSV whose cells no spreadsheet takes for a formula."""
+    if isinstance(rows, Table):
+        return to_csv(rows)
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow([defused(title) for title in rows.columns])

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.trend_measures import MEASURES
 from judgeboard.trend_periods import PERIOD_DAYS
 from judgeboard.trend_words import panel_caption, period_words
@@ -13,16 +13,6 @@ from judgeboard_dashboard.charts.trend import HEIGHT, TrendAxis, TrendPoint, tre
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.picking import Rows, clickable_chart, responses
 from judgeboard_dashboard.saying import caption, heading
-from judgeboard_dashboard.tables import frame
-
-COLUMNS = {
-    "Query type": "str",
-    "Asked in": "str",
-    "Answers": "Int64",
-    "Value": "Float64",
-    "Low": "Float64",
-    "High": "Float64",
-}
 
 
 def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
@@ -83,37 +73,28 @@ def _targets(panel: Panel) -> list[Rows]:
     return [responses(point.where) for point in panel.points]
 
 
-def trend_table(found: Trend, shown: Sequence[Panel]) -> None:
+def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
     """Show the points as lines that open the same answers, with their CSV."""
-    measure = MEASURES[found.measure]
-    number = "percent" if measure.bounds is None else "%.2f"
     table(
-        table_of(found, shown),
+        trend_table(found, shown),
         [target for panel in shown for target in _targets(panel)],
         key=f"trend_{found.measure}_by_{found.period}",
         under=("Click a line to open its answers.",),
-        columns={
-            "Value": st.column_config.NumberColumn(measure.title, format=number),
-            "Low": st.column_config.NumberColumn("95 % from", format=number),
-            "High": st.column_config.NumberColumn("to", format=number),
-        },
     )
 
 
-def table_of(found: Trend, shown: Sequence[Panel]) -> pd.DataFrame:
-    """Return the points of all panels as rows."""
-    return frame(
-        COLUMNS,
-        (
-            (
-                panel.query_type,
-                period_words(point.start, found.period, year=True),
-                point.estimate.n,
-                point.estimate.value,
-                point.estimate.low,
-                point.estimate.high,
-            )
-            for panel in shown
-            for point in panel.points
-        ),
+def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
+    """Return the points of these panels, one a row."""
+    measure = MEASURES[trend.measure]
+    number: Format = "share" if measure.bounds is None else "number"
+    columns = (
+        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
+        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
     )
+    rows = (
+        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
+        for panel in panels
+        for point in panel.points
+        for each in (point.estimate,)
+    )
+    return Table(columns, tuple(rows))

@@ -31,7 +31,7 @@ def two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
                     _head(f"{judge}, {value_words(line.judge)}"),
                     _text(line.said.reasoning, "No reasoning is stored."),
                 ),
-                tag("div", *_people(line, grade)),
+                tag("div", *_people_texts(line, grade)),
                 cls="jb-two",
             )
         )
@@ -52,7 +52,7 @@ def value_words(value: str | float) -> str:
     return score(value) if isinstance(value, float) else str(value)
 
 
-def _people(line: Disagreement, grade: GradeName) -> list[Html]:
+def _people_texts(line: Disagreement, grade: GradeName) -> list[Html]:
     if not line.people_said:
         return [_head(f"People, {value_words(line.people)}"), _text(None, "")]
     parts: list[Html] = []

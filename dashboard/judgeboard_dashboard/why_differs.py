@@ -3,19 +3,19 @@
 import secrets
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.disagreement import Disagreement
 from judgeboard.domain import Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
+from judgeboard.reports.tables import Column, Table
 from judgeboard.review import Reviewer
 from judgeboard.review.differing import say_why
 from judgeboard.store.figures.disagreement_rows import PersonSaid
 from judgeboard.store.figures.why_counts import WhyCounts
+from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.saying import caption, heading
 from judgeboard_dashboard.session import store
-from judgeboard_dashboard.tables import ROW_HEIGHT, csv_button, frame, height
 from judgeboard_dashboard.words import WHY_DIFFERS
 
 _REFUSED = "why_refused"
@@ -54,29 +54,10 @@ def why_table(counts: Sequence[WhyCounts]) -> None:
     if not counts:
         return
     heading("Why people say they differ, by judge version")
-    rows = _frame(counts)
-    st.dataframe(
-        rows,
-        key="why_counts",
-        hide_index=True,
-        row_height=ROW_HEIGHT,
-        height=height(len(rows), most=8),
-        column_config={"Judge version": st.column_config.TextColumn(width=190)}
-        | {
-            title: st.column_config.NumberColumn(width=150 if title != "Answers" else 80, format="localized")
-            for title in rows.columns[1:]
-        },
-    )
-    with st.container(key="foot_why", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption("Answers on which somebody gave the reason, for the version whose verdict they saw.")
-        csv_button(rows, "why_they_differ", key="why_csv")
-
-
-def _frame(counts: Sequence[WhyCounts]) -> pd.DataFrame:
-    titles = {"Judge version": "str", "Answers": "Int64"}
-    titles |= {WHY_DIFFERS[reason.value]: "Int64" for reason in WhyDiffers}
-    rows = ((each.title, each.answers, *(each.reasons[reason] for reason in WhyDiffers)) for each in counts)
-    return frame(titles, rows)
+    columns = (Column("Judge version"), *(Column(name, "count") for name in ("Answers", *WHY_DIFFERS.values())))
+    rows = ((each.title, each.answers, *(each.reasons[WhyDiffers(why)] for why in WHY_DIFFERS)) for each in counts)
+    under = ("Answers on which somebody gave the reason, for the version whose verdict they saw.",)
+    table(Table(columns, tuple(rows)), [None] * len(counts), key="why_they_differ", under=under, most=8)
 
 
 def _chosen(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) -> None:

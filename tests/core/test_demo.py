@@ -12,12 +12,13 @@ from judgeboard.cli.app import run
 from judgeboard.demo import fill
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.report import stats
+from judgeboard.reports.json_output import to_json
 from judgeboard.store.engine import Store
 
 
 def numbers(store: Store) -> str:
     with store.reading() as connection:
-        return json.dumps(stats(connection), allow_nan=False)
+        return to_json(stats(connection))
 
 
 def stop_after(words: str) -> Callable[[str], None]:

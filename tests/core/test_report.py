@@ -1,14 +1,16 @@
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import agreement
-from judgeboard.domain import Decision, Status
+from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.report import stats
+from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
@@ -16,7 +18,8 @@ KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags"
 
 def report(log: GradedLog) -> dict[str, Any]:
     with log.store.reading() as connection:
-        return stats(connection)
+        found: dict[str, Any] = to_plain(stats(connection))
+        return found
 
 
 def busy_log(store: Store) -> GradedLog:
@@ -66,18 +69,7 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
     log = busy_log(store)
     rows = report(log)["agreement"]
-    assert list(rows[0]) == [
-        "judge",
-        "judge_version",
-        "grade",
-        "query_type",
-        "n",
-        "agreement",
-        "kappa",
-        "weighted_kappa",
-        "pearson",
-        "spearman",
-    ]
+    assert list(rows[0]) == ["judge", "judge_version", "grade", "query_type", "n", "statistics"]
     assert [(row["judge"], row["grade"], row["query_type"]) for row in rows] == [
         (judge, grade, query_type)
         for judge in ("nli", "rag")
@@ -88,16 +80,24 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
         shown = agreement(connection).rows
     for row, seen in zip(rows, shown, strict=True):
         assert row["n"] == seen.n
-        assert row["kappa"]["value"] == seen.statistics.kappa.value
-        assert row["kappa"]["low"] == seen.statistics.kappa.low
+        for name, estimate in row["statistics"].items():
+            assert estimate == to_plain(seen.statistics.estimates[name])
+    leading = {"agreement", "kappa", "weighted_kappa", "pearson", "spearman"}
+    names = {row["grade"]: leading & row["statistics"].keys() for row in rows}
+    assert names == {
+        "label": {"agreement", "kappa"},
+        "groundedness": {"pearson", "spearman"},
+        "quality": {"agreement", "kappa", "weighted_kappa", "spearman"},
+    }
 
 
 def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) -> None:
     said = report(busy_log(store))
     for row in said["agreement"]:
-        for name in ("agreement", "kappa", "weighted_kappa", "pearson", "spearman"):
-            if row[name]["value"] is None:
-                assert row[name]["reason"]
+        for estimate in row["statistics"].values():
+            assert list(estimate) == [field.name for field in fields(Estimate)]
+            if estimate["value"] is None:
+                assert estimate["reason"]
     assert all(math.isfinite(number) for number in _numbers(said))
 
 

@@ -1,43 +1,6 @@
 """What the figures of agreement are called, on the page, in the report and in a terminal."""
 
-STATISTICS: dict[str, tuple[str, bool]] = {
-    "agreement": ("Same grade", True),
-    "accuracy": ("Accuracy", True),
-    "at_most_one_apart": ("At most one apart", True),
-    "self_consistency": ("The same every time", True),
-    "kappa": ("Cohen's kappa", False),
-    "linear_kappa": ("Kappa, linear weights", False),
-    "weighted_kappa": ("Weighted kappa", False),
-    "fleiss_kappa": ("Fleiss' kappa", False),
-    "alpha": ("Krippendorff's alpha", False),
-    "alpha_nominal": ("Alpha, nominal", False),
-    "alpha_ordinal": ("Alpha, ordinal", False),
-    "alpha_interval": ("Alpha, interval", False),
-    "ac1": ("Gwet's AC1", False),
-    "ac2": ("Gwet's AC2", False),
-    "missed": ("Bad answers missed", True),
-    "false_alarms": ("False alarms on good answers", True),
-    "sensitivity": ("Bad answers caught", True),
-    "specificity": ("Good answers let through", True),
-    "precision": ("Bad, of those called bad", True),
-    "macro_precision": ("Macro precision", False),
-    "macro_recall": ("Macro recall", False),
-    "macro_f1": ("Macro F1", False),
-    "mcc": ("Matthews correlation", False),
-    "auroc": ("AUROC of the score", False),
-    "auprc": ("AUPRC of the score", False),
-    "expected_calibration_error": ("Expected calibration error", False),
-    "pearson": ("Pearson correlation", False),
-    "spearman": ("Spearman rank correlation", False),
-    "kendall": ("Kendall's tau-b", False),
-    "mean_absolute_difference": ("Mean absolute difference", False),
-    "bias": ("Judge minus people, mean", False),
-    "lower_limit": ("Lower limit of agreement", False),
-    "upper_limit": ("Upper limit of agreement", False),
-    "first_position": ("Names the answer shown first", True),
-    "spread": ("Spread of the repeats", False),
-}
-"""A figure's name in words, and whether it is a share; in the order in which figures are shown."""
+from judgeboard.stats.pair_statistics import STATISTICS as STATISTICS  # noqa: PLC0414 - read from here by the pages
 
 _LEFT_OUT = {
     "ties": "on which as many people said one as the other",
@@ -54,12 +17,12 @@ _LEFT_OUT = {
 
 def statistic_name(name: str) -> str:
     """Return a figure's name in words."""
-    return STATISTICS[name][0] if name in STATISTICS else name.replace("_", " ")
+    return STATISTICS[name].name if name in STATISTICS else name.replace("_", " ")
 
 
 def is_share(name: str) -> bool:
     """Return whether a figure is a share, shown in percent."""
-    return name in STATISTICS and STATISTICS[name][1]
+    return name in STATISTICS and STATISTICS[name].share
 
 
 def left_out_words(why: str) -> str:

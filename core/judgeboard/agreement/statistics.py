@@ -1,7 +1,6 @@
 """The statistics of agreement by name: those that a grade has, with the figures that lead."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, Unit, grouping_of
 from judgeboard.domain import Estimate
@@ -12,7 +11,6 @@ from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
 
-_NAMES = {"fleiss": "fleiss_kappa"}
 _OF_NUMBERS = ("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall")
 
 
@@ -23,12 +21,7 @@ def alpha_of(scale: Scale) -> str:
 
 def of_grade(statistics: PairStatistics) -> dict[str, Estimate]:
     """Return the statistics that the grade has; ``accuracy`` is another name of ``agreement``."""
-    found: dict[str, Estimate] = {
-        each.name: value
-        for each in fields(statistics)
-        if isinstance(value := getattr(statistics, each.name), Estimate)
-        and value.reason not in {NOT_FOR_GRADE, NOT_ASKED}
-    }
+    found = {name: each for name, each in statistics.estimates.items() if each.reason not in {NOT_FOR_GRADE, NOT_ASKED}}
     if "agreement" in found:
         found = {"agreement": found["agreement"], "accuracy": found["agreement"], **found}
     return found
@@ -39,11 +32,8 @@ def of_raters(agreed: OverallAgreement, scale: Scale, pairs: Sequence[RaterPair]
 
     Where there are two raters in all, what is said of them stands beside it.
     """
-    found: dict[str, Estimate] = {"alpha": getattr(agreed, alpha_of(scale))}
-    for each in fields(agreed):
-        value = getattr(agreed, each.name)
-        if isinstance(value, Estimate) and value.reason != NOT_FOR_GRADE:
-            found[_NAMES.get(each.name, each.name)] = value
+    found = {"alpha": agreed.estimates[alpha_of(scale)]}
+    found |= {name: each for name, each in agreed.estimates.items() if each.reason != NOT_FOR_GRADE}
     if len(pairs) == 1 and agreed.raters == 2:
         found = {**pairs[0].statistics, **found}
     return found

@@ -8,7 +8,6 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import show_json
 
 if TYPE_CHECKING:
     from judgeboard.judge_health import Check
@@ -41,14 +40,15 @@ def command(judge_version: str, families: Path | None, gate: bool, as_json: bool
     """
     from judgeboard.cli.terminal import seen
     from judgeboard.judge_health import State, health
+    from judgeboard.reports.json_output import to_json
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
         report = health(seen(store), judge_version, families=families)
     if as_json:
-        show_json(report.as_json())
+        click.echo(to_json(report))
     else:
-        click.echo(report.version.title)
+        click.echo(report.judge)
         order = (State.WARNING, State.OK, State.NOT_MEASURED)
         for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
             for line in _lines(check):

@@ -1,7 +1,5 @@
 """``judgeboard stats``: the numbers of the pages, for people and for programs."""
 
-import json
-
 import click
 
 from judgeboard.cli import options
@@ -15,36 +13,18 @@ from judgeboard.cli import options
 def command(as_json: bool, db: str | None) -> None:
     """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people."""
     from judgeboard.cli.terminal import seen
-    from judgeboard.report import measure
+    from judgeboard.report import agreement_table, flags_table, judgments_table, measure
+    from judgeboard.reports.json_output import to_json
+    from judgeboard.reports.tables import text_lines
     from judgeboard.store.engine import open_store
 
     store = open_store(db)
-    numbers = measure(seen(store))
+    stats = measure(seen(store))
     store.close()
     if as_json:
-        click.echo(json.dumps(numbers, ensure_ascii=False, allow_nan=False, indent=2))
+        click.echo(to_json(stats))
         return
-    click.echo(f"{numbers['responses']:,} responses, {numbers['reviews']:,} reviews")
-    for version in numbers["judge_versions"]:
-        if not any(version["counts"].values()):
-            continue  # it compared pairs or answered for a suite: `judgeboard compare --recorded` counts those
-        counts = ", ".join(f"{count:,} {status}" for status, count in version["counts"].items())
-        click.echo(f"{version['name']} v{version['number']}: {counts}")
-    for rule, states in numbers["flags"]["by_rule"].items():
-        click.echo(f"{rule.replace('_', ' ')}: " + ", ".join(f"{count:,} {state}" for state, count in states.items()))
-    for row in numbers["agreement"]:
-        if row["query_type"] is None and row["n"]:
-            click.echo(f"{row['judge']}, {row['grade']}, {row['n']:,} graded: " + _statistics(row))
-
-
-def _statistics(row: dict[str, object]) -> str:
-    from judgeboard.domain import Estimate
-    from judgeboard.stats.words import number_words
-
-    shown = []
-    for name in ("agreement", "kappa", "weighted_kappa", "pearson", "spearman"):
-        estimate = row.get(name)
-        if isinstance(estimate, dict) and estimate["value"] is not None:
-            known = Estimate(estimate["value"], estimate["low"], estimate["high"])
-            shown.append(f"{name.replace('_', ' ')} {number_words(known)}")
-    return ", ".join(shown) or "too few to say"
+    click.echo(f"{stats.responses:,} responses, {stats.reviews:,} reviews")
+    for table in (judgments_table(stats), flags_table(stats), agreement_table(stats)):
+        if table.rows:
+            click.echo("\n" + "\n".join(text_lines(table)))

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.estimates import as_json, unmeasured
+from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.words import interval, number_words
 
 SMALL = 0.1
@@ -46,20 +45,6 @@ class Check:
     also: Mapping[str, Estimate] = field(default_factory=dict)
     response_ids: tuple[int, ...] = ()
     applies: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values; ``also`` only where there is any, ``applies`` only where it is false."""
-        shown: dict[str, Any] = {
-            "name": self.name,
-            "state": self.state.value,
-            "statistic": as_json(self.statistic),
-            "sentence": self.sentence,
-            "command": self.command,
-        }
-        if not self.applies:
-            shown["applies"] = False
-        more = {name: as_json(estimate) for name, estimate in self.also.items()}
-        return shown | {"also": more} if more else shown
 
 
 def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:

@@ -6,18 +6,14 @@ from types import MappingProxyType
 
 from judgeboard.judge_health.check import Check
 from judgeboard.judge_health.collapse import collapse
-from judgeboard.judge_health.cost import cost
-from judgeboard.judge_health.family import family
-from judgeboard.judge_health.known_bad import KNOWN_BAD, known_bad
-from judgeboard.judge_health.neutral import NAMES, NEUTRAL, neutral
+from judgeboard.judge_health.controls import KNOWN_BAD, NAMES, NEUTRAL, known_bad, neutral
+from judgeboard.judge_health.family import family, self_enhancement, weaker
 from judgeboard.judge_health.position import position
 from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.judge_health.requests import cost, unusable
 from judgeboard.judge_health.self_consistency import self_consistency
-from judgeboard.judge_health.self_enhancement import self_enhancement
-from judgeboard.judge_health.unusable import unusable
 from judgeboard.judge_health.user_feedback import user_feedback
 from judgeboard.judge_health.verbosity import verbosity, verbosity_at_equal_grades
-from judgeboard.judge_health.weaker import weaker
 
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
     {

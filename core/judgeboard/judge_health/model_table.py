@@ -8,7 +8,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
 
@@ -79,41 +82,38 @@ def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, 
     return {pattern: value for pattern, value in known.items() if not any(_fits(pattern, mine) for mine in own)}
 
 
+class _File(BaseModel):
+    """What a table of models holds."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    families: dict[str, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = {}
+    sizes: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    ladders: dict[str, list[str]] = {}
+
+
+_EXPECTED = {"families": "the name of a family", "sizes": "a number of billions", "ladders": "a list of names"}
+
+
 def _parse(text: str, where: str) -> ModelTable:
     try:
-        given = tomllib.loads(text)
-        unknown = sorted(given.keys() - {"families", "sizes", "ladders"})
-        if unknown:
-            raise ValueError(f"[{unknown[0]}] is none of its parts")
-        families = {_pattern(name): _family(value, name) for name, value in given.get("families", {}).items()}
-        sizes = {_pattern(name): _size(value, name) for name, value in given.get("sizes", {}).items()}
-        ladders = {name: _ladder(value, name) for name, value in given.get("ladders", {}).items()}
-    except (tomllib.TOMLDecodeError, AttributeError, ValueError) as error:
+        given = _File.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         form = '[families] with lines like "my-model*" = "OpenAI", [sizes] in billions, [ladders] of lists'
-        raise BadInput(f"the table of models {where} cannot be used ({error}); it holds {form}") from error
-    return ModelTable(families, sizes, ladders)
+        raise BadInput(f"the table of models {where} cannot be used ({why}); it holds {form}") from error
+    return ModelTable(
+        {pattern.casefold(): family for pattern, family in given.families.items()},
+        {pattern.casefold(): size for pattern, size in given.sizes.items()},
+        {name: tuple(map(str.casefold, models)) for name, models in given.ladders.items()},
+    )
 
 
-def _pattern(name: str) -> str:
-    return name.casefold()
-
-
-def _family(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name}: not the name of a family")
-    return value.strip()
-
-
-def _size(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise ValueError(f"{name}: not a number of billions")
-    return float(value)
-
-
-def _ladder(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name}: not a list of names")
-    return tuple(map(_pattern, value))
+def _why(error: ErrorDetails) -> str:
+    part, *names = map(str, error["loc"])
+    if part not in _EXPECTED:
+        return f"[{part}] is none of its parts"
+    return f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is no table"
 
 
 def _names(model: str) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
-"""Reads from the store what the checks of a judge version rest on."""
+"""Reads from the store what the checks of a judge version rest on, and keeps it as long as nothing is stored since."""
 
 import re
-from collections.abc import Mapping
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 from sqlalchemy import Connection
@@ -11,20 +14,12 @@ from judgeboard.agreement import PairSource
 from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.domain import Label
 from judgeboard.judge_health.model_table import ModelTable
-from judgeboard.judge_health.record import (
-    ControlScores,
-    FeedbackScores,
-    GradedAnswers,
-    JudgeRecord,
-    LevelCounts,
-    Repeats,
-    ScoredAnswers,
-    at,
-)
+from judgeboard.judge_health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats
 from judgeboard.judge_kinds import RECORDED, REPEATS
 from judgeboard.pairs.one_order import is_one_order, order_verdicts
 from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray
 from judgeboard.stats.both_orders import OrderVerdicts
+from judgeboard.store.health.record_mark import RecordMark, record_mark
 from judgeboard.store.health.version_account import (
     answer_facts,
     asked_by_status,
@@ -43,29 +38,30 @@ from judgeboard.store.judgments.judge_versions import StoredVersion, list_versio
 from judgeboard.store.judgments.repeated_answers import repeated_answers
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.reviews.ratings import LABELS
+from judgeboard.store.row_filter import hides_rows
 
-_MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
 _MOST_LEVELS = 101
+
+MOST = 8
+"""Records kept: each holds the arrays of up to 20,000 answers."""
+SECONDS = 600.0
+"""How long one is kept at most: of two writers on PostgreSQL the one with the lower ids may be the later one."""
 
 
 def read_record(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
     """Return what is stored of a version."""
-    scored = scored_lengths(connection, version.id)
     return JudgeRecord(
         version=version,
         models=models,
         generators=judged_generators(connection, version.id) or compared_generators(connection, version.id),
         levels={name: levels_of(name, counts) for name, counts in value_counts(connection, version.id).items()},
-        scored=ScoredAnswers(scored.scores, scored.more, scored.groups),
+        scored=scored_lengths(connection, version.id),
         graded=_graded(connection, version.id),
-        controls={
-            kind: ControlScores(len(rows.control_ids), rows.control_ids, rows.before, rows.after, rows.groups)
-            for kind, rows in control_rows(connection, version.id).items()
-        },
+        controls=control_rows(connection, version.id),
         pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
         repeats=_repeats(connection, version),
-        feedback=_feedback(connection, version.id),
+        feedback=scored_feedback(connection, version.id),
         asked=asked_by_status(connection, version.id),
         costs=cost_sums(connection, version.id),
     )
@@ -172,15 +168,41 @@ def _with_facts(
     return GradedAnswers(judge, people, np.array(facts.lengths), groups, *written_by)
 
 
-def _feedback(connection: Connection, version_id: int) -> FeedbackScores:
-    rows = scored_feedback(connection, version_id)
-    plain = rows.more != _MIDDLE
-    return FeedbackScores(at(rows.scores, plain), rows.more[plain] < _MIDDLE, rows.groups[plain])
-
-
 def _pairs(version: StoredVersion, said: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
     one_order = is_one_order(version, said)
     by_aspect: dict[str, list[BothOrders]] = {}
     for one in said:
         by_aspect.setdefault(one.aspect, []).append(one)
     return {aspect: order_verdicts(rows, one_order=one_order) for aspect, rows in by_aspect.items()}
+
+
+class KeptRecords:
+    """The records of the versions looked at last, of one database; for all sessions of a server."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start with none; ``clock`` counts seconds."""
+        self._clock = clock
+        self._kept: OrderedDict[int, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+        """Return the record of a version, read anew only where anything was stored since, or it is too old.
+
+        Nothing is kept of, or from, a connection that may not see everything.
+        """
+        if hides_rows(connection):
+            return read_record(connection, version, models)
+        mark, now = record_mark(connection), self._clock()
+        with self._lock:
+            kept = self._kept.get(version.id)
+        if kept is not None:
+            known, since, record = kept
+            if known == mark and now - since < SECONDS and record.models == models:
+                return record
+        record = read_record(connection, version, models)
+        with self._lock:
+            self._kept[version.id] = (mark, now, record)
+            self._kept.move_to_end(version.id)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+        return record

@@ -10,38 +10,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from judgeboard.judge_health.model_table import ModelTable, shipped_models
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.ratio import RatioSums
+from judgeboard.store.health.version_scores import ControlScores, FeedbackScores, ScoredAnswers, Scores
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
 MEASURES = ("groundedness", "quality", "label", "score")
-
-Scores = Mapping[str, FloatArray]
-
-
-def no_ints() -> IntArray:
-    """Return an empty column."""
-    return np.empty(0, dtype=np.int64)
-
-
-def no_floats() -> FloatArray:
-    """Return an empty column."""
-    return np.empty(0)
 
 
 def given_by(scores: Scores) -> list[str]:
     """Return the measures that hold any score, in the order of ``MEASURES``."""
     return [name for name in MEASURES if name in scores and bool((~np.isnan(scores[name])).any())]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredAnswers:
-    """The newest answers of the log that the version scored: scores by measure, length in characters, evidence."""
-
-    scores: Scores = field(default_factory=dict)
-    lengths: FloatArray = field(default_factory=no_floats)
-    groups: IntArray = field(default_factory=no_ints)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,31 +42,11 @@ class GradedAnswers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ControlScores:
-    """The controls of one kind: how many there are, and the scores of original and control where both have one."""
-
-    made: int = 0
-    control_ids: IntArray = field(default_factory=no_ints)
-    before: Scores = field(default_factory=dict)
-    after: Scores = field(default_factory=dict)
-    groups: IntArray = field(default_factory=no_ints)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
     """How often each level of one measure or dimension was given; ``names`` are the levels."""
 
     names: tuple[str, ...]
     counts: IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeedbackScores:
-    """Answers that users spoke of plainly: scores by measure, whether the user was down, evidence."""
-
-    scores: Scores = field(default_factory=dict)
-    down: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    groups: IntArray = field(default_factory=no_ints)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,8 +90,3 @@ class JudgeRecord:
     def judge_model(self) -> str:
         """The model that judges, or the judge's name where its verdicts were recorded elsewhere."""
         return self.version.model or self.version.name
-
-
-def at(scores: Scores, rows: AnyArray) -> Scores:
-    """Return the scores of some rows."""
-    return {name: values[rows] for name, values in scores.items()}

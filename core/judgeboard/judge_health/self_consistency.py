@@ -6,7 +6,7 @@ from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.judge_kinds import JURY, RECORDED
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.stats.alarm import surely_below
-from judgeboard.stats.repeats import self_consistency as share_alike
+from judgeboard.stats.proportions import share
 from judgeboard.stats.words import percent_words
 
 NAME = "self_consistency"
@@ -34,7 +34,7 @@ def self_consistency(record: JudgeRecord) -> Check:
     if n < LEAST:
         why = f"It takes {LEAST} answers that it was asked about several times, and there are {n:,}."
         return not_measured(NAME, why, command, n)
-    found = share_alike(record.repeats.same, record.repeats.groups)
+    found = share(record.repeats.same, record.repeats.groups)
     warns = surely_below(found, SOUND)
     temperature = record.version.params.get("temperature")
     at = "" if temperature is None else f" at temperature {temperature:g}"

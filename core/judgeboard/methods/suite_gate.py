@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.judges.rubric_file import overall
+from judgeboard.stats.differences import mean_paired_change
 from judgeboard.stats.mcnemar import mcnemar
-from judgeboard.stats.paired import mean_change
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import number_words, percent
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
@@ -125,13 +125,13 @@ def compare(
     return Baseline(
         run=run_id,
         n=len(cases),
-        mean_change=mean_change([case.change for case in cases]),
+        mean_change=mean_paired_change([case.change for case in cases]),
         worse=sum(round(case.after, _ROUND) < round(case.before, _ROUND) for case in cases),
         better=sum(round(case.after, _ROUND) > round(case.before, _ROUND) for case in cases),
         only_before=only_before,
         only_after=only_after,
         p=mcnemar(only_before, only_after),
-        pass_rate_change=mean_change([case.passed_after - case.passed_before for case in cases]),
+        pass_rate_change=mean_paired_change([case.passed_after - case.passed_before for case in cases]),
         same_judge=same_judge,
         same_candidate=same_candidate,
         cases=cases,

@@ -47,3 +47,13 @@ def among(values: IntArray, ordered: IntArray) -> BoolArray:
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     return np.asarray(ordered[at] == values)
+
+
+def no_ints() -> IntArray:
+    """Return an empty column of whole numbers."""
+    return np.empty(0, dtype=np.int64)
+
+
+def no_floats() -> FloatArray:
+    """Return an empty column of numbers."""
+    return np.empty(0)

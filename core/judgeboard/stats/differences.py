@@ -3,13 +3,18 @@
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, same_length
+from judgeboard.stats.bootstrap import bootstrapped
 from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.grouping import Grouping
+from judgeboard.stats.grouping import Grouping, grouping
 from judgeboard.stats.influence import METHOD, mean_estimate, standard_error
+from judgeboard.stats.resampling import resampled_tables
 from judgeboard.stats.student import t_quantile
+
+_CHANGE_DECIMALS = 9
 
 
 def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
@@ -44,3 +49,20 @@ def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping)
     if math.isclose(reach, 0, abs_tol=TIE):
         return measured(value, n, reason="no interval: no spread on either side")
     return measured(value, n, (value - reach, value + reach), method=METHOD, unit=groups.unit)
+
+
+def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
+    """Return the mean of ``changes`` (second less first, one per case) with the interval of resampled cases.
+
+    Resampling cases keeps the two measurements of a case together, which is what makes the bootstrap paired.
+    """
+    given = np.round(np.asarray(changes, dtype=np.float64), _CHANGE_DECIMALS)
+    if given.size == 0:
+        return unmeasured(0, "no case was measured in both")
+    value = float(given.mean())
+    if given.size == 1:
+        return measured(value, 1, reason="no interval: a single case")
+    distinct, cells = np.unique(given, return_inverse=True)
+    groups = grouping(None, given.size)
+    drawn = resampled_tables(cells.astype(np.int64), distinct.size, groups)
+    return bootstrapped(value, given.size, drawn @ distinct / given.size, groups, "paired; ")

@@ -49,10 +49,10 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         return unmeasured(n, "undefined: all raters gave one and the same category throughout")
     alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
     sums: FloatArray = np.column_stack((np.ones(n), alike, votes / raters))
-    return jackknifed(sums, _of_sums, groups, n, alike="the raters never differ")
+    return jackknifed(sums, _fleiss_of_sums, groups, n, alike="the raters never differ")
 
 
-def _of_sums(sums: FloatArray) -> FloatArray:
+def _fleiss_of_sums(sums: FloatArray) -> FloatArray:
     n = sums[..., 0]
     observed, expected = sums[..., 1] / n, np.square(sums[..., 2:] / n[..., None]).sum(axis=-1)
     chance = 1 - expected

@@ -33,14 +33,14 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     apart = agreement_weights(k, weights)
     alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
-    of_sums = partial(_of_sums, chance=_chance(apart))
+    of_sums = partial(_gwet_of_sums, chance=_chance(apart))
     found = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike="the raters never differ")
     return leaving_out(
         found, (f"{FEW_RATINGS}: counted for chance only", items - n), (NO_RATING, len(ratings.values) - items)
     )
 
 
-def _of_sums(sums: FloatArray, chance: float) -> FloatArray:
+def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
     usable, rated = sums[..., 0], sums[..., 2]
     observed = np.divide(sums[..., 1], usable, out=np.full(np.shape(usable), np.nan), where=usable > 0)
     used = np.divide(sums[..., 3:], rated[..., None], out=np.zeros(sums[..., 3:].shape), where=rated[..., None] > 0)

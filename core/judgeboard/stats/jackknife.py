@@ -18,7 +18,7 @@ from judgeboard.stats.influence import Scale, estimate_with_error
 from judgeboard.stats.leaving_one_out import WithoutOne
 from judgeboard.stats.resampling import SEED
 
-_CHUNK = 1 << 20  # numbers held at once
+_JACKKNIFE_CHUNK = 1 << 20  # numbers held at once
 _DECIMALS = 9  # what is left of a sum where everything was taken away is rounding
 
 
@@ -42,7 +42,7 @@ def jackknifed(
         return measured(value, n, reason=f"no interval: one {groups.group} only")
     of_group = np.stack([groups.sums(column) for column in sums.T], axis=1)
     distinct, times = _distinct(of_group)
-    rows = max(_CHUNK // sums.shape[1], 1)
+    rows = max(_JACKKNIFE_CHUNK // sums.shape[1], 1)
     without = np.concatenate(
         [
             statistic(np.round(total - distinct[start : start + rows], _DECIMALS))

@@ -79,10 +79,10 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
     total, squares = x.sum(axis=1) / spread, np.square(x).sum(axis=1) / spread**2
     sums = np.stack((m, total, squares, 2 * (m * squares - total**2) / (m - 1)), axis=1)
-    return jackknifed(sums, _of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
+    return jackknifed(sums, _interval_alpha_of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
 
 
-def _of_sums(sums: FloatArray) -> FloatArray:
+def _interval_alpha_of_sums(sums: FloatArray) -> FloatArray:
     n_values, total, squares, within = np.moveaxis(sums, -1, 0)
     return _alpha(n_values, within, 2 * (n_values * squares - total**2))
 

@@ -1,83 +1,99 @@
-"""Everything that is said of one judge against people on one grade: one row per statistic."""
+"""The figures of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed.
 
-from collections.abc import Collection, Iterable
+A new statistic of judge and people is one function and one row here: the page, the command, the report and their JSON
+read the table.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray
+from judgeboard.stats.auprc import auprc
+from judgeboard.stats.auroc import auroc
+from judgeboard.stats.calibration import expected_calibration_error
 from judgeboard.stats.confusion import Confusion, confusion_of_cells
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.detection import (
+    TableShare,
+    at_most_apart,
+    exact_agreement,
+    precision,
+    sensitivity,
+    specificity,
+)
+from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
+from judgeboard.stats.fleiss import fleiss
 from judgeboard.stats.grouping import Grouping
-from judgeboard.stats.pair_rows import NOT_FOR_GRADE, ROWS, estimate
+from judgeboard.stats.gwet import gwet, gwet_of_tables
+from judgeboard.stats.kendall import kendall
+from judgeboard.stats.krippendorff import EVERY_VALUE_THE_SAME, Metric, alpha, alpha_of_tables
+from judgeboard.stats.limits_of_agreement import limits_of_agreement
 from judgeboard.stats.pairs import Pairs
+from judgeboard.stats.pairwise_agreement import percent_agreement
+from judgeboard.stats.ratings import Ratings
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
+from judgeboard.stats.table_estimates import ONE_CATEGORY
+from judgeboard.stats.table_statistics import macro_f1, macro_precision, macro_recall, matthews
 
-__all__ = ["NOT_ASKED", "NOT_FOR_GRADE", "SYMMETRIC", "PairStatistics", "estimates", "pair_statistics"]
-
+NOT_FOR_GRADE = "not a statistic of this grade"
 NOT_ASKED = "not asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A figure of agreement.
+
+    Attributes:
+        name: What it is called in words.
+        applies: Whether a scale has it.
+        of_pairs: Computes it of judge and people; None where it is no statistic of two sides.
+        of_raters: Computes it of any number of raters; None where it is one of two sides only.
+        symmetric: Whether it takes neither side for the truth, so that it serves people with people too.
+        share: Whether it is a share, shown in percent.
+        leads: Whether it is shown where there is room for a few only.
+    """
+
+    name: str
+    applies: Callable[[Scale], bool] = lambda _: True
+    of_pairs: Callable[[Pairs], Estimate] | None = None
+    of_raters: Callable[[Ratings], Estimate] | None = None
+    symmetric: bool = False
+    share: bool = False
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairStatistics:
-    """One judge against people on one grade.
+    """One judge against people on one grade; each estimate can also be read as an attribute, ``statistics.kappa``.
 
-    Every statistic is an estimate; where the grade does not have it, or there are too few pairs, it is undefined and
-    says so. ``agreement`` is what others call accuracy. ``weighted_kappa`` and ``ac2`` have the weights of the scale,
-    quadratic ones. Differences and ``lower_limit``, ``upper_limit`` (of agreement, after Bland and Altman) of ordered
-    categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the intervals resample.
+    ``estimates`` has every row of ``STATISTICS`` that two sides have; where the grade does not have it, or there are
+    too few pairs, it is undefined and says so. ``agreement`` is what others call accuracy. ``weighted_kappa`` and
+    ``ac2`` have the weights of the scale, quadratic ones. Differences and the limits of agreement (after Bland and
+    Altman) of ordered categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the
+    intervals resample.
     """
 
     grade: str
     n: int
     unit: str
     confusion: Confusion | None
-    agreement: Estimate
-    at_most_one_apart: Estimate
-    kappa: Estimate
-    linear_kappa: Estimate
-    weighted_kappa: Estimate
-    alpha_nominal: Estimate
-    alpha_ordinal: Estimate
-    alpha_interval: Estimate
-    ac1: Estimate
-    ac2: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
-    precision: Estimate
-    macro_precision: Estimate
-    macro_recall: Estimate
-    macro_f1: Estimate
-    mcc: Estimate
-    auroc: Estimate
-    auprc: Estimate
-    expected_calibration_error: Estimate
-    pearson: Estimate
-    spearman: Estimate
-    kendall: Estimate
-    mean_absolute_difference: Estimate
-    bias: Estimate
-    lower_limit: Estimate
-    upper_limit: Estimate
+    estimates: Mapping[str, Estimate]
+
+    def __getattr__(self, name: str) -> Estimate:
+        """Return the estimate of this name."""
+        return estimate_named(name, self.estimates if name in STATISTICS else {})
 
 
-SYMMETRIC = (
-    "agreement",
-    "at_most_one_apart",
-    "kappa",
-    "linear_kappa",
-    "weighted_kappa",
-    "alpha_nominal",
-    "alpha_ordinal",
-    "alpha_interval",
-    "ac1",
-    "ac2",
-    "pearson",
-    "spearman",
-    "kendall",
-    "mean_absolute_difference",
-)
-"""The statistics that take neither side for the truth: those for people with people, or judges with judges."""
+def estimate_named(name: str, estimates: Mapping[str, Estimate]) -> Estimate:
+    """Return an estimate as an attribute of its result; raise AttributeError where there is none."""
+    if name not in estimates:
+        raise AttributeError(f"no statistic {name}")
+    return estimates[name]
 
 
 def pair_statistics(
@@ -111,13 +127,178 @@ def pair_statistics(
         n=pairs.n,
         unit=pairs.groups.unit,
         confusion=None if scale.categories is None else confusion_of_cells(pairs.cells, scale.categories),
-        **{
-            name: unmeasured(pairs.n, NOT_ASKED) if only is not None and name not in only else estimate(row, pairs)
-            for name, row in ROWS.items()
+        estimates={
+            name: unmeasured(pairs.n, NOT_ASKED) if only is not None and name not in only else _estimate(row, pairs)
+            for name, row in STATISTICS.items()
+            if row.of_pairs is not None
         },
     )
 
 
-def estimates(pairs: Pairs, names: Iterable[str]) -> dict[str, Estimate]:
-    """Return the named ones of the statistics of ``PairStatistics``."""
-    return {name: estimate(ROWS[name], pairs) for name in names}
+def estimates(pairs: Pairs, names: Iterable[str] | None = None) -> dict[str, Estimate]:
+    """Return the statistics of two sides that the scale has, or the named ones of them."""
+    return {
+        name: _estimate(STATISTICS[name], pairs)
+        for name in (STATISTICS if names is None else names)
+        if STATISTICS[name].of_pairs is not None and STATISTICS[name].applies(pairs.scale)
+    }
+
+
+def _estimate(row: Statistic, pairs: Pairs) -> Estimate:
+    if row.of_pairs is None or not row.applies(pairs.scale):
+        return unmeasured(pairs.n, NOT_FOR_GRADE)
+    return row.of_pairs(pairs) if pairs.n >= MIN_PAIRS else unmeasured(pairs.n, TOO_FEW)
+
+
+def _categorical(scale: Scale) -> bool:
+    return scale.categories is not None
+
+
+def _ordered(scale: Scale) -> bool:
+    return scale.weights is not None
+
+
+def _detects(scale: Scale) -> bool:
+    return scale.bad is not None
+
+
+def _continuous(scale: Scale) -> bool:
+    return scale.categories is None
+
+
+def _ranked(scale: Scale) -> bool:
+    return _ordered(scale) or _continuous(scale)
+
+
+def _weighted_kappa(pairs: Pairs) -> Estimate:
+    return pairs.table.kappa(pairs.scale.weights or "nominal")
+
+
+def _share_of_bad(share: Callable[[int, int], TableShare]) -> Callable[[Pairs], Estimate]:
+    return lambda pairs: pairs.table.share(share(pairs.k, pairs.scale.bad or 0))
+
+
+def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]) -> Estimate:
+    score, bad, groups = pairs.scored
+    if score.size == 0:
+        return unmeasured(0, "the judge gives no score")
+    found = compute(score, bad, groups) if score.size >= MIN_PAIRS else unmeasured(score.size, TOO_FEW)
+    return leaving_out(found, ("without a score of the judge", pairs.n - score.size))
+
+
+def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+    def of_table(pairs: Pairs) -> Estimate:
+        several = len(np.union1d(pairs.judge, pairs.people)) > 1
+        return pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
+
+    return of_table
+
+
+def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+    return lambda pairs: pairs.table.coefficient(compute, undefined)
+
+
+def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Statistic:
+    of_tables = _coefficient(partial(alpha_of_tables, metric=metric), EVERY_VALUE_THE_SAME)
+    return Statistic(
+        name,
+        applies,
+        lambda pairs: of_tables(pairs) if pairs.k else alpha(pairs.as_ratings, metric),
+        partial(alpha, metric=metric),
+        symmetric=True,
+    )
+
+
+def _ac2(pairs: Pairs) -> Estimate:
+    weights = pairs.scale.weights or "nominal"
+    return pairs.table.coefficient(partial(gwet_of_tables, weights=weights), "no pairs", f"{weights} weights; ")
+
+
+def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) -> Callable[[Pairs], Estimate]:
+    return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
+
+
+def _limit(upper: bool) -> Callable[[Pairs], Estimate]:
+    return _of_values(lambda judge, people, groups: limits_of_agreement(judge, people, groups)[upper])
+
+
+def _calibration_error(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
+    return expected_calibration_error(score, ~bad, groups)
+
+
+_NEVER_GAVE = "never gave a category that the other side gave"
+
+STATISTICS: Mapping[str, Statistic] = {
+    "agreement": Statistic(
+        "Same grade",
+        _categorical,
+        lambda pairs: pairs.table.share(exact_agreement(pairs.k)),
+        percent_agreement,
+        symmetric=True,
+        share=True,
+        leads=True,
+    ),
+    "accuracy": Statistic("Accuracy", share=True),
+    "at_most_one_apart": Statistic(
+        "At most one apart",
+        _ordered,
+        lambda pairs: pairs.table.share(at_most_apart(pairs.k, 1)),
+        symmetric=True,
+        share=True,
+    ),
+    "self_consistency": Statistic("The same every time", share=True),
+    "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
+    "linear_kappa": Statistic(
+        "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True
+    ),
+    "weighted_kappa": Statistic("Weighted kappa", _ordered, _weighted_kappa, symmetric=True, leads=True),
+    "fleiss_kappa": Statistic("Fleiss' kappa", _categorical, of_raters=fleiss),
+    "alpha": Statistic("Krippendorff's alpha", leads=True),
+    "alpha_nominal": _alpha("Alpha, nominal", _categorical, "nominal"),
+    "alpha_ordinal": _alpha("Alpha, ordinal", _ranked, "ordinal"),
+    "alpha_interval": _alpha("Alpha, interval", _ranked, "interval"),
+    "ac1": Statistic("Gwet's AC1", _categorical, _coefficient(gwet_of_tables, "no pairs"), gwet, symmetric=True),
+    "ac2": Statistic(
+        "Gwet's AC2",
+        _ordered,
+        _ac2,
+        lambda ratings: gwet(ratings, ratings.scale.weights or "nominal"),
+        symmetric=True,
+    ),
+    "missed": Statistic("Bad answers missed", share=True),
+    "false_alarms": Statistic("False alarms on good answers", share=True),
+    "sensitivity": Statistic("Bad answers caught", _detects, _share_of_bad(sensitivity), share=True),
+    "specificity": Statistic("Good answers let through", _detects, _share_of_bad(specificity), share=True),
+    "precision": Statistic("Bad, of those called bad", _detects, _share_of_bad(precision), share=True),
+    "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
+    "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
+    "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
+    "mcc": Statistic(
+        "Matthews correlation",
+        _categorical,
+        _coefficient(matthews, "one side gave the same category throughout"),
+    ),
+    "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
+    "auprc": Statistic("AUPRC of the score", _detects, lambda pairs: _of_score(pairs, auprc)),
+    "expected_calibration_error": Statistic(
+        "Expected calibration error", _detects, lambda pairs: _of_score(pairs, _calibration_error)
+    ),
+    "pearson": Statistic("Pearson correlation", _continuous, _of_values(pearson), symmetric=True, leads=True),
+    "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
+    "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
+    "mean_absolute_difference": Statistic(
+        "Mean absolute difference", _ranked, _of_values(mean_absolute_difference), symmetric=True
+    ),
+    "bias": Statistic("Judge minus people, mean", _ranked, _of_values(bias)),
+    "lower_limit": Statistic("Lower limit of agreement", _ranked, _limit(upper=False)),
+    "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
+    "first_position": Statistic("Names the answer shown first", share=True),
+    "spread": Statistic("Spread of the repeats"),
+}
+"""Every figure of agreement by name, in the order in which figures are shown.
+
+Those without a function come from elsewhere (a complement, repeats, pairs in both orders) and have their title here.
+"""
+
+SYMMETRIC = tuple(name for name, row in STATISTICS.items() if row.symmetric)
+"""The statistics that take neither side for the truth: those for people with people, or judges with judges."""

@@ -1,6 +1,6 @@
 """How far several raters agree: people with people, judges with judges, a judge's repeats, and each with gold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -9,12 +9,18 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, FloatArray, same_length
 from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
-from judgeboard.stats.fleiss import fleiss
-from judgeboard.stats.gwet import gwet
-from judgeboard.stats.krippendorff import alpha
-from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, SYMMETRIC, PairStatistics, estimates, pair_statistics
+from judgeboard.stats.pair_statistics import (
+    NOT_FOR_GRADE,
+    STATISTICS,
+    SYMMETRIC,
+    PairStatistics,
+    Statistic,
+    estimate_named,
+    estimates,
+    pair_statistics,
+)
 from judgeboard.stats.pairs import Pairs
-from judgeboard.stats.pairwise_agreement import few_ratings, percent_agreement
+from judgeboard.stats.pairwise_agreement import few_ratings
 from judgeboard.stats.ratings import Ratings
 from judgeboard.stats.scales import Scale
 
@@ -26,18 +32,17 @@ PAIR_RESAMPLES = 1_000
 class OverallAgreement:
     """All raters together; what the grade does not have is undefined and says so.
 
-    ``items`` with two ratings or more are what most of it rests on. ``fleiss`` counts those that equally many rated.
+    ``items`` with two ratings or more are what most of it rests on. ``fleiss_kappa`` counts those that equally many
+    rated. Each estimate can also be read as an attribute, ``agreed.ac1``.
     """
 
     raters: int
     items: int
-    agreement: Estimate
-    fleiss: Estimate
-    alpha_nominal: Estimate
-    alpha_ordinal: Estimate
-    alpha_interval: Estimate
-    ac1: Estimate
-    ac2: Estimate
+    estimates: Mapping[str, Estimate]
+
+    def __getattr__(self, name: str) -> Estimate:
+        """Return the estimate of this name."""
+        return estimate_named(name, self.estimates if name in STATISTICS else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +72,17 @@ def overall_agreement(ratings: Ratings) -> OverallAgreement:
     """Return how far all raters agree; under ten items with two ratings it is too few to say."""
     items = int((ratings.per_item >= 2).sum())
 
-    def measure(*, applies: bool, compute: Callable[[], Estimate]) -> Estimate:
-        if not applies:
+    def measure(row: Statistic, compute: Callable[[Ratings], Estimate]) -> Estimate:
+        if not row.applies(ratings.scale):
             return unmeasured(items, NOT_FOR_GRADE)
         if items < MIN_PAIRS:
             return leaving_out(unmeasured(items, TOO_FEW), *few_ratings(ratings))
-        return compute()
+        return compute(ratings)
 
-    categorical, ordered = ratings.k > 0, ratings.scale.weights is not None
-    weights = ratings.scale.weights or "nominal"
-    numbers = ordered or not categorical
     return OverallAgreement(
-        raters=int(ratings.given.any(axis=0).sum()),
-        items=items,
-        agreement=measure(applies=categorical, compute=lambda: percent_agreement(ratings)),
-        fleiss=measure(applies=categorical, compute=lambda: fleiss(ratings)),
-        alpha_nominal=measure(applies=categorical, compute=lambda: alpha(ratings, "nominal")),
-        alpha_ordinal=measure(applies=numbers, compute=lambda: alpha(ratings, "ordinal")),
-        alpha_interval=measure(applies=numbers, compute=lambda: alpha(ratings, "interval")),
-        ac1=measure(applies=categorical, compute=lambda: gwet(ratings)),
-        ac2=measure(applies=ordered, compute=lambda: gwet(ratings, weights)),
+        int(ratings.given.any(axis=0).sum()),
+        items,
+        {name: measure(row, row.of_raters) for name, row in STATISTICS.items() if row.of_raters is not None},
     )
 
 
@@ -123,7 +119,7 @@ def self_agreement(
     for name in np.unique(raters).tolist():
         rows = raters == name
         pairs = Pairs(second[rows], first[rows], scale, None if groups is None else groups[rows], resamples=resamples)
-        found.append(RaterPair(str(name), str(name), pairs.n, _symmetric(pairs)))
+        found.append(RaterPair(str(name), str(name), pairs.n, estimates(pairs, SYMMETRIC)))
     return tuple(found)
 
 
@@ -158,9 +154,4 @@ def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPai
     both = ratings.given[:, first] & ratings.given[:, second]
     said = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
     pairs = Pairs(said[1], said[0], ratings.scale, ratings.groups.at(both), resamples=resamples)
-    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, _symmetric(pairs))
-
-
-def _symmetric(pairs: Pairs) -> dict[str, Estimate]:
-    found = estimates(pairs, SYMMETRIC)
-    return {name: each for name, each in found.items() if each.reason != NOT_FOR_GRADE}
+    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))

@@ -38,16 +38,6 @@ class RepeatedMeasure:
     spread: Estimate
 
 
-def self_consistency(same: BoolArray, groups: IntArray) -> Estimate:
-    """Return the share of complete items on which all repeats gave the same, with its interval by evidence group.
-
-    Args:
-        same: Of each item, whether its repeats gave equal values: none is near enough to count as the same.
-        groups: The evidence group of each item.
-    """
-    return share(same, groups)
-
-
 def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[RepeatedMeasure, ...]:
     """Return each measure that any repeat gave; first the main one, which has the most complete items.
 
@@ -83,7 +73,7 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
         rows=rows,
         same=same,
         incomplete=incomplete,
-        self_consistency=self_consistency(same, groups[rows]),
+        self_consistency=share(same, groups[rows]),
         krippendorff_alpha=interval_alpha(table, by_group),
         spread=mean_estimate(apart, by_group),
     )

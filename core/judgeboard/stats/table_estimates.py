@@ -6,13 +6,13 @@ from functools import partial
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats import kappa as kappas
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.bootstrap import bootstrapped, wilson_on_groups
 from judgeboard.stats.detection import TableShare
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.grouping import Grouping
 from judgeboard.stats.influence import Scale
+from judgeboard.stats.kappa import Weights, kappa
 from judgeboard.stats.leaving_one_out import WithoutOne
 from judgeboard.stats.resampling import RESAMPLES, SEED, patterns, resampled
 
@@ -32,10 +32,10 @@ class TableEstimates:
         self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
         self._resampled = resampled(self._patterns, resamples=resamples, seed=seed).reshape(resamples, k, k)
 
-    def kappa(self, weights: kappas.Weights = "nominal") -> Estimate:
+    def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only where expected agreement is 1."""
         named = "" if weights == "nominal" else f"{weights} weights; "
-        return self.coefficient(partial(kappas.kappa, weights=weights), ONE_CATEGORY, named)
+        return self.coefficient(partial(kappa, weights=weights), ONE_CATEGORY, named)
 
     def coefficient(self, of_tables: Callable[[FloatArray], FloatArray], undefined: str, named: str = "") -> Estimate:
         """Return a ``statistic`` that lies between -1 and 1, whose interval is taken on Fisher's z scale."""

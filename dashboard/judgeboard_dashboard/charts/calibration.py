@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.stats.calibration import Tenth
-from judgeboard_dashboard.charts.frame import palette, pick
+from judgeboard_dashboard.charts.frame import click_points, palette, pick
 
 HEIGHT = 240
 
@@ -82,17 +82,18 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             # The page's colour behind a number: a whisker that reaches it does not cross it.
             for ink in ({"color": colours.page, "stroke": colours.page, "strokeWidth": 3}, {"color": colours.muted})
         ),
-        base.mark_point(filled=True, color=blue, size=420, cursor="pointer")
-        .encode(
+        click_points(
+            base,
+            chosen,
+            blue,
             x=score,
             y=share,
-            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
             tooltip=[
                 alt.Tooltip("score:Q", title="Judge, mean", format=".2f"),
                 alt.Tooltip("share:Q", title="People: grounded", format=".0%"),
                 alt.Tooltip("n:Q", title="Answers", format=","),
             ],
-        )
-        .add_params(chosen),
+            description=alt.Undefined,
+        ),
     ]
     return alt.layer(*layers)

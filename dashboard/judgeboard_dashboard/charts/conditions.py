@@ -9,7 +9,7 @@ import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.words import percent
-from judgeboard_dashboard.charts.frame import palette, pick
+from judgeboard_dashboard.charts.frame import click_points, estimate_columns, palette, pick
 from judgeboard_dashboard.charts.share_levels import ends
 
 HEIGHT = 240
@@ -34,12 +34,9 @@ def conditions_chart(marks: Sequence[Part]) -> Any:
     low_end, high_end = ends([mark.share for mark in marks])
     rows = pd.DataFrame(
         {
-            "at": range(len(marks)),
+            **estimate_columns([mark.share for mark in marks]),
             "condition": [mark.condition for mark in marks],
             "part": [mark.part for mark in marks],
-            "value": [mark.share.value for mark in marks],
-            "low": [mark.share.low for mark in marks],
-            "high": [mark.share.high for mark in marks],
             "text": ["" if mark.share.value is None else percent(mark.share.value) for mark in marks],
             "tip": [mark.tip for mark in marks],
         }
@@ -67,12 +64,5 @@ def conditions_chart(marks: Sequence[Part]) -> Any:
         base.mark_text(align="left", dx=5, fontSize=11).encode(
             x=alt.X("high:Q", scale=scale), text="text:N", color=alt.value(colours.ink)
         ),
-        base.mark_point(filled=True, size=420, cursor="pointer")
-        .encode(
-            x=x,
-            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
-            tooltip=alt.Tooltip("tip:N", title=" "),
-            description="tip:N",
-        )
-        .add_params(chosen),
+        click_points(base, chosen, x=x),
     )

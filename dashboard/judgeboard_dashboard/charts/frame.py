@@ -1,10 +1,13 @@
 """What all charts share: the colours of the theme in use and the plain frame."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import streamlit as st
+
+from judgeboard.domain import Estimate
 
 SELECTION = "cell"
 
@@ -99,3 +102,28 @@ def fin(chart: Any, height: int) -> Any:
 def pick() -> alt.Parameter:
     """Return the selection by which a mark is clicked: its row says in ``at`` which one it is."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
+
+
+def estimate_columns(estimates: Sequence[Estimate]) -> dict[str, Any]:
+    """Return the columns of marks with intervals: the place of each (``at``), its value and its bounds."""
+    return {
+        "at": range(len(estimates)),
+        "value": [each.value for each in estimates],
+        "low": [each.low for each in estimates],
+        "high": [each.high for each in estimates],
+    }
+
+
+def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
+    """Return a layer of invisible points that take the clicks: a drawn point is smaller than a finger.
+
+    Args:
+        base: The chart; its rows have ``at`` and, unless ``tooltip`` is given, a ``tip``.
+        chosen: What `pick` returned.
+        colour: The colour of a chosen point, where the base has none.
+        channels: Where the points are.
+    """
+    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
+    opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)
+    points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
+    return points.encode(opacity=opacity, **described).add_params(chosen)

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.domain import Estimate
-from judgeboard_dashboard.charts.frame import palette, pick
+from judgeboard_dashboard.charts.frame import click_points, estimate_columns, palette, pick
 
 HEIGHT = 240
 
@@ -44,11 +44,8 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
     low_end, high_end = (-0.06, 1.06) if whole else ends([level.share for level in levels])
     rows = pd.DataFrame(
         {
-            "at": range(len(levels)),
+            **estimate_columns([level.share for level in levels]),
             "name": names,
-            "value": [level.share.value for level in levels],
-            "low": [level.share.low for level in levels],
-            "high": [level.share.high for level in levels],
             "text": [level.text for level in levels],
             "tip": [level.tip for level in levels],
             "grounded": [level.grounded for level in levels],
@@ -79,14 +76,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
             y=y, fill=alt.Fill("fill:N", scale=None)
         ),
         known.mark_text(align="left", dx=8, fontSize=12, color=colours.ink).encode(y=y, text="text:N"),
-        known.mark_point(filled=True, size=420, color=blue, cursor="pointer")
-        .encode(
-            y=y,
-            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
-            tooltip=alt.Tooltip("tip:N", title=" "),
-            description="tip:N",
-        )
-        .add_params(chosen),
+        click_points(known, chosen, blue, y=y),
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.rounding import two_decimals
-from judgeboard_dashboard.charts.frame import palette, pick
+from judgeboard_dashboard.charts.frame import click_points, estimate_columns, palette, pick
 
 HEIGHT = 240
 SCALE = (1, 5)
@@ -33,12 +33,9 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
     labels = [f"{point.run_id}|{point.day}" for point in points]
     rows = pd.DataFrame(
         {
-            "at": range(len(points)),
+            **estimate_columns([point.average for point in points]),
             "run": labels,
-            "value": [point.average.value for point in points],
-            "low": [point.average.low for point in points],
             "threshold": [point.threshold for point in points],
-            "high": [point.average.high for point in points],
             "text": ["" if point.average.value is None else two_decimals(point.average.value) for point in points],
             "ground": [colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
             "tip": [point.words for point in points],
@@ -64,13 +61,6 @@ def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
         base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
         .encode(y=y, text="text:N")
         .transform_filter("datum.text != ''"),
-        base.mark_point(filled=True, size=420, color=blue, cursor="pointer")
-        .encode(
-            y=y,
-            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
-            tooltip=alt.Tooltip("tip:N", title=" "),
-            description="tip:N",
-        )
-        .add_params(chosen),
+        click_points(base, chosen, blue, y=y),
     ]
     return alt.layer(*layers)

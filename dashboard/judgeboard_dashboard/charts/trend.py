@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.words import number_words, percent_words
-from judgeboard_dashboard.charts.frame import Palette, palette, pick
+from judgeboard_dashboard.charts.frame import Palette, click_points, palette, pick
 
 HEIGHT = 340
 _STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line runs through them
@@ -200,14 +200,7 @@ def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Char
         alt.Tooltip("n:Q", title="Answers", format=","),
     ]
     seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
-    # A dot is smaller than a finger: a larger one that cannot be seen takes the click.
-    hit = base.mark_point(filled=True, color=colours.series[0], size=420, cursor="pointer").encode(
-        y=_values(axis),
-        opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
-        tooltip=tips,
-        description="tip:N",
-    )
-    return [seen, hit.add_params(chosen)]
+    return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
 def _short(title: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from judgeboard.domain import Estimate
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import number_words
-from judgeboard_dashboard.charts.frame import palette, pick
+from judgeboard_dashboard.charts.frame import click_points, estimate_columns, palette, pick
 
 HEIGHT = 240
 _LONGEST = 18
@@ -39,11 +39,8 @@ def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
     low_end, high_end = value_range(slices)
     rows = pd.DataFrame(
         {
-            "at": range(len(slices)),
+            **estimate_columns([each.estimate for each in slices]),
             "label": labels,
-            "value": [each.estimate.value for each in slices],
-            "low": [each.estimate.low for each in slices],
-            "high": [each.estimate.high for each in slices],
             "text": ["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
             "reason": ["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
             "left": low_end,
@@ -63,14 +60,7 @@ def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
         base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
         .encode(x=alt.X("left:Q", scale=scale), text="reason:N")
         .transform_filter("datum.reason != ''"),
-        known.mark_point(filled=True, size=420, color=blue, cursor="pointer")
-        .encode(
-            x=x,
-            opacity=alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False),
-            tooltip=alt.Tooltip("tip:N", title=" "),
-            description="tip:N",
-        )
-        .add_params(chosen),
+        click_points(known, chosen, blue, x=x),
     )
 
 

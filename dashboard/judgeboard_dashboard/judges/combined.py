@@ -6,12 +6,12 @@ import streamlit as st
 
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport
+from judgeboard.reports.tables import Column, Table
 from judgeboard.stats.words import number_words, percent_words
-from judgeboard_dashboard.estimates import both_words
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.saying import caption, heading
-from judgeboard_dashboard.tables import frame
 
+_ANSWERS = Column("Answers", "count")
 _WORDS = st.column_config.TextColumn(width=115)
 _COUNT = st.column_config.NumberColumn(format="localized", width=65)
 JURY_COLUMNS = {
@@ -57,19 +57,13 @@ def _jury(report: JuryReport) -> None:
             ),
         ]
     )
-    rows = frame(
-        {"Judge": "str", "With people": "str", "Kappa": "str", "Answers": "Int64"},
-        (
-            (
-                each.judge_version,
-                both_words(each.accuracy, share=True),
-                both_words(each.kappa, share=False),
-                each.accuracy.n,
-            )
-            for each in (report.jury, *report.members)
+    rows = Table(
+        (Column("Judge"), Column("With people", "share estimate"), Column("Kappa", "estimate"), _ANSWERS),
+        tuple(
+            (each.judge_version, each.accuracy, each.kappa, each.accuracy.n) for each in (report.jury, *report.members)
         ),
     )
-    table(rows, [None] * len(rows), key="jury_members", under=report.notes, columns=JURY_COLUMNS)
+    table(rows, [None] * len(rows.rows), key="jury_members", under=report.notes, columns=JURY_COLUMNS)
 
 
 def _repeats(report: RepeatsReport) -> None:
@@ -79,23 +73,23 @@ def _repeats(report: RepeatsReport) -> None:
         f"{report.judge} was asked up to {report.repeats} times about an answer; on {main.measure} it gives the same "
         f"every time on {percent_words(main.self_consistency)} of {main.items:,} answers."
     )
-    rows = frame(
-        {"Measure": "str", "All the same": "str", "Alpha": "str", "Spread": "str", "Answers": "Int64"},
+    rows = Table(
         (
-            (
-                each.measure,
-                both_words(each.self_consistency, share=True),
-                both_words(each.krippendorff_alpha, share=False),
-                both_words(each.spread, share=False),
-                each.items,
-            )
+            Column("Measure"),
+            Column("All the same", "share estimate"),
+            Column("Alpha", "estimate"),
+            Column("Spread", "estimate"),
+            _ANSWERS,
+        ),
+        tuple(
+            (each.measure, each.self_consistency, each.krippendorff_alpha, each.spread, each.items)
             for each in report.measures
         ),
     )
     incomplete = (
         f"{main.incomplete:,} answers without a value in every repeat are left out." if main.incomplete else None
     )
-    table(rows, [None] * len(rows), key="repeats", under=(*report.notes, incomplete), columns=REPEATS_COLUMNS)
+    table(rows, [None] * len(rows.rows), key="repeats", under=(*report.notes, incomplete), columns=REPEATS_COLUMNS)
 
 
 def _lines(said: Sequence[str]) -> None:

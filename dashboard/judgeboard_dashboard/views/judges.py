@@ -1,5 +1,6 @@
 """Judges: one judge version's own faults, as far as what is stored shows them."""
 
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -7,29 +8,31 @@ import streamlit as st
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter
 from judgeboard.judge_health.check import Check, State
-from judgeboard.judge_health.page import (
+from judgeboard.judge_health.reading import KeptRecords
+from judgeboard.judge_health.record import LevelCounts
+from judgeboard.judge_health.report import (
     EMPTY,
     HealthPage,
     check_title,
     figure_words,
     health_page,
+    health_sentence,
     judges_in_use,
+    of_controls,
 )
-from judgeboard.judge_health.record import LevelCounts
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport, version_report
+from judgeboard.reports.tables import Column, Table
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.figure import figure, table
 from judgeboard_dashboard.graded_filter import version_field
 from judgeboard_dashboard.judges.combined import combined_panel
-from judgeboard_dashboard.judges.kept import kept_records
 from judgeboard_dashboard.picking import Rows, follow, item, responses
 from judgeboard_dashboard.saying import caption, commands, empty, heading, sentence
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.tables import frame
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "Nothing found", State.NOT_MEASURED: "Not measured"}
@@ -53,19 +56,25 @@ def judges() -> None:
             place = st.container(width=260)
             st.space("stretch")
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
-        version = version_field(place, versions)
-        found = health_page(connection, versions, version.title if version else None, kept_records(store().shown_url))
-        combined = _combined(connection, found.report.version)
-    sentence(found.sentence)
+        version = version_field(place, versions) or versions[0]
+        found = health_page(connection, version, _kept_records(store().shown_url))
+        combined = _combined(connection, version)
+    sentence(health_sentence(found.report))
     with st.container(key="stack_judges"):
         left, right = st.columns([1.35, 1], gap="medium")
     with left:
         _checks(found)
     with right:
         _scores(found, as_table=as_table)
-        if found.report.version.kind not in OFFLINE:  # it says the same every time
+        if found.record.version.kind not in OFFLINE:  # it says the same every time
             combined_panel(combined)
         _answers(found)
+
+
+@cache
+def _kept_records(_database: str) -> KeptRecords:
+    """What was read of the judges of a database (its address without the password), for all sessions of the server."""
+    return KeptRecords()
 
 
 def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsReport | str:
@@ -79,11 +88,11 @@ def _checks(found: HealthPage) -> None:
     groups: list[tuple[str, State | None]] = [(title, state) for state, title in GROUPS.items()]
     groups.insert(2, ("Does not apply", None))  # between what is sound and what is still to be measured
     for title, state in groups:
-        checks = found.idle if state is None else found.checks(state)
+        checks = found.report.idle if state is None else found.report.in_state(state)
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
-        made = found.of_controls(checks) if state is State.NOT_MEASURED else ()
+        made = of_controls(checks) if state is State.NOT_MEASURED else ()
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
                 _check(check, command=check not in made)
@@ -122,14 +131,16 @@ def _scores(found: HealthPage, *, as_table: bool) -> None:
     if len(names) > 1:
         name = st.selectbox("Score", names, key="score", bind="query-params", width=240) or name
     levels = found.levels[name]
-    rows = frame({"Level": "str", "Answers": "Int64"}, zip(levels.names, levels.counts.tolist(), strict=True))
+    rows = Table(
+        (Column("Level"), Column("Answers", "count")), tuple(zip(levels.names, levels.counts.tolist(), strict=True))
+    )
     figure(
         lambda: levels_chart(levels, name),
         HEIGHT,
         rows,
-        _targets(found.report.version.id, name, levels),
-        key=f"levels_{found.report.version.id}_{names.index(name)}",
-        says=f"How often {found.report.version.title} gave each level of {name}",
+        _targets(found.record.version.id, name, levels),
+        key=f"levels_{found.record.version.id}_{names.index(name)}",
+        says=f"How often {found.record.version.title} gave each level of {name}",
         as_table=as_table,
         under=("Click a level to see its answers.",) if name in {"groundedness", "quality"} else (),
     )
@@ -154,9 +165,9 @@ def _answers(found: HealthPage) -> None:
     if not found.answers:
         return
     heading("Answers that show it")
-    rows = frame(
-        {"Check": "str", "Answer": "str", "Question": "str"},
-        ((check_title(each.check), each.answer.external_id, each.answer.question) for each in found.answers),
+    rows = Table(
+        tuple(map(Column, COLUMNS)),
+        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in found.answers),
     )
     table(
         rows,

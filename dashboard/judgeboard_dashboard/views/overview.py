@@ -7,6 +7,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from judgeboard.filters import RowFilter
+from judgeboard.reports.tables import Column, Table
 from judgeboard.store.desk.overview import Overview
 from judgeboard.store.desk.overview import overview as overview_of
 from judgeboard.store.desk.queue_counts import open_counts
@@ -29,7 +30,6 @@ from judgeboard_dashboard.overview_words import (
 from judgeboard_dashboard.picking import follow, item, responses
 from judgeboard_dashboard.saying import caption, empty, heading, sentence
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
-from judgeboard_dashboard.tables import frame
 from judgeboard_dashboard.waiting_table import waiting_table
 from judgeboard_dashboard.words import capital, count, rule_words, when
 
@@ -160,9 +160,9 @@ def _signals(counts: Mapping[tuple[str, str], int]) -> None:
     figure(
         lambda: quadrant.quadrant_chart(counts),
         quadrant.HEIGHT,
-        frame(
-            {"Judge": "str", "User": "str", "Answers": "Int64"},
-            ((quadrant.JUDGE[judge], quadrant.USER[user], counts.get((judge, user), 0)) for judge, user in sides),
+        Table(
+            (Column("Judge"), Column("User"), Column("Answers", "count")),
+            tuple((quadrant.JUDGE[judge], quadrant.USER[user], counts.get((judge, user), 0)) for judge, user in sides),
         ),
         [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
         key="signals",
@@ -178,9 +178,9 @@ def _decisions(found: Overview) -> None:
         caption("None yet.")
         return
     table(
-        frame(
-            {"When": "str", "Question": "str", "Decision": "str", "Flagged for": "str", "Id": "str"},
-            (
+        Table(
+            tuple(map(Column, ("When", "Question", "Decision", "Flagged for", "Id"))),
+            tuple(
                 (when(each.at), each.question, each.decision, capital(rule_words(each.rule)), each.external_id)
                 for each in found.last_decisions
             ),

@@ -15,7 +15,7 @@ from judgeboard_dashboard.charts.trend import MOST_NUMBERS
 from judgeboard_dashboard.picking import follow, pick_rows, responses
 from judgeboard_dashboard.saying import caption, empty, sentence
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.trend_panels import trend_panels, trend_table
+from judgeboard_dashboard.trend_panels import show_trend_table, trend_panels
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {
@@ -53,7 +53,7 @@ def trends() -> None:
     _left_out(found)
     shown = _chosen(drawn)
     if asked.table:
-        trend_table(found, shown)
+        show_trend_table(found, shown)
     else:
         trend_panels(found, shown, drawn)
     _caption(found, asked, max(len(panel.points) for panel in drawn))

@@ -87,7 +87,7 @@ def test_the_published_counts_come_out(ragtruth: Store, table: AgreementTable) -
         assert count_responses(connection) == 2912
         assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
         report = stats(connection)
-    assert report["judgments"] == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
+    assert report.judgments == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
     assert table.reviewed == 2912
     assert {row.version.name for row in table.rows} == set(DETECTORS)
 

@@ -127,7 +127,9 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     run(["judge", "--judge", "lexical", "--db", database])
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
-    assert "lexical, label, 12 graded: agreement 0.92 [" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Judge    Grade  Graded  Same grade" in out
+    assert "lexical  label      12  92 % [" in out
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])

@@ -11,7 +11,7 @@ from judgeboard.report import stats
 from judgeboard.store.desk.queue_counts import open_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.figures.totals import count_responses
-from judgeboard.store.figures.trend_sums import flagged_sums, groundedness_sums
+from judgeboard.store.figures.trend_sums import flagged_sums, score_sums
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judgments.judge_versions import get_version
 from judgeboard.store.pairs.comparisons import load_comparisons
@@ -258,9 +258,9 @@ def figures(store: Store) -> dict[str, Any]:
             "responses": count_responses(connection),
             "queue": open_counts(connection),
             "flagged": flagged_sums(connection),
-            "groundedness": groundedness_sums(connection, "rag"),
-            "agreement": [each for each in whole["agreement"] if each["judge"].startswith("rag")],
-            "flags": whole["flags"],
+            "groundedness": score_sums(connection, "rag", "groundedness"),
+            "agreement": [each for each in whole.agreement if each.judge.startswith("rag")],
+            "flags": whole.flags,
         }
 
 

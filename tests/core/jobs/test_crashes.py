@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -15,7 +14,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.jobs import job_progress
 from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
-from judgeboard.report import stats
+from judgeboard.report import VersionAgreement, stats
 from judgeboard.store.engine import Store
 from judgeboard.store.runs.job_rows import get_job
 from judgeboard.store.runs.worker_rows import alive, beat
@@ -137,9 +136,9 @@ def grade_all(store: Store) -> None:
     assert summary.new == ANSWERS
 
 
-def agreement_of(store: Store, judge: str) -> list[dict[str, Any]]:
+def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
     with store.reading() as connection:
-        return [row for row in stats(connection)["agreement"] if row["judge"] == judge]
+        return [row for row in stats(connection).agreement if row.judge == judge]
 
 
 def living(store: Store) -> set[str]:

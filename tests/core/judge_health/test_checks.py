@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 from judgeboard.judge_health import CHECKS, Check, State
-from judgeboard.judge_health.page import HealthPage, figure_words, page_sentence
 from judgeboard.judge_health.record import (
-    ControlScores,
-    FeedbackScores,
     GradedAnswers,
     JudgeRecord,
     LevelCounts,
     Repeats,
-    ScoredAnswers,
 )
-from judgeboard.judge_health.report import report_on
+from judgeboard.judge_health.report import figure_words, health_sentence, report_on
 from judgeboard.methods.control_kinds import CONTROL_KINDS
+from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
 from judgeboard.stats.ratio import RatioSums
+from judgeboard.store.health.version_scores import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judgments.judge_versions import StoredVersion
 
 RAG = StoredVersion(
@@ -58,7 +56,7 @@ def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: S
     assert found.sentence.endswith(".")
     assert (found.command or "").startswith("judgeboard ")
     assert found.name == name or CONTROL_KINDS[found.name].lowers
-    assert found.as_json()["statistic"]["value"] is None
+    assert to_plain(found)["statistic"]["value"] is None
 
 
 def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models() -> None:
@@ -71,15 +69,15 @@ def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_mo
 
 def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> None:
     record = JudgeRecord(BASELINE, levels=levels(10, 10, 10, 10))
-    page = HealthPage((BASELINE,), report_on(record), "", ())
-    assert [each.name for each in page.idle] == [
+    report = report_on(record)
+    assert [each.name for each in report.idle] == [
         *("family", "self_enhancement", "weaker", "position", "self_consistency")
     ]
-    assert all(each.state is State.OK for each in page.idle)
-    assert all(each.as_json()["applies"] is False for each in page.idle)
-    assert all("applies" not in each.as_json() for each in page.checks(State.OK))
-    assert [each.name for each in page.checks(State.OK)] == ["collapse"]
-    assert page_sentence(page.report) == (
+    assert all(each.state is State.OK for each in report.idle)
+    assert all(to_plain(each)["applies"] is False for each in report.idle)
+    assert all(to_plain(each)["applies"] for each in report.in_state(State.OK))
+    assert [each.name for each in report.in_state(State.OK)] == ["collapse"]
+    assert health_sentence(report) == (
         f"lexical v3: none of 1 checks warns; 5 do not apply; {len(CHECKS) - 6} are not measured yet."
     )
 

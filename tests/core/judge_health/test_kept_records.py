@@ -3,8 +3,8 @@
 from typing import Any
 
 from graded_log import GOOD, GradedLog
-from judgeboard.judge_health.kept_records import MOST, SECONDS, KeptRecords
 from judgeboard.judge_health.model_table import shipped_models
+from judgeboard.judge_health.reading import MOST, SECONDS, KeptRecords
 from judgeboard.judge_health.record import JudgeRecord
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judgments.judge_versions import StoredVersion

@@ -48,8 +48,8 @@ def test_a_sound_judge_is_hardly_ever_warned_of(truth: ModuleType) -> None:
 def test_a_judge_is_found_out_from_answers_to_report(truth: ModuleType, store: Store, fault: str) -> None:
     version = truth.fill(store, fault, 0, answers=60)
     report = health(store, version.name)
-    assert [check.name for check in report.warnings] == [truth.FAULTS[fault].check]
-    (found,) = report.warnings
+    assert [check.name for check in report.in_state(State.WARNING)] == [truth.FAULTS[fault].check]
+    (found,) = report.in_state(State.WARNING)
     assert found.statistic.low <= truth.STORED_TRUTH[fault]() <= found.statistic.high
     assert {check.name for check in report.checks if check.state is State.NOT_MEASURED} == {
         *("self_enhancement", "weaker", "verbosity_at_equal_grades")

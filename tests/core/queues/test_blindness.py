@@ -20,7 +20,7 @@ from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.exporting import export_tables
 from judgeboard.filters import RowFilter
 from judgeboard.flag_worth import flags_worth
-from judgeboard.judge_health.page import health_page, judges_in_use
+from judgeboard.judge_health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.pairs.report import ComparedPairs
 from judgeboard.pairs.screen import pair_screen
@@ -188,7 +188,7 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
             trend(c, measure=name) for name in ("groundedness", "quality", "low_share", "flagged_share")
         ],
         "agreement": lambda c: [agreement_page(c, grade=grade) for grade in ("label", "groundedness", "quality")],
-        "health": lambda c: health_page(c, judges_in_use(c), None),
+        "health": lambda c: health_page(c, judges_in_use(c)[0]),
         "all figures": stats,
         "the worth of flags": flags_worth,
         "pairs": lambda c: [ComparedPairs(c, version, who.id).lines() for version in (None, *list_versions(c)[-1:])],
@@ -213,9 +213,7 @@ def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Mark
     marked.give()
     assert sum(before.values()) == 2
     assert sum(marked.read(desk.mara, quadrant).values()) == 1
-    assert (
-        measure(Seen(desk.store, desk.mara.id))["responses"] == measure(Seen(desk.store, desk.jon.id))["responses"] - 1
-    )
+    assert measure(Seen(desk.store, desk.mara.id)).responses == measure(Seen(desk.store, desk.jon.id)).responses - 1
     assert marked.read(desk.mara, count_hidden) == 1
     assert marked.read(desk.jon, count_hidden) == 0
 

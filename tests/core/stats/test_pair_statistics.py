@@ -1,11 +1,8 @@
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
-from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import measured
-from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, PairStatistics, pair_statistics
+from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, pair_statistics
 from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY
 
 CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "macro_precision", "macro_recall", "macro_f1", "mcc"}
@@ -19,11 +16,6 @@ STATISTICS = {
     "quality": CATEGORIES | NUMBERS | {"at_most_one_apart", "linear_kappa", "weighted_kappa", "ac2"},
     "groundedness": NUMBERS | {"pearson"},
 }
-
-
-def estimates_of(statistics: PairStatistics) -> dict[str, Estimate]:
-    values = {field.name: getattr(statistics, field.name) for field in fields(statistics)}
-    return {name: value for name, value in values.items() if isinstance(value, Estimate)}
 
 
 def made(n=200, seed=0):
@@ -43,9 +35,9 @@ def made(n=200, seed=0):
 @pytest.mark.parametrize("grade", STATISTICS)
 def test_each_grade_has_its_statistics_and_says_of_the_others_that_it_has_not(grade):
     got = made()[grade]
-    defined = {name for name, estimate in estimates_of(got).items() if estimate.value is not None}
+    defined = {name for name, estimate in got.estimates.items() if estimate.value is not None}
     assert defined == STATISTICS[grade]
-    for name, estimate in estimates_of(got).items():
+    for name, estimate in got.estimates.items():
         if name in defined:
             assert estimate.low <= estimate.value <= estimate.high
             assert estimate.unit == got.unit == "evidence group"

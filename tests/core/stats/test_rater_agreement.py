@@ -51,14 +51,14 @@ def test_overall_has_what_the_grade_has():
     of_quality = overall_agreement(quality_ratings())
     assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
     assert of_quality.ac2.value > of_quality.ac1.value
-    assert of_quality.fleiss.left_out
+    assert of_quality.fleiss_kappa.left_out
     said, _ = made_ratings(k=2)
     of_labels = overall_agreement(Ratings(said, NAMES, LABEL, grouping(None, len(said))))
     assert {of_labels.ac2.reason, of_labels.alpha_interval.reason} == {NOT_FOR_GRADE}
-    assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss.value, abs=0.1)
+    assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
     of_scores = overall_agreement(Ratings(said / 2, NAMES, GROUNDEDNESS, grouping(None, len(said))))
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
-    assert {of_scores.agreement.reason, of_scores.fleiss.reason} == {NOT_FOR_GRADE}
+    assert {of_scores.agreement.reason, of_scores.fleiss_kappa.reason} == {NOT_FOR_GRADE}
 
 
 def test_overall_of_few_items_keeps_its_n_and_what_is_left_out():

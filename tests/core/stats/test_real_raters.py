@@ -48,7 +48,7 @@ def test_pandalm_annotators_agree_as_published(pandalm):
         ("2", "3"): 0.8617,
     }
     overall = overall_agreement(people)
-    assert (round(overall.alpha_nominal.value, 4), round(overall.fleiss.value, 4)) == (0.8642, 0.8642)
+    assert (round(overall.alpha_nominal.value, 4), round(overall.fleiss_kappa.value, 4)) == (0.8642, 0.8642)
     assert (overall.raters, overall.items) == (3, 999)
 
 

@@ -90,7 +90,7 @@ def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figu
 def test_the_table_says_what_the_trend_says(open_page: OpenPage, figures: FiguresLog) -> None:
     table = open_page("trends", table="true").dataframe[0].value
     fell = table[table["Query type"] == FELL]
-    assert fell["Value"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
+    assert fell["Groundedness"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
     assert fell["Answers"].tolist() == [6] * 6
     assert fell["Asked in"].tolist()[0] == "the week of 2 March 2026"
 
@@ -106,7 +106,7 @@ def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(
 def test_one_version_of_another_judge_can_be_chosen(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends", verdicts="second, current", table="true")
     table = app.dataframe[0].value
-    assert table[table["Query type"] == FELL]["Value"].tolist()[0] == pytest.approx(1 - 0.85)
+    assert table[table["Query type"] == FELL]["Groundedness"].tolist()[0] == pytest.approx(1 - 0.85)
 
 
 def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select
 
 from judgeboard.domain import ResponseKind
+from judgeboard.filters import ScoreName
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, ResponseRow
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME, CURRENT_OF_VERSION
@@ -39,15 +40,9 @@ class DaySums:
     unscored: int = 0
 
 
-def groundedness_sums(connection: Connection, judge: str | int) -> list[DaySums]:
-    """Return the sums of groundedness of a judge's current verdicts (its name), or of one judge version (its id)."""
-    value = CURRENT.c.groundedness
-    return _sums_of(connection, _judged(judge, func.count(value), func.sum(value), func.sum(value * value)))
-
-
-def quality_sums(connection: Connection, judge: str | int) -> list[DaySums]:
-    """Return the sums of quality of a judge's current verdicts (its name), or of one judge version (its id)."""
-    value = CURRENT.c.quality
+def score_sums(connection: Connection, judge: str | int, score: ScoreName) -> list[DaySums]:
+    """Return the sums of a score of a judge's current verdicts (its name), or of one judge version (its id)."""
+    value = CURRENT.c[score]
     return _sums_of(connection, _judged(judge, func.count(value), func.sum(value), func.sum(value * value)))
 
 

@@ -1,6 +1,7 @@
 """The scores of one judge version as arrays: with answer length, user feedback, controls, by level."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, func,
 
 from judgeboard.domain import Label, ResponseKind
 from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
-from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.store.health.controls import control_kind
 from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow, ResponseRow
 from judgeboard.store.sql.column_arrays import Texts, read_columns
@@ -24,22 +25,48 @@ EXPECTED = f"{EXPECTED_PREFIX}%"
 OVERALL = "overall"
 """The dimension that sums a rubric up; where there is none, the mean of all dimensions stands for it."""
 
+_MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
 NEWEST = 20_000
 """Answers read where each costs a look at its row: so many fix a correlation to two digits."""
 
-Scores = dict[str, FloatArray]
+Scores = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredRows:
-    """Scores by measure (NaN is missing) of the same answers, with their evidence groups and one more column."""
+class ScoredAnswers:
+    """The newest answers of the log that a version scored: scores by measure (NaN is missing), lengths, evidence."""
 
-    scores: Scores
-    groups: IntArray
-    more: FloatArray
+    scores: Scores = field(default_factory=dict)
+    lengths: FloatArray = field(default_factory=no_floats)
+    groups: IntArray = field(default_factory=no_ints)
 
 
-def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredRows:
+@dataclass(frozen=True, slots=True, eq=False)
+class FeedbackScores:
+    """Answers that users spoke of plainly: scores by measure, whether the user was down, evidence."""
+
+    scores: Scores = field(default_factory=dict)
+    down: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    groups: IntArray = field(default_factory=no_ints)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlScores:
+    """The controls of one kind: how many there are, and the scores (NaN is missing) of original and control."""
+
+    made: int = 0
+    control_ids: IntArray = field(default_factory=no_ints)
+    before: Scores = field(default_factory=dict)
+    after: Scores = field(default_factory=dict)
+    groups: IntArray = field(default_factory=no_ints)
+
+    def judged(self, measure: str) -> BoolArray:
+        """Return which controls have a score, and their originals too."""
+        judged: BoolArray = ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
+        return judged
+
+
+def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredAnswers:
     """Return the newest answers of the log that a version scored, with their length in characters."""
     newest = _newest(version_id, limit)
     query = (
@@ -47,27 +74,21 @@ def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST)
         .join_from(newest, RESPONSE, RESPONSE.c.id == newest.c.response_id)
         .where(RESPONSE.c.answer.is_not(None))
     )
-    return _rows(read_columns(connection, query))
+    *measures, groups, lengths = read_columns(connection, query)
+    return ScoredAnswers(_named(measures), lengths, groups)
 
 
-def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredRows:
-    """Return the newest scored answers that users spoke of, with what they said on the quality scale (1 to 4)."""
+def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST) -> FeedbackScores:
+    """Return the newest scored answers that users liked or disliked; a rating in the middle says neither."""
     newest = _newest(version_id, limit, CURRENT.c.user_quality.is_not(None))
     query = select(*_measures(newest), newest.c.evidence_group, cast(newest.c.user_quality, Float))
-    return _rows(read_columns(connection, query))
+    *measures, groups, quality = read_columns(connection, query)
+    plain = quality != _MIDDLE
+    scores = _named([column[plain] for column in measures])
+    return FeedbackScores(scores, quality[plain] < _MIDDLE, groups[plain])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ControlRows:
-    """Controls of one kind: all of them counted, and the scores (NaN is missing) of original and control."""
-
-    control_ids: IntArray
-    groups: IntArray
-    before: Scores
-    after: Scores
-
-
-def control_rows(connection: Connection, version_id: int) -> dict[str, ControlRows]:
+def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
     """Return every control by kind with what a version gave it and its original."""
     after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
     query = (
@@ -88,14 +109,16 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlRo
     kinds = np.array([control_kind(name) or "" for name in names.names], dtype=object)[names.codes]
     half = len(values) // 2
     return {
-        str(kind): ControlRows(
-            ids[kinds == kind],
-            groups[kinds == kind],
-            _named([column[kinds == kind] for column in values[:half]]),
-            _named([column[kinds == kind] for column in values[half:]]),
+        str(kind): ControlScores(
+            int(rows.sum()),
+            ids[rows],
+            _named([column[rows] for column in values[:half]]),
+            _named([column[rows] for column in values[half:]]),
+            groups[rows],
         )
         for kind in sorted(set(kinds.tolist()))
         if kind
+        for rows in (kinds == kind,)
     }
 
 
@@ -164,11 +187,6 @@ def _said_by(current: Any, version_id: int, response_id: ColumnElement[Any]) -> 
 
 def _named(columns: list[FloatArray]) -> Scores:
     return dict(zip(_NAMES, columns, strict=True))
-
-
-def _rows(columns: list[Any]) -> ScoredRows:
-    *measures, groups, more = columns
-    return ScoredRows(_named(measures), groups, more)
 
 
 def _only(scales: Texts, rows: Any) -> str | None:

@@ -1,0 +1,132 @@
+"""Tables of figures: columns and rows described once, rendered for a terminal, as HTML and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Any, Literal
+
+from judgeboard.domain import Estimate
+from judgeboard.exporters.csv_table import defused
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.words import number_words, percent, percent_words
+from judgeboard.times import iso_z
+
+Format = Literal["text", "count", "number", "share", "time", "estimate", "share estimate"]
+
+RIGHT_ALIGNED = frozenset({"count", "number", "share"})
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: The heading.
+        format: How values are written: ``count`` with thousands separators, ``number`` with two decimals, ``share``
+            (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold
+            `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
+        unit: Written after each value, for example "s".
+    """
+
+    title: str
+    format: Format = "text"
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, and rows with one value per column; None is unknown."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a row that does not fit the columns."""
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"a row does not have {len(self.columns)} values")
+
+    def plain(self) -> "Table":
+        """Return the table with each column of estimates as plain columns: value, low, high, n and reason."""
+        columns = [plain for column in self.columns for plain in _plain_columns(column)]
+        rows = ([plain for value in row for plain in _plain_values(value)] for row in self.rows)
+        return Table(tuple(columns), tuple(tuple(row) for row in rows))
+
+
+def cell_text(value: Any, column: Column) -> str:
+    """Return a value as a reader sees it."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, Estimate):
+        return percent_words(value) if column.format == "share estimate" else number_words(value)
+    if column.format == "time" and isinstance(value, datetime):
+        return iso_z(value)
+    written = str(value)
+    if column.format == "count":
+        written = f"{value:,}"
+    elif column.format in {"number", "share"}:
+        written = two_decimals(value) if column.format == "number" else percent(value)
+    return f"{written} {column.unit}" if column.unit else written
+
+
+def text_lines(table: Table) -> Iterator[str]:
+    """Yield the table as aligned lines for a terminal, the headings first."""
+    rows = [[column.title for column in table.columns], *_texts(table)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(table.columns))]
+    for row in rows:
+        cells = (
+            text.rjust(width) if column.format in RIGHT_ALIGNED else text.ljust(width)
+            for text, width, column in zip(row, widths, table.columns, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def to_html(table: Table) -> str:
+    """Return the table as HTML; cells that are aligned to the right have the class ``n``."""
+    classes = [" class=n" if column.format in RIGHT_ALIGNED else "" for column in table.columns]
+
+    def line(tag: str, texts: Sequence[str]) -> str:
+        cells = (f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(texts, classes, strict=True))
+        return f"<tr>{''.join(cells)}</tr>\n"
+
+    head = line("th", [column.title for column in table.columns])
+    body = "".join(line("td", row) for row in _texts(table))
+    return f'<div class="wide"><table>{head}{body}</table></div>\n'
+
+
+def to_csv(table: Table) -> str:
+    """Return the table as CSV with unrounded numbers; no cell is a formula in a spreadsheet."""
+    plain = table.plain()
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow([defused(column.title) for column in plain.columns])
+    writer.writerows([_csv_cell(value) for value in row] for row in plain.rows)
+    return out.getvalue()
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [[cell_text(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
+
+
+def _plain_columns(column: Column) -> tuple[Column, ...]:
+    if column.format not in {"estimate", "share estimate"}:
+        return (column,)
+    number: Format = "number" if column.format == "estimate" else "share"
+    title = column.title
+    bounds = (Column(f"{title} {end}", number) for end in ("low", "high"))
+    return (Column(title, number), *bounds, Column(f"{title} n", "count"), Column(f"{title} reason"))
+
+
+def _plain_values(value: Any) -> tuple[Any, ...]:
+    return (value.value, value.low, value.high, value.n, value.reason) if isinstance(value, Estimate) else (value,)
+
+
+def _csv_cell(value: Any) -> str | int | float:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return iso_z(value)
+    return value if isinstance(value, bool | int | float) else defused(str(value))

@@ -1,0 +1,155 @@
+"""One figure is the same, bit by bit, on its page, in its chart, in its CSV, from its command and as JSON."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app_pages import OpenPage, texts
+from figures_log import FELL, FiguresLog
+from judgeboard.cli.app import run
+from judgeboard.demo import fill
+from judgeboard.domain import Decision, Estimate
+from judgeboard.flag_worth import flags_worth
+from judgeboard.judge_health import Check, State, health
+from judgeboard.judge_health.report import check_title, figure_words, judges_in_use
+from judgeboard.report import agreement_table, measure
+from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.tables import text_lines, to_csv
+from judgeboard.stats.words import percent_interval
+from judgeboard.store.engine import Store, open_store
+from judgeboard.trend_measures import MEASURES
+from judgeboard.trends import trend
+from judgeboard_dashboard.charts.trend import TrendPoint, frame_of
+from judgeboard_dashboard.trend_panels import axis_of, trend_table
+
+
+@pytest.fixture(scope="session")
+def demo(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("demo") / "demo.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    fill(store)
+    store.close()
+    return path
+
+
+@pytest.fixture(params=["demo", "six weeks"])
+def log(request: pytest.FixtureRequest, sqlite_store: Store) -> Store:
+    """A database of the test's own: the demo, or six weeks whose flags were decided."""
+    if request.param == "demo":
+        sqlite_store.close()
+        shutil.copyfile(request.getfixturevalue("demo"), str(sqlite_store.engine.url.database))
+        return sqlite_store
+    figures: FiguresLog = request.getfixturevalue("figures")
+    for place, each in enumerate(figures.ids[FELL][-12:]):
+        decision = Decision.DISMISS if place % 3 else Decision.CONFIRM
+        figures.log.decide(each, "low_groundedness", decision, "Mara", seconds=30)
+    return figures.log.store
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = measure(log)
+    assert command(capsys, "stats") == to_plain(figures)
+    assert run(["stats"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert figures.agreement
+    assert all(line in lines for line in text_lines(agreement_table(figures)))
+    app = open_page("overview")
+    waiting = next(each for each in app.metric if each.label == "Waiting")
+    assert waiting.value == f"{figures.flags.by_state['open']:,}"
+
+
+@pytest.mark.parametrize("period", ["week", "day"])
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:
+    with log.reading() as connection:
+        found = trend(connection, measure=name, period=period)
+    panels = [panel for panel in found.panels if panel.points]
+    points = [point for panel in to_plain(panels) for point in panel["points"]]
+    estimates = [tuple(point["estimate"][part] for part in ("n", "value", "low", "high")) for point in points]
+    assert estimates
+
+    page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", table="true")
+    drawn = page.dataframe[0].value
+    of_types = set(drawn["Query type"])
+    in_table = [panel for panel in panels if panel.query_type in of_types]
+    assert len(in_table) == min(len(panels), 6)
+    table = trend_table(found, in_table)
+    assert [number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()] == [
+        tuple(row[2:]) for row in table.rows
+    ]
+    rows = list(csv.reader(io.StringIO(to_csv(trend_table(found, panels)))))[1:]
+    assert [tuple(float(cell) if cell else None for cell in row[2:]) for row in rows] == estimates
+
+    axis = axis_of(found, panels)
+    for panel in panels:
+        chart = frame_of([TrendPoint(each.start, "", each.estimate, each.segment) for each in panel.points], axis)
+        assert chart["value"].tolist() == [each.estimate.value for each in panel.points]
+        assert chart["n"].tolist() == [each.estimate.n for each in panel.points]
+
+
+def shown_as(name: str, log: Store) -> str:
+    """What the page calls a measure: the share below is named by its threshold."""
+    if name != "low_share":
+        return {"groundedness": "Groundedness", "quality": "Quality"}.get(name, "Share flagged")
+    with log.reading() as connection:
+        return f"Share below {trend(connection, measure='low_share').threshold:g}"
+
+
+def number(row: list[Any]) -> tuple[Any, ...]:
+    return tuple(row[2:])
+
+
+def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
+    with log.reading() as connection:
+        worth = to_plain(flags_worth(connection))
+    expected = [(each["confirmed"], each["minutes"]) for each in worth["rules"]]
+    if worth["random_bad"]["n"]:
+        expected.append((worth["random_bad"], None))
+    shown = [each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value]
+    assert len(shown) == bool(expected)
+    for (share, minutes), row in zip(expected, shown[0].to_dict("records") if shown else [], strict=True):
+        estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
+        assert row["Decided"] == estimate.n
+        assert known(row["Confirmed"]) == (None if estimate.value is None else estimate.value * 100)
+        assert known(row["95 %"]) == (estimate.reason if estimate.value is None else percent_interval(estimate))
+        assert known(row["Minutes each"]) == minutes
+
+
+def known(value: Any) -> Any:
+    return None if value != value or value is None or str(value) == "<NA>" else value  # noqa: PLR0124 - NaN differs
+
+
+def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+    with log.reading() as connection:
+        versions = judges_in_use(connection)
+    for version in versions[:2]:
+        shown = command(capsys, "health", "--judge-version", version.fingerprint)
+        assert shown == to_plain(health(log, version.fingerprint))
+        page = texts(open_page("judges", version=version.title), "jb-check")
+        assert len(page) == len(shown["checks"])
+        for given in shown["checks"]:
+            check = read_check(given)
+            words = f"{check_title(check)}{figure_words(check) or ''}"
+            (text,) = [text for text in page if text.startswith(words) and check.sentence.replace("`", "") in text]
+            assert text
+
+
+def read_check(given: dict[str, Any]) -> Check:
+    def estimate(value: dict[str, Any]) -> Estimate:
+        return Estimate(**value | {"left_out": tuple(map(tuple, value["left_out"]))})
+
+    also = {name: estimate(each) for name, each in given["also"].items()}
+    parts = {"state": State(given["state"]), "statistic": estimate(given["statistic"]), "also": also}
+    return Check(**given | parts | {"response_ids": tuple(given["response_ids"])})
