@@ -1,12 +1,16 @@
 """The report of ``judgeboard stats --json``: the numbers of the pages, the same data in the same bytes."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement import AgreementRow, agreement
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags import RULES
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.pair_statistics import NOT_FOR_GRADE
 from judgeboard.store.engine import Readable
 from judgeboard.store.figures.totals import (
     VersionTotals,
@@ -49,7 +53,7 @@ def stats(connection: Connection) -> dict[str, Any]:
         "judge_versions": judge_versions,
         "flags": _flags(count_flags(connection)),
         "graders": [{"name": grader.name, "reviews": grader.reviews} for grader in graders],
-        "agreement": [_agreement(row) for row in agreement(connection).rows],
+        "agreement": [row for found in every_judge(connection, only=STATISTICS) for row in _agreement(found, versions)],
     }
 
 
@@ -74,14 +78,19 @@ def _flags(by_rule: dict[str, dict[str, int]]) -> dict[str, Any]:
     return {"by_state": by_state, "by_rule": counted}
 
 
-def _agreement(row: AgreementRow) -> dict[str, Any]:
-    return {
-        "judge": row.version.name,
-        "judge_version": row.version.fingerprint,
-        "grade": row.grade,
-        "query_type": row.query_type,
-        "n": row.n,
-    } | {name: _statistic(getattr(row.statistics, name)) for name in STATISTICS}
+def _agreement(found: AgreementResult, versions: Sequence[StoredVersion]) -> Iterator[dict[str, Any]]:
+    fingerprint = found.judge_versions[0].fingerprint
+    named = {
+        "judge": next(each.name for each in versions if each.fingerprint == fingerprint),
+        "judge_version": fingerprint,
+        "grade": found.grade,
+    }
+    for query_type, n, statistics in [
+        (None, found.n, found.statistics),
+        *((each.name, each.n, each.statistics) for each in found.slices),
+    ]:
+        of_grade = {name: _statistic(statistics.get(name) or unmeasured(n, NOT_FOR_GRADE)) for name in STATISTICS}
+        yield named | {"query_type": query_type, "n": n} | of_grade
 
 
 def _statistic(estimate: Estimate) -> dict[str, Any]:

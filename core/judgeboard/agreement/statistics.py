@@ -1,9 +1,10 @@
-"""The statistics of agreement by name: those that a grade has, with the figures that lead."""
+"""The statistics of agreement by name: how they are computed, which one leads, what they are called in words."""
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 
-from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, Unit, grouping_of
+from judgeboard.agreement.ratings import RatingPairs, Unit, grouping_of
+from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, PairStatistics, pair_statistics
@@ -12,18 +13,113 @@ from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
 
-_NAMES = {"fleiss": "fleiss_kappa"}
+Statistics = dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticWords:
+    """What a statistic is called, and whether it is a share, shown in percent."""
+
+    name: str
+    share: bool = False
+
+
+STATISTICS = {
+    "agreement": StatisticWords("Same grade", share=True),
+    "accuracy": StatisticWords("Accuracy", share=True),
+    "at_most_one_apart": StatisticWords("At most one apart", share=True),
+    "self_consistency": StatisticWords("The same every time", share=True),
+    "kappa": StatisticWords("Cohen's kappa"),
+    "linear_kappa": StatisticWords("Kappa, linear weights"),
+    "weighted_kappa": StatisticWords("Weighted kappa"),
+    "fleiss_kappa": StatisticWords("Fleiss' kappa"),
+    "alpha": StatisticWords("Krippendorff's alpha"),
+    "alpha_nominal": StatisticWords("Alpha, nominal"),
+    "alpha_ordinal": StatisticWords("Alpha, ordinal"),
+    "alpha_interval": StatisticWords("Alpha, interval"),
+    "ac1": StatisticWords("Gwet's AC1"),
+    "ac2": StatisticWords("Gwet's AC2"),
+    "missed": StatisticWords("Bad answers missed", share=True),
+    "false_alarms": StatisticWords("False alarms on good answers", share=True),
+    "sensitivity": StatisticWords("Bad answers caught", share=True),
+    "specificity": StatisticWords("Good answers let through", share=True),
+    "precision": StatisticWords("Bad, of those called bad", share=True),
+    "macro_precision": StatisticWords("Macro precision"),
+    "macro_recall": StatisticWords("Macro recall"),
+    "macro_f1": StatisticWords("Macro F1"),
+    "mcc": StatisticWords("Matthews correlation"),
+    "auroc": StatisticWords("AUROC of the score"),
+    "auprc": StatisticWords("AUPRC of the score"),
+    "expected_calibration_error": StatisticWords("Expected calibration error"),
+    "pearson": StatisticWords("Pearson correlation"),
+    "spearman": StatisticWords("Spearman rank correlation"),
+    "kendall": StatisticWords("Kendall's tau-b"),
+    "mean_absolute_difference": StatisticWords("Mean absolute difference"),
+    "bias": StatisticWords("Judge minus people, mean"),
+    "lower_limit": StatisticWords("Lower limit of agreement"),
+    "upper_limit": StatisticWords("Upper limit of agreement"),
+    "first_position": StatisticWords("Names the answer shown first", share=True),
+    "spread": StatisticWords("Spread of the repeats"),
+}
+"""Every statistic in words, in the order in which pages, reports and terminals show them."""
+
+_LEFT_OUT = {
+    "ties": "on which as many people said one as the other",
+    "only_gold": "that only a lead has graded",
+    "without_verdict": "without a usable verdict of this version",
+    "inconsistent": "on which the judge contradicts itself when the order is turned round",
+    "unusable": "with a verdict that cannot be used",
+    "one_person": "that one person rated",
+    "revealed": "on which somebody spoke only after the rest was revealed",
+    "one_judge": "that one judge rated",
+    "incomplete": "without a usable verdict every time",
+}
 _OF_NUMBERS = ("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall")
+_VALUE_ONLY = 2  # the fewest resamples: the value does not depend on them
 
 
-def alpha_of(scale: Scale) -> str:
-    """Return which of Krippendorff's alphas leads on a scale: nominal for unordered categories, else interval."""
-    return "alpha_nominal" if scale.categories is not None and scale.weights is None else "alpha_interval"
+def statistic_name(name: str) -> str:
+    """Return what a statistic is called in words."""
+    return STATISTICS[name].name if name in STATISTICS else name.replace("_", " ")
 
 
-def of_grade(statistics: PairStatistics) -> dict[str, Estimate]:
+def is_share(name: str) -> bool:
+    """Return whether a statistic is a share, shown in percent."""
+    return name in STATISTICS and STATISTICS[name].share
+
+
+def left_out_words(why: str) -> str:
+    """Return why items were left out, after their number."""
+    return _LEFT_OUT.get(why, why.replace("_", " "))
+
+
+def measured(
+    pairs: AnswerPairs,
+    unit: Unit = "responses",
+    human: Human = "gold",
+    *,
+    only: Collection[str] | None = None,
+    resamples: int = RESAMPLES,
+) -> PairStatistics:
+    """Return every statistic of a judge version compared with people, or ``only`` the named ones.
+
+    Every figure of a judge and people on every page, in every file and in every command comes from here. A statistic
+    is the same, to the last bit, whichever others are computed with it.
+    """
+    return pair_statistics(
+        pairs.judge,
+        pairs.people,
+        pairs.scale,
+        grouping_of(pairs, unit, human),
+        scores=pairs.scores if pairs.grade == "label" else None,
+        resamples=resamples,
+        only=only,
+    )
+
+
+def of_grade(statistics: PairStatistics) -> Statistics:
     """Return the statistics that the grade has; ``accuracy`` is another name of ``agreement``."""
-    found: dict[str, Estimate] = {
+    found: Statistics = {
         each.name: value
         for each in fields(statistics)
         if isinstance(value := getattr(statistics, each.name), Estimate)
@@ -34,53 +130,58 @@ def of_grade(statistics: PairStatistics) -> dict[str, Estimate]:
     return found
 
 
-def of_raters(agreed: OverallAgreement, scale: Scale, pairs: Sequence[RaterPair]) -> dict[str, Estimate]:
+def counting_wrong(
+    found: Statistics, compared: RatingPairs, unit: Unit, human: Human
+) -> tuple[Statistics, Confusion | None]:
+    """Return the statistics, and the table, with unusable verdicts counted as wrong where there are any.
+
+    This changes how often the judge is right. What needs the judge's own categories stays as it is without them.
+    """
+    if compared.wrong is None:
+        return found, None
+    counted = measured(compared.wrong, unit, human)
+    return found | {"agreement": counted.agreement, "accuracy": counted.agreement}, counted.confusion
+
+
+def alpha_of(scale: Scale) -> str:
+    """Return which of Krippendorff's alphas leads on a scale: nominal for unordered categories, else interval."""
+    return "alpha_nominal" if scale.categories is not None and scale.weights is None else "alpha_interval"
+
+
+def of_raters(agreed: OverallAgreement, scale: Scale, pairs: Sequence[RaterPair]) -> Statistics:
     """Return the statistics of all raters together that the grade has, ``alpha`` the one that leads.
 
-    Where there are two raters in all, what is said of them stands beside it.
+    Where there are two raters in all, the statistics of the two stand beside it.
     """
-    found: dict[str, Estimate] = {"alpha": getattr(agreed, alpha_of(scale))}
+    found: Statistics = {"alpha": getattr(agreed, alpha_of(scale))}
     for each in fields(agreed):
         value = getattr(agreed, each.name)
         if isinstance(value, Estimate) and value.reason != NOT_FOR_GRADE:
-            found[_NAMES.get(each.name, each.name)] = value
+            found["fleiss_kappa" if each.name == "fleiss" else each.name] = value
     if len(pairs) == 1 and agreed.raters == 2:
         found = {**pairs[0].statistics, **found}
     return found
 
 
-def with_numbers(categories: dict[str, Estimate], numbers: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Return the statistics of sides with those of the grades that stand behind them: correlations, interval alpha."""
+def with_numbers(categories: Statistics, numbers: Statistics) -> Statistics:
+    """Return the statistics of sides with those of the grades behind them: correlations, interval alpha."""
     return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
 
 
-def measured(held: HeldAgainst, unit: Unit, human: Human, *, resamples: int = RESAMPLES) -> PairStatistics:
-    """Return every statistic of a judge version held against people, on what both said something usable of."""
-    pairs = held.pairs
-    return pair_statistics(
-        pairs.judge,
-        pairs.people,
-        pairs.scale,
-        grouping_of(pairs, unit, human),
-        scores=pairs.scores if pairs.grade == "label" else None,
-        resamples=resamples,
-    )
+def headline_name(scale: Scale) -> str:
+    """Return the statistic that compares raters on a scale: kappa, weighted kappa of levels, rank correlation."""
+    if scale.categories is None:
+        return "spearman"
+    return "kappa" if scale.weights is None else "weighted_kappa"
 
 
-def counting_wrong(
-    found: dict[str, Estimate], held: HeldAgainst, unit: Unit, human: Human
-) -> tuple[dict[str, Estimate], Confusion | None]:
-    """Return the statistics, and the table, with unusable verdicts counted as wrong where there are any.
-
-    That is said of how often the judge is right; what needs the judge's own categories stays as it is without them.
-    """
-    if held.wrong is None:
-        return found, None
-    rows = held.wrong
-    counted = pair_statistics(rows.judge, rows.people, rows.scale, grouping_of(rows, unit, human))
-    return found | {"agreement": counted.agreement, "accuracy": counted.agreement}, counted.confusion
+def headline_words(scale: Scale) -> str:
+    """Return what `headline_name` is called within a sentence."""
+    return {"spearman": "rank correlation"}.get(headline_name(scale), headline_name(scale).replace("_", " "))
 
 
-def common(rated: ItemRatings) -> ItemRatings:
-    """Return the items that two raters or more rated."""
-    return rated.at(rated.ratings.per_item >= 2)
+def headline_value(pairs: AnswerPairs) -> float | None:
+    """Return the value alone of the statistic that leads, without the work of an interval."""
+    name = headline_name(pairs.scale)
+    found: Estimate = getattr(measured(pairs, only=(name,), resamples=_VALUE_ONLY), name)
+    return found.value

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import PairSource, statistics_of
+from judgeboard.agreement import PairSource
+from judgeboard.agreement.statistics import measured
 from judgeboard.combining.rule import SPLIT
 from judgeboard.domain import Estimate, Label, Status, Verdict
 from judgeboard.flags.rule import HALF_STEP
@@ -131,7 +132,7 @@ def jury_report(
 def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> Agreed:
     """Jury and members on the same answers: a member's other ones are no answers of the jury."""
     pairs = source.pairs(version.id, "label")
-    statistics = statistics_of(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
+    statistics = measured(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
     return Agreed(version, statistics.agreement, statistics.kappa)
 
 

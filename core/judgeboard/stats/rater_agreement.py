@@ -1,6 +1,6 @@
 """How far several raters agree: people with people, judges with judges, a judge's repeats, and each with gold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,7 +12,8 @@ from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasur
 from judgeboard.stats.fleiss import fleiss
 from judgeboard.stats.gwet import gwet
 from judgeboard.stats.krippendorff import alpha
-from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, SYMMETRIC, PairStatistics, estimates, pair_statistics
+from judgeboard.stats.pair_rows import ROWS
+from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, SYMMETRIC, estimates
 from judgeboard.stats.pairs import Pairs
 from judgeboard.stats.pairwise_agreement import few_ratings, percent_agreement
 from judgeboard.stats.ratings import Ratings
@@ -55,12 +56,12 @@ class RaterPair:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgainstGold:
-    """A rater held against gold, in the place of the judge; ``left_out`` of their items have no gold."""
+    """A rater compared with gold, in the place of the judge; ``left_out`` of their items have no gold."""
 
     name: str
     n: int
     left_out: int
-    statistics: PairStatistics
+    statistics: dict[str, Estimate]
 
 
 def overall_agreement(ratings: Ratings) -> OverallAgreement:
@@ -123,7 +124,7 @@ def self_agreement(
     for name in np.unique(raters).tolist():
         rows = raters == name
         pairs = Pairs(second[rows], first[rows], scale, None if groups is None else groups[rows], resamples=resamples)
-        found.append(RaterPair(str(name), str(name), pairs.n, _symmetric(pairs)))
+        found.append(RaterPair(str(name), str(name), pairs.n, _of_grade(pairs, SYMMETRIC)))
     return tuple(found)
 
 
@@ -142,15 +143,14 @@ def against_gold(
     for column, name in enumerate(ratings.raters):
         given = ratings.given[:, column]
         rows = given & ~np.isnan(gold)
-        statistics = pair_statistics(
+        pairs = Pairs(
             ratings.as_given(ratings.values[rows, column]),
             ratings.as_given(gold[rows]),
             ratings.scale,
             ratings.groups.at(rows),
             resamples=resamples,
         )
-        n = int(rows.sum())
-        found.append(RaterAgainstGold(name, n, int(given.sum()) - n, statistics))
+        found.append(RaterAgainstGold(name, pairs.n, int(given.sum()) - pairs.n, _of_grade(pairs, ROWS)))
     return tuple(found)
 
 
@@ -158,9 +158,9 @@ def _pair(ratings: Ratings, first: int, second: int, resamples: int) -> RaterPai
     both = ratings.given[:, first] & ratings.given[:, second]
     said = [ratings.as_given(ratings.values[both, column]) for column in (first, second)]
     pairs = Pairs(said[1], said[0], ratings.scale, ratings.groups.at(both), resamples=resamples)
-    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, _symmetric(pairs))
+    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, _of_grade(pairs, SYMMETRIC))
 
 
-def _symmetric(pairs: Pairs) -> dict[str, Estimate]:
-    found = estimates(pairs, SYMMETRIC)
+def _of_grade(pairs: Pairs, names: Iterable[str]) -> dict[str, Estimate]:
+    found = estimates(pairs, names)
     return {name: each for name, each in found.items() if each.reason != NOT_FOR_GRADE}
