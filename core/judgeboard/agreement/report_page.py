@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from judgeboard.agreement.result import AgreementResult
-from judgeboard.agreement.statistics import STATISTICS, Statistics, is_share, left_out_words, statistic_name
+from judgeboard.agreement.statistics import Statistics, is_share, left_out_words, shown_statistics, statistic_name
 from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
 from judgeboard.domain import Estimate
 from judgeboard.reports.json_output import to_json
@@ -77,17 +77,15 @@ def _section(result: AgreementResult) -> Iterator[str]:
 
 
 def _figures(statistics: Statistics) -> str:
-    names = [name for name in STATISTICS if name in statistics and name != "accuracy"]
-    names += [name for name in statistics if name not in STATISTICS]
     rows = (
         (
             statistic_name(name),
-            _value(statistics[name], share=is_share(name)),
-            _interval(statistics[name], share=is_share(name)),
-            f"{statistics[name].n:,}",
-            "; ".join(filter(None, (statistics[name].method, statistics[name].unit and f"by {statistics[name].unit}"))),
+            _value(each, share=is_share(name)),
+            _interval(each, share=is_share(name)),
+            f"{each.n:,}",
+            "; ".join(filter(None, (each.method, each.unit and f"by {each.unit}"))),
         )
-        for name in names
+        for name, each in shown_statistics(statistics).items()
     )
     return _table(("Figure", "Value", "95 %", "n", "Interval"), rows, numbers={3})
 

@@ -1,12 +1,13 @@
 """The statistics of agreement by name: how they are computed, which one leads, what they are called in words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from judgeboard.agreement.ratings import RatingPairs, Unit, grouping_of
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.estimates import complement
 from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, PairStatistics, pair_statistics
 from judgeboard.stats.people import Human
 from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
@@ -86,6 +87,24 @@ def statistic_name(name: str) -> str:
 def is_share(name: str) -> bool:
     """Return whether a statistic is a share, shown in percent."""
     return name in STATISTICS and STATISTICS[name].share
+
+
+def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
+    """Return the statistics that pages, reports and terminals show, in their order.
+
+    What the judge misses and its false alarms stand in the place of their complements, and a figure that has two names
+    is there once.
+    """
+    found = dict(statistics)
+    for name, complementary in (("missed", "sensitivity"), ("false_alarms", "specificity")):
+        if complementary in found:
+            found[name] = complement(found.pop(complementary))
+    lead = found.get("alpha")
+    return {
+        name: found[name]
+        for name in STATISTICS
+        if name in found and name != "accuracy" and (name == "alpha" or found[name] is not lead)
+    }
 
 
 def left_out_words(why: str) -> str:

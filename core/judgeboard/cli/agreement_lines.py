@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.result import AgreementResult
-from judgeboard.agreement.statistics import STATISTICS, Statistics, is_share, left_out_words, statistic_name
+from judgeboard.agreement.statistics import Statistics, is_share, left_out_words, shown_statistics, statistic_name
 from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import MIN_ITEMS
@@ -21,11 +21,8 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
         yield f"People: {result.people_say}."
     for why, n in result.left_out.items():
         yield f"left out: {n:,} {left_out_words(why)}"
-    lead = result.statistics.get("alpha")
-    for name in sorted(result.statistics.keys() - {"accuracy"}, key=_place):  # it is the same as agreement
-        if name != "alpha" and result.statistics[name] is lead:
-            continue  # the alpha that leads on this scale has its own line
-        yield f"  {statistic_name(name)}: {_words(name, result.statistics[name])}"
+    for name, estimate in shown_statistics(result.statistics).items():
+        yield f"  {statistic_name(name)}: {_words(name, estimate)}"
     yield from _table(result)
     yield from _raters(result)
     yield from _stand_in(result)
@@ -84,8 +81,3 @@ def _words(name: str, estimate: Estimate) -> str:
 
 def _number(estimate: Estimate) -> str:
     return "undefined" if estimate.value is None else f"{estimate.value:.4f}"
-
-
-def _place(name: str) -> int:
-    names = list(STATISTICS)
-    return names.index(name) if name in names else len(names)
