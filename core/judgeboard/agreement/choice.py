@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from judgeboard.agreement.ratings import UNITS, Unit
 from judgeboard.answer_pairs import GRADES
 from judgeboard.errors import BadInput
 from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.people import HUMANS, Human
+
+Unit = Literal["responses", "pairs"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 Of = Literal["people", "judge", "judges", "repeats"]
 OF: tuple[Of, ...] = get_args(Of)

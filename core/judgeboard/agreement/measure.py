@@ -8,11 +8,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement import notes as explain
-from judgeboard.agreement.choice import AgreementChoice, By, Of
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.own_repeats import of_repeats
 from judgeboard.agreement.rated_pairs import PairRatings
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, Unit
-from judgeboard.agreement.result import AgreementResult, AgreementSlice, MeasuredVersion
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
+from judgeboard.agreement.result import AgreementResult, AgreementSlice, MeasuredVersion, Note
 from judgeboard.agreement.slices import SLICES, slices_of
 from judgeboard.agreement.statistics import (
     alpha_of,
@@ -337,7 +337,7 @@ def _slices_of_judge(
         by_code = alternative_annotator_tests_by_slice(judge, rated.ratings, codes, choice.epsilon)
         tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
     pairs = source.compared(version).pairs
-    for name, inside in slices_of(connection, choice.unit, choice.by, pairs.response_ids):
+    for name, inside in source.slices(choice.by, pairs):
         yield of(name, pairs.at(inside))
 
 
@@ -417,18 +417,18 @@ def _of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
     return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
 
 
-def _other_grades(source: Source) -> tuple[explain.Note, ...]:
+def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
     return tuple(explain.other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
 
 
-def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[explain.Note]:
+def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:
     """Say which judge versions could have been meant as well where none was named."""
     others = [each.title for each in source.versions if each.id != version.id]
     if others and not choice.judge_versions:
         said = f"No judge version was named: this is {version.title}"
-        yield explain.Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
+        yield Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
 
 
 def _anchoring(connection: Connection, version: StoredVersion) -> Mapping[str, Estimate]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judgeboard.agreement.ratings import ItemRatings
+from judgeboard.agreement.result import Note
 from judgeboard.agreement.statistics import headline_name, headline_value, headline_words
 from judgeboard.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.domain import Estimate, Label
@@ -25,14 +26,6 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CLASS = 15
 _LUCKY_SLICES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One thing to know; ``code`` names its kind, ``text`` is the sentence."""
-
-    code: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

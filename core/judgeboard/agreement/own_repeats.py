@@ -6,10 +6,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.notes import Note
 from judgeboard.agreement.rated_pairs import PREFERENCE
 from judgeboard.agreement.ratings import RESAMPLED
-from judgeboard.agreement.result import AgreementResult, MeasuredVersion
+from judgeboard.agreement.result import AgreementResult, MeasuredVersion, Note
 from judgeboard.agreement.statistics import Statistics, alpha_of, of_raters
 from judgeboard.agreement.words import repeats_sentence
 from judgeboard.errors import BadInput, NotFound

@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import Note, other_grades
+from judgeboard.agreement.notes import other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
-from judgeboard.agreement.result import AgreementResult, AgreementSlice
+from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note
 from judgeboard.agreement.statistics import headline_name, headline_value, measured, of_grade
 from judgeboard.agreement.words import EMPTY
 from judgeboard.answer_pairs import AnswerPairs, GradeName

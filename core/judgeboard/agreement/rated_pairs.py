@@ -1,13 +1,15 @@
 """Ratings of pairs of answers on one aspect: which of the two is better, said by people and by judges."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, Unit, item_ratings, values_at
+from judgeboard.agreement.choice import By, Unit
+from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.agreement.slices import slices_of
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Preference, Stage
 from judgeboard.errors import BadInput, NotFound
@@ -180,6 +182,10 @@ class PairRatings:
             said[usable | wrong],
         )
         return RatingPairs(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
+
+    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
+        """Yield the slices of pairs with a mask of which lie in each."""
+        return slices_of(self._connection, self.unit, by, pairs.response_ids)
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's verdicts on pairs; what is unusable counts as a tie where that was chosen."""

@@ -1,13 +1,14 @@
 """Ratings from the store: what people and judge versions gave logged answers, and both sides on the same answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.choice import By, Unit
+from judgeboard.agreement.slices import slices_of
 from judgeboard.answer_pairs import (
     GRADES,
     AnswerPairs,
@@ -24,7 +25,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flag_worth import FlagsWorth, flags_worth
 from judgeboard.importers.cells import Unusable
 from judgeboard.importers.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray, among
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.grouping import Grouping, grouping
 from judgeboard.stats.people import Human, PeopleValues
 from judgeboard.stats.ratings import Ratings, positions, ratings_of
@@ -37,9 +38,6 @@ from judgeboard.store.reviews.dimensions import dimensions_scored, scales_of_dim
 from judgeboard.store.reviews.ratings import ADJUDICATION, AGAIN
 from judgeboard.store.reviews.reviewers import reviewer_names
 from judgeboard.store.settings_table import primary_judge, thresholds
-
-Unit = Literal["responses", "pairs"]
-UNITS: tuple[Unit, ...] = ("responses", "pairs")
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
 """What a row and a group is that an interval resamples."""
@@ -273,6 +271,16 @@ class AnswerRatings:
     def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the pairs of a judge version's current verdicts with what people say."""
         return self.source.compared(version.id, self.grade)
+
+    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
+        """Yield the slices of pairs with a mask of which lie in each, as `slices_of` does."""
+        if by != "query_type":
+            yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
+            return
+        for name, code in sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names)):
+            inside = pairs.query_types == code  # known from the load: no look at the answers
+            if inside.any():
+                yield name, inside
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's current verdicts on answers."""

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judgeboard.agreement.choice import By, Of
-from judgeboard.agreement.notes import Note
-from judgeboard.agreement.ratings import Unit
+from judgeboard.agreement.choice import By, Of, Unit
 from judgeboard.agreement.statistics import Statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -13,6 +11,14 @@ from judgeboard.stats.calibration import Tenth
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.people import Human
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing to know beside the figures; ``code`` names its kind, ``text`` is the sentence."""
+
+    code: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

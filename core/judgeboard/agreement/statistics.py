@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from judgeboard.agreement.ratings import RatingPairs, Unit, grouping_of
+from judgeboard.agreement.choice import Unit
+from judgeboard.agreement.ratings import RatingPairs, grouping_of
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion

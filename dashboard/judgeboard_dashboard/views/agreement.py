@@ -10,8 +10,8 @@ import streamlit as st
 from judgeboard.agreement import PairSource, agreement_of
 from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import stand_in_test
-from judgeboard.agreement.notes import Note
 from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.result import Note
 from judgeboard.agreement.statistics import headline_name
 from judgeboard.answer_pairs import GradeName
 from judgeboard.errors import NotFound
