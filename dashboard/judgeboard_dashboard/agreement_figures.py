@@ -25,7 +25,7 @@ from judgeboard.flag_worth import FlagsWorth
 from judgeboard.pair_cells import PairCell, cell_names
 from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth
 from judgeboard.stats.confusion import Confusion
-from judgeboard.stats.estimates import TOO_FEW, complement
+from judgeboard.stats.estimates import complement
 from judgeboard.stats.scales import SCALES
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.trend_words import day_words, period_words
@@ -179,18 +179,14 @@ class AgreementFigures:
 
     def over_time(self) -> None:
         """Show agreement by the week in which the answers were asked."""
-        points = [point for point in self.page.over_time if point.estimate.value is not None]
+        points = self.page.over_time
         if not points:
-            instead(
-                f"Agreement by week: {TOO_FEW}."
-                if self.page.over_time
-                else "None of these answers says when it was asked. Import with `--map YOURS=asked_at`"
-            )
+            instead("None of these answers says when it was asked. Import with `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
         title = "Same grade" if share else "Mean difference"
         starts = [point.start for point in points]
-        missing, few = self.page.without_time, len(self.page.over_time) - len(points)
+        missing = self.page.without_time
         axis = trend.TrendAxis(
             title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
         )
@@ -204,7 +200,6 @@ class AgreementFigures:
             as_table=self.as_tables,
             under=(
                 "By the week (UTC) in which the answers were asked.",
-                f"{few:,} weeks with fewer than ten answers are left out." if few else None,
                 f"{missing:,} have no time and are left out." if missing else None,
             ),
             drawn=("Click a point to open its answers.",),

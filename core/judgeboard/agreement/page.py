@@ -18,7 +18,9 @@ from judgeboard.domain import Estimate
 from judgeboard.flag_worth import FlagsWorth
 from judgeboard.stats.arrays import among
 from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.means import mean_interval
 from judgeboard.stats.people import Human
+from judgeboard.stats.proportions import share_intervals
 from judgeboard.store.figures.why_counts import WhyCounts, why_counts
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.trend_periods import Period, PeriodSums, start_of
@@ -65,8 +67,7 @@ class SameAnswers:
 class TimePoint:
     """Agreement on the answers asked in one period that begins with UTC day ``start``.
 
-    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness; undefined
-    under ten answers.
+    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness.
     """
 
     start: int
@@ -194,15 +195,29 @@ def same_answers(
 
 def over_time(pairs: AnswerPairs, period: Period, human: Human = "gold") -> tuple[TimePoint, ...]:
     """Return agreement by the period in which the answers were asked; every pair needs a time."""
-    name = "agreement" if pairs.scale.categories is not None else "mean_absolute_difference"
     periods = start_of(pairs.days, period)
     starts = np.unique(periods).tolist()
-    found = [measured(pairs.at(periods == start), human=human, only=(name,)) for start in starts]
     segments = PeriodSums(tuple(starts)).segments(period)
     return tuple(
-        TimePoint(start, getattr(statistics, name), segment)
-        for start, statistics, segment in zip(starts, found, segments, strict=True)
+        TimePoint(start, _same_or_apart(pairs.at(periods == start), human), segment)
+        for start, segment in zip(starts, segments, strict=True)
     )
+
+
+def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
+    """Return the share of equal grades, or the mean difference of scores, also of few answers."""
+    score = pairs.scale.categories is None
+    if pairs.n >= MIN_PAIRS:
+        name = "mean_absolute_difference" if score else "agreement"
+        found: Estimate = getattr(measured(pairs, human=human, only=(name,)), name)
+        return found
+    # A point of a series is drawn however few its answers are; so few carry a plain interval, but no bootstrap.
+    rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
+    _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
+    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # stacked people: an answer is the mean over them
+    if score or len(values) < pairs.n:
+        return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
+    return share_intervals([round(values.sum())], [pairs.n])[0]
 
 
 def _by_name(version: StoredVersion) -> tuple[str, int]:

@@ -273,14 +273,12 @@ class AnswerRatings:
         return self.source.compared(version.id, self.grade)
 
     def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
-        """Yield the slices of pairs with a mask of which lie in each, as `slices_of` does."""
+        """Yield the slices of pairs with a mask of which lie in each, as `slices_of` does; of query types all."""
         if by != "query_type":
             yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
             return
         for name, code in sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names)):
-            inside = pairs.query_types == code  # known from the load: no look at the answers
-            if inside.any():
-                yield name, inside
+            yield name, pairs.query_types == code  # known from the load: no look at the answers
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's current verdicts on answers."""

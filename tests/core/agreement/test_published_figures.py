@@ -83,7 +83,7 @@ def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
     found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
     names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
     assert [rounded(found["statistics"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
-    assert found["confusion"]["labels"] == ["a", "b", "tie"]
+    assert found["confusion"]["categories"] == ["a", "b", "tie"]
     assert [sum(row) for row in found["confusion"]["counts"]] == [422, 472, 105]
     assert (found["n"], found["left_out"]) == (999, {})
 
@@ -114,7 +114,7 @@ def test_whether_a_judge_may_stand_in_for_a_person(
 ) -> None:
     words = ("--unit", "pairs", "--judge-version", judge, "--alt-test", "--epsilon", epsilon)
     test = agreement(PANDALM, *words)["alt_test"]
-    assert (round(test["omega"], 4), round(test["rho"], 4), test["n"]) == (omega, rho, n)
+    assert (round(test["omega"]["value"], 4), rounded(test["rho"]), test["n"]) == (omega, rho, n)
     assert [each["name"] for each in test["people"]] == ["annotator1", "annotator2", "annotator3"]
     assert sum(each["rejected"] for each in test["people"]) == round(3 * omega)
     assert test["passed"] == (omega >= 0.5)
@@ -157,7 +157,7 @@ def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreemen
     found = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
     assert (found["n"], found["left_out"]) == (1344, {"without_verdict": 1568})
     assert found["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {each["value"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    assert {each["name"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
     assert found["statistics"]["kappa"]["unit"] == "evidence group"
     assert len(found["calibration"]) == 10
     assert {each["code"] for each in found["notes"]} >= {"judges_alike", "without_verdict"}
