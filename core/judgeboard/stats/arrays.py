@@ -47,3 +47,15 @@ def among(values: IntArray, ordered: IntArray) -> BoolArray:
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     return np.asarray(ordered[at] == values)
+
+
+def row_sums(tables: FloatArray) -> FloatArray:
+    """Return the sums over the last axis; of a short axis many times faster than `numpy.sum`."""
+    sums: FloatArray = np.einsum("...i->...", tables)
+    return sums
+
+
+def column_sums(tables: FloatArray) -> FloatArray:
+    """Return the sums over the last axis but one."""
+    sums: FloatArray = np.einsum("...ij->...j", tables)
+    return sums
