@@ -6,9 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from judgeboard.agreement import report_results
 from judgeboard.agreement.choice import By, Of
-from judgeboard.agreement.report_page import report_page
+from judgeboard.agreement.report_page import report_page, report_results
 from judgeboard.agreement.slices import SLICES
 from judgeboard.agreement.words import PEOPLE_SAY
 from judgeboard.answer_pairs import GradeName

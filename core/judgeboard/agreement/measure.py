@@ -1,7 +1,6 @@
 """Agreement of people, judges and repeats: the one way from the store to every figure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +10,15 @@ from judgeboard.agreement import notes as explain
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.own_repeats import of_repeats
 from judgeboard.agreement.rated_pairs import PairRatings
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, of_one_making
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, MeasuredVersion, Note
 from judgeboard.agreement.slices import SLICES, slices_of
 from judgeboard.agreement.statistics import (
     alpha_of,
+    anchoring_by_grade,
+    calibration_of,
     counting_wrong,
+    cut_words,
     headline_name,
     measured,
     of_grade,
@@ -25,26 +27,21 @@ from judgeboard.agreement.statistics import (
 )
 from judgeboard.agreement.words import EMPTY, PEOPLE_SAY, judge_sentence, people_sentence
 from judgeboard.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
-from judgeboard.domain import Estimate, Label
+from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
-    EPSILONS,
     AlternativeAnnotatorTest,
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.anchoring import anchoring
 from judgeboard.stats.both_orders import UnusableAs
-from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.grouping import grouping
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.people import Human
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
 from judgeboard.store.engine import Readable
 from judgeboard.store.flags.flag_outcomes import judged_again
 from judgeboard.store.judgments.judge_versions import StoredVersion, choose_version, get_version, list_versions
-from judgeboard.store.reviews.before_and_after import before_and_after
 
 Source = AnswerRatings | PairRatings
 
@@ -96,11 +93,8 @@ def agreement_of(
 ) -> AgreementResult:
     """Return what `measure_agreement` does, in an open transaction.
 
-    Args:
-        connection: An open transaction.
-        choice: Whose agreement, on what.
-        source: What was read for this choice already.
-        of_slices: The names of the statistics of a judge's slices, where not all are needed.
+    ``source`` is what was read for this choice already; ``of_slices`` names the statistics of a judge's slices, where
+    not all are needed.
     """
     if choice.of == "repeats":
         return of_repeats(connection, choice)
@@ -138,30 +132,6 @@ def every_judge(
                 yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
 
 
-def report_results(
-    connection: Connection, grade: GradeName, version_id: int | None, human: Human
-) -> list[AgreementResult]:
-    """Return what a report holds: a judge beside people, people with each other, judges with each other.
-
-    Args:
-        connection: An open transaction.
-        grade: What was graded.
-        version_id: The judge version; None is the one that is meant unasked.
-        human: What it is compared with.
-    """
-    versions = () if version_id is None else (version_id,)
-    choices = (
-        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
-        AgreementChoice("people", grade=grade, by="query_type"),
-        AgreementChoice("judges", grade=grade),
-    )
-    found = []
-    for choice in choices:
-        with suppress(NotFound):  # nothing of the kind is there: the report holds what is
-            found.append(agreement_of(connection, choice))
-    return found
-
-
 def stand_in_test(
     connection: Connection, version: StoredVersion, grade: str, epsilon: float
 ) -> AlternativeAnnotatorTest:
@@ -169,15 +139,6 @@ def stand_in_test(
     source = AnswerRatings(connection, grade)
     people = source.people()
     return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
-
-
-def cut_words(title: str, pairs: AnswerPairs, cut_at: float) -> str | None:
-    """Return how labels came about that a judge did not give, None where it gave all."""
-    cut = int(pairs.cut.sum())
-    if not cut:
-        return None
-    which = "its" if cut == pairs.n else f"on {cut:,} of {pairs.n:,} answers its"
-    return f"{title} gives no label: {which} groundedness is cut at {cut_at:g}"
 
 
 def _source(connection: Connection, choice: AgreementChoice) -> Source:
@@ -262,7 +223,7 @@ def _judge(
     )
     return replace(
         result,
-        anchoring=_anchoring(connection, version) if answers else {},
+        anchoring=anchoring_by_grade(connection, version) if answers else {},
         notes=(*notes, *_other_grades(source), *_not_named(choice, source, version)),
     )
 
@@ -301,7 +262,7 @@ def _judge_figures(
         left_out=compared.left_out,
         statistics=statistics,
         confusion=table or found.confusion,
-        calibration=_calibration(compared.pairs),
+        calibration=calibration_of(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
         slices=tuple(_slices_of_judge(connection, choice, source, version, rated, of_slices)),
@@ -408,13 +369,7 @@ def _judge_version(
     else:
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
         raise NotFound(f"no judge version has said anything of {choice.things} that people graded{why}")
-    return version, [each for each in known if not _of_one_making(each, version)]
-
-
-def _of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
-    """Whether two versions agree by their making: of one name, or one combined from the other."""
-    combined = {*one.params.get("members", ()), *other.params.get("members", ())}
-    return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
+    return version, [each for each in known if not of_one_making(each, version)]
 
 
 def _other_grades(source: Source) -> tuple[Note, ...]:
@@ -429,30 +384,6 @@ def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) 
     if others and not choice.judge_versions:
         said = f"No judge version was named: this is {version.title}"
         yield Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
-
-
-def _anchoring(connection: Connection, version: StoredVersion) -> Mapping[str, Estimate]:
-    """Return how far people moved to a judge version's verdicts once these were shown, of each grade they repeated.
-
-    Rows are a person and an answer; the interval goes by answer.
-    """
-    found: dict[str, Estimate] = {}
-    for grade in GRADES:
-        said = before_and_after(connection, version.id, grade)
-        if len(said.response_ids):
-            responses = grouping(said.response_ids, len(said.response_ids), row="response", group="response")
-            found[grade] = anchoring(said.judge, said.blind, said.revealed, responses)
-    return found
-
-
-def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
-    """Return the share that people call grounded per tenth of the score, of labels of 100 scored answers or more."""
-    if pairs.grade != "label":
-        return None
-    scored = ~np.isnan(pairs.scores)
-    if int(scored.sum()) < MIN_CALIBRATION:
-        return None
-    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
 
 
 def _enough(slices: Sequence[AgreementSlice]) -> int:

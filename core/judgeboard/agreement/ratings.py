@@ -123,6 +123,12 @@ def values_at(ids: IntArray, known: IntArray, known_values: FloatArray) -> Float
     return found
 
 
+def of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
+    """Whether two versions agree by their making: of one name, or one combined from the other."""
+    combined = {*one.params.get("members", ()), *other.params.get("members", ())}
+    return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
+
+
 class PairSource:
     """One load of everything that people graded, and the pairs with each judge version taken from it."""
 

@@ -1,14 +1,23 @@
 """The report of agreement as one HTML file that needs nothing else: for those who do not open the desk."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from html import escape
 
+from sqlalchemy import Connection
+
+from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.agreement.statistics import Statistics, is_share, left_out_words, shown_statistics, statistic_name
 from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
+from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate
+from judgeboard.errors import NotFound
 from judgeboard.reports.json_output import to_json
+from judgeboard.stats.alternative_annotator import EPSILONS
 from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.people import Human
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import interval, percent, percent_interval
 
@@ -32,6 +41,26 @@ p{margin:.3rem 0;max-width:70ch}.quiet{color:var(--quiet);font-size:.9rem}
 th,td{padding:.22rem .8rem .22rem 0;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}
 td.n,th.n{text-align:right}
 """
+
+
+def report_results(
+    connection: Connection, grade: GradeName, version_id: int | None, human: Human
+) -> list[AgreementResult]:
+    """Return what a report holds: a judge beside people, people with each other, judges with each other.
+
+    A ``version_id`` of None is the judge version that is meant unasked; ``human`` is what it is compared with.
+    """
+    versions = () if version_id is None else (version_id,)
+    choices = (
+        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
+        AgreementChoice("people", grade=grade, by="query_type"),
+        AgreementChoice("judges", grade=grade),
+    )
+    found = []
+    for choice in choices:
+        with suppress(NotFound):  # nothing of the kind is there: the report holds what is
+            found.append(agreement_of(connection, choice))
+    return found
 
 
 def report_page(results: Sequence[AgreementResult], title: str = "Agreement") -> str:

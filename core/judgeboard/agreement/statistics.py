@@ -3,17 +3,25 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
+from sqlalchemy import Connection
+
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import RatingPairs, grouping_of
-from judgeboard.answer_pairs import AnswerPairs
-from judgeboard.domain import Estimate
+from judgeboard.answer_pairs import GRADES, AnswerPairs
+from judgeboard.domain import Estimate, Label
+from judgeboard.stats.anchoring import anchoring
+from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import complement
+from judgeboard.stats.grouping import grouping
 from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, PairStatistics, pair_statistics
 from judgeboard.stats.people import Human
 from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
 from judgeboard.stats.resampling import RESAMPLES
 from judgeboard.stats.scales import Scale
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.reviews.before_and_after import before_and_after
 
 Statistics = dict[str, Estimate]
 
@@ -205,3 +213,36 @@ def headline_value(pairs: AnswerPairs) -> float | None:
     name = headline_name(pairs.scale)
     found: Estimate = getattr(measured(pairs, only=(name,), resamples=_VALUE_ONLY), name)
     return found.value
+
+
+def cut_words(title: str, pairs: AnswerPairs, cut_at: float) -> str | None:
+    """Return how labels came about that a judge did not give, None where it gave all."""
+    cut = int(pairs.cut.sum())
+    if not cut:
+        return None
+    which = "its" if cut == pairs.n else f"on {cut:,} of {pairs.n:,} answers its"
+    return f"{title} gives no label: {which} groundedness is cut at {cut_at:g}"
+
+
+def calibration_of(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+    """Return the share that people call grounded per tenth of the score, of labels of 100 scored answers or more."""
+    if pairs.grade != "label":
+        return None
+    scored = ~np.isnan(pairs.scores)
+    if int(scored.sum()) < MIN_CALIBRATION:
+        return None
+    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
+
+
+def anchoring_by_grade(connection: Connection, version: StoredVersion) -> Mapping[str, Estimate]:
+    """Return how far people moved to a judge version's verdicts once these were shown, of each grade they repeated.
+
+    Rows are a person and an answer; the interval goes by answer.
+    """
+    found: dict[str, Estimate] = {}
+    for grade in GRADES:
+        said = before_and_after(connection, version.id, grade)
+        if len(said.response_ids):
+            responses = grouping(said.response_ids, len(said.response_ids), row="response", group="response")
+            found[grade] = anchoring(said.judge, said.blind, said.revealed, responses)
+    return found

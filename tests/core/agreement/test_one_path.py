@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import AgreementResult, agreement_of, measure_agreement, report_results
+from judgeboard.agreement import AgreementResult, agreement_of, measure_agreement
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.report_page import report_page
+from judgeboard.agreement.report_page import report_page, report_results
 from judgeboard.agreement.statistics import (
     headline_name,
     is_share,

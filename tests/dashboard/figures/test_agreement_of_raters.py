@@ -5,8 +5,9 @@ import pytest
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement, report_results
+from judgeboard.agreement import measure_agreement
 from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated
+from judgeboard.agreement.report_page import report_results
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
