@@ -20,7 +20,7 @@ from typing import Any
 from million_data import COMMON, MIDDLE, NOW, RARE, TODAY, UNSURE_BY, make
 from sqlalchemy import Connection, text
 
-from judgeboard.agreement import agreement
+from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
 from judgeboard.filters import RowFilter
 from judgeboard.judge_health.reading import KeptRecords
@@ -133,9 +133,14 @@ def readings(connection: Connection) -> Iterator[Reading]:
     yield "overview", None, partial(overview, reviewer_id=UNSURE_BY, today=NOW.date())
     yield "trend, groundedness by week", 400, partial(trend, measure="groundedness", period="week")
     yield "trend, share flagged by day", 400, partial(trend, measure="flagged_share", period="day")
-    yield "agreement, label", 400, partial(agreement, grade="label")
+    yield "agreement, label", 400, label_agreement
     yield "agreement page", None, agreement_page
     yield "judges page, nothing kept of earlier looks", None, judges_page
+
+
+def label_agreement(connection: Connection) -> Any:
+    """Measure every figure of every judge version and query type on labels."""
+    return list(every_judge(connection, ["label"]))
 
 
 def judges_page(connection: Connection) -> Any:

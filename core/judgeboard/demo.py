@@ -89,14 +89,13 @@ def _import_and_judge(store: Store, folder: Path, say: Callable[[str], None]) ->
 def _run_methods(store: Store, folder: Path, say: Callable[[str], None]) -> None:
     """Store an audit, control answers, two suite runs and a reviewed queue; each step is skipped where it is there."""
     from judgeboard.auditing import audit_recorded
-    from judgeboard.controls import make_controls
-    from judgeboard.controls.judging import judge_controls
     from judgeboard.judge_choice import make_judge
+    from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 
     audit_recorded(store, SECOND_JUDGE, "lexical", actor=ACTOR)
     say(f"lexical audited by {SECOND_JUDGE}")
-    made = make_controls(store, n=CONTROLS_EACH, actor=ACTOR)
-    judge_controls(store, make_judge("lexical"), actor=ACTOR)
+    made = make_control_answers(store, n=CONTROLS_EACH, actor=ACTOR)
+    judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
     say(f"control answers of {len(made)} kinds judged")
     say(f"{_run_suites(store, folder)} runs of a suite stored")
     say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
@@ -124,8 +123,9 @@ class _RecordedJudge:
 
 def _run_suites(store: Store, folder: Path) -> int:
     """Run the suite for each recorded model; return how many runs are stored."""
-    from judgeboard.suites import read_suite, run_suite
-    from judgeboard.suites.listing import list_results
+    from judgeboard.methods.suite_file import read_suite
+    from judgeboard.methods.suite_results import list_results
+    from judgeboard.methods.suite_run import run_suite
 
     suite = read_suite(folder / "suite.yaml")
     rows = _rows(folder / "suite_answers.jsonl.gz")

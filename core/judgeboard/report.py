@@ -1,15 +1,16 @@
 """The figures of ``judgeboard stats``: the numbers of the pages, the same data in the same bytes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement import AgreementRow, agreement
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.tables import Column, Table
-from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, STATISTICS
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.engine import Readable
 from judgeboard.store.figures.totals import (
     Grader,
@@ -21,6 +22,9 @@ from judgeboard.store.figures.totals import (
     count_responses,
 )
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+
+LEADING = tuple(name for name, statistic in STATISTICS.items() if statistic.leads)
+"""The statistics that a short report has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,9 @@ def stats(connection: Connection) -> Stats:
         judge_versions=versions,
         flags=_flags(count_flags(connection)),
         graders=tuple(graders),
-        agreement=tuple(map(_agreement, agreement(connection).rows)),
+        agreement=tuple(
+            row for result in every_judge(connection, only=LEADING) for row in _agreement(result, versions)
+        ),
     )
 
 
@@ -161,10 +167,9 @@ def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
     return FlagCounts(by_state, counted)
 
 
-def _agreement(row: AgreementRow) -> VersionAgreement:
-    statistics = {
-        name: estimate
-        for name, estimate in row.statistics.estimates.items()
-        if estimate.reason not in {NOT_FOR_GRADE, NOT_ASKED}
-    }
-    return VersionAgreement(row.version.name, row.version.fingerprint, row.grade, row.query_type, row.n, statistics)
+def _agreement(result: AgreementResult, versions: Sequence[StoredVersion]) -> Iterator[VersionAgreement]:
+    fingerprint = result.judge_versions[0].fingerprint
+    judge = next(version.name for version in versions if version.fingerprint == fingerprint)
+    yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics)
+    for part in result.slices:
+        yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics)

@@ -1,48 +1,62 @@
-"""The pictures of the agreement page: where both differ, by query type, calibration, over time."""
+"""The charts and tables of a judge beside people: where they differ, slices, calibration, weeks, versions, figures."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from judgeboard.agreement import AgreementRow, PairSource
+from judgeboard.agreement import AgreementResult, PairSource
 from judgeboard.agreement.choice import By
-from judgeboard.agreement.notes import headline
-from judgeboard.agreement.page import AgreementPage, TimePoint
-from judgeboard.agreement.words import PEOPLE_SAY
+from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint
+from judgeboard.agreement.result import AgreementSlice
+from judgeboard.agreement.statistics import (
+    Statistics,
+    headline_name,
+    is_share,
+    shown_statistics,
+    statistic_name,
+)
+from judgeboard.answer_pairs import GradeName
 from judgeboard.disagreement import disagreement_page
+from judgeboard.domain import Estimate
+from judgeboard.flag_worth import FlagsWorth
 from judgeboard.pair_cells import PairCell, cell_names
-from judgeboard.stats.calibration import MIN_CALIBRATION
-from judgeboard.trend_words import period_words
+from judgeboard.stats.calibration import MIN_CALIBRATION, Tenth
+from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.estimates import complement
+from judgeboard.stats.scales import SCALES
+from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.trend_words import day_words, period_words
 from judgeboard_dashboard.address import as_date
 from judgeboard_dashboard.agreement_filters import BY_NAMES, Whose
-from judgeboard_dashboard.agreement_tables import (
-    HEADLINES,
-    calibration_table,
-    confusion_table,
-    slices_table,
-    time_table,
-)
 from judgeboard_dashboard.charts import calibration, confusion, heat, trend
 from judgeboard_dashboard.charts.whisker import Slice, whisker_chart, whisker_height
 from judgeboard_dashboard.disagreement_pictures import TENTHS, picture_table
 from judgeboard_dashboard.drill import cell_rows
+from judgeboard_dashboard.estimates import both_words, file_of, in_percent, interval_words, value_words
 from judgeboard_dashboard.figure import figure
 from judgeboard_dashboard.saying import heading, instead
 from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.tables import frame
+from judgeboard_dashboard.words import capital, rule_words
 
 PERCENT = st.column_config.NumberColumn(format="%.0f %%")
 MOST_SLICES = 8
 WEEK = 7
 CALIBRATED = "On the dashed line, people call 70 % of the answers grounded that are scored 0.7. Numbers: answers."
 LISTED = ("Click a line to open its answers.",)
+INTERVAL = {"Value": "str", "95 %": "str"}
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigures:
-    """The pictures of one judge version's row beside what people say, as ``whose`` chooses."""
+    """The charts of one judge version beside what people say, as ``whose`` chooses."""
 
     page: AgreementPage
-    row: AgreementRow
+    version: StoredVersion
+    result: AgreementResult
     whose: Whose
     by: By
     as_tables: bool
@@ -58,7 +72,7 @@ class AgreementFigures:
             heading(f"By {BY_NAMES[self.by].lower()}")
             self._slices()
         with third:
-            if self.row.grade == "label":
+            if self.page.grade == "label":
                 heading("Calibration")
                 self._calibration()
             else:
@@ -67,23 +81,23 @@ class AgreementFigures:
 
     def _cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> PairCell:
         return PairCell(
-            self.row.version.id, self.row.grade, people, judge, score, self.whose.reviewer_id, self.whose.human
+            self.version.id, self.page.grade, people, judge, score, self.whose.reviewer_id, self.whose.human
         )
 
     def _differ(self) -> None:
-        table = self.row.statistics.confusion
+        table = self.result.confusion
         if table is None:
             self._heat()
             return
         figure(
             lambda: confusion.confusion_chart(table),
             confusion.HEIGHT,
-            confusion_table(table),
+            _confusion_table(table),
             [cell_rows(self._cell(people, judge)) for people in table.categories for judge in table.categories],
-            key=f"confusion_{self.row.grade}",
-            says=f"Confusion table of {self.row.n} answers, people in the rows, the judge in the columns",
+            key=f"confusion_{self.page.grade}",
+            says=f"Confusion table of {self.result.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
-            under=(self._people,),
+            under=(None if self.result.people_say is None else f"People: {self.result.people_say}.",),
             drawn=("Answers. Click a cell to read them.",),
             listed=LISTED,
             columns={"% of row": PERCENT},
@@ -93,7 +107,7 @@ class AgreementFigures:
         with reading() as connection:
             found = disagreement_page(
                 connection,
-                version_id=self.row.version.id,
+                version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
                 source=PairSource.open(connection, self.whose.reviewer_id, self.whose.human),
@@ -106,7 +120,7 @@ class AgreementFigures:
             picture_table(found, places),
             [cell_rows(self._cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
-            says=f"{self.row.n} answers by tenths of groundedness, people across, the judge upwards",
+            says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
             drawn=(
                 "Answers per tenth.",
@@ -116,58 +130,44 @@ class AgreementFigures:
             listed=(TENTHS, *LISTED),
         )
 
-    @property
-    def _people(self) -> str | None:
-        """What one side of every pair is."""
-        if self.whose.reviewer_id is not None:
-            return None
-        return f"People: {PEOPLE_SAY[self.whose.human][self.row.grade]}."
-
     def _slices(self) -> None:
-        if headline(self.row.statistics).value is None:
-            instead(f"{HEADLINES[self.row.grade]}: {headline(self.row.statistics).reason}.")
+        lead = headline_name(SCALES[self.page.grade])
+        name, headline = statistic_name(lead), self.result.statistics[lead]
+        if headline.value is None:
+            instead(f"{name}: {headline.reason}.")
             return
-        shown = sorted(self.page.slices, key=lambda each: -each.n)[:MOST_SLICES]
-        lines = [("All", self.row.n, headline(self.row.statistics))]
-        lines += [(each.name, each.n, each.headline) for each in shown]
-        targets = [
-            cell_rows(self._cell()),
-            *(cell_rows(replace(self._cell(), by=self.by, slice=each.name)) for each in shown),
-        ]
-        luck = next((each.text for each in self.page.notes if each.code == "slices"), None)
-        left_out = len(self.page.slices) - len(shown)
-        figure(
-            lambda: whisker_chart(
-                [Slice(*line) for line in lines],
-                f"{HEADLINES[self.row.grade]}, 95 % interval",
-            ),
-            whisker_height(len(lines)),
-            slices_table(lines, self.row.grade, BY_NAMES[self.by]),
-            targets,
-            key=f"slices_{self.row.grade}_{self.by}",
-            says=f"{HEADLINES[self.row.grade]} with 95 % interval by {BY_NAMES[self.by].lower()}",
+        shown = sorted(self.result.slices, key=lambda each: -each.n)[:MOST_SLICES]
+        left_out = len(self.result.slices) - len(shown)
+        slices_figure(
+            [AgreementSlice("All", self.result.n, self.result.statistics), *shown],
+            lead,
+            BY_NAMES[self.by],
+            [
+                cell_rows(self._cell()),
+                *(cell_rows(replace(self._cell(), by=self.by, slice=each.name)) for each in shown),
+            ],
+            key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
                 "0: no order in common, 1: the same order."
-                if self.row.grade == "groundedness"
+                if lead == "spearman"
                 else "0 is what chance would give, 1 is full agreement.",
-                luck,
+                next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The {MOST_SLICES} with most answers; {left_out} others are in the file below." if left_out else None,
             ),
-            listed=LISTED,
         )
 
     def _calibration(self) -> None:
-        tenths = self.row.calibration
+        tenths = self.result.calibration
         if tenths is None:
-            scored = self.row.statistics.auroc.n
+            scored = self.result.statistics["auroc"].n
             instead(f"Calibration needs at least {MIN_CALIBRATION} scored and graded answers; there are {scored:,}.")
             return
         names = cell_names("groundedness")
         figure(
             lambda: calibration.calibration_chart(tenths),
             calibration.HEIGHT,
-            calibration_table(tenths),
+            _calibration_table(tenths),
             [cell_rows(self._cell(score=names[place])) for place in calibration.drawn_tenths(tenths)],
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
@@ -183,7 +183,7 @@ class AgreementFigures:
         if not points:
             instead("None of these answers says when it was asked. Import with `--map YOURS=asked_at`")
             return
-        share = self.row.grade != "groundedness"
+        share = self.page.grade != "groundedness"
         title = "Same grade" if share else "Mean difference"
         starts = [point.start for point in points]
         missing = self.page.without_time
@@ -193,9 +193,9 @@ class AgreementFigures:
         figure(
             lambda: trend.trend_chart([_drawn(point) for point in points], (), axis),
             260,
-            time_table(points, share=share),
+            _time_table(points, share=share),
             [cell_rows(self._cell(), **_days(point)) for point in points],
-            key=f"over_time_{self.row.grade}",
+            key=f"over_time_{self.page.grade}",
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
             under=(
@@ -207,9 +207,180 @@ class AgreementFigures:
         )
 
 
+def slices_figure(
+    lines: Sequence[AgreementSlice],
+    lead: str,
+    by: str,
+    targets: Sequence[Any],
+    *,
+    key: str,
+    as_table: bool,
+    under: Sequence[str | None],
+) -> None:
+    """Show the statistic ``lead`` of all and of each slice, with its interval."""
+    name = statistic_name(lead)
+    rows = [(each.name, each.n, each.statistics[lead]) for each in lines]
+    figure(
+        lambda: whisker_chart([Slice(*row) for row in rows], f"{name}, 95 % interval"),
+        whisker_height(len(rows)),
+        frame(
+            {by: "str", "Answers": "Int64", name: "str", "95 %": "str"},
+            ((slice_name, n, *_words(each, share=False)) for slice_name, n, each in rows),
+        ),
+        targets,
+        key=key,
+        says=f"{name} with 95 % interval by {by.lower()}",
+        as_table=as_table,
+        under=under,
+        listed=LISTED,
+    )
+
+
+def figures_table(statistics: Statistics) -> pd.DataFrame:
+    """Return every statistic with its interval and n."""
+    return frame(
+        {"Figure": "str", **INTERVAL, "Answers": "Int64"},
+        (
+            (statistic_name(name), *_words(each, share=is_share(name)), each.n)
+            for name, each in shown_statistics(statistics).items()
+        ),
+    )
+
+
+def figures_file(grade: str, lines: Iterable[tuple[str, str, Statistics]]) -> pd.DataFrame:
+    """Return every statistic as plain numbers, of lines with the title of a judge version and the name of a slice."""
+    return file_of(
+        {"Judge version": "str", "Grade": "str", "Slice": "str", "Figure": "str"},
+        (
+            ((title, grade, name, statistic_name(figure_name)), estimate)
+            for title, name, statistics in lines
+            for figure_name, estimate in shown_statistics(statistics).items()
+        ),
+    )
+
+
+def versions_table(same: SameAnswers, grade: GradeName) -> pd.DataFrame:
+    """Return all judge versions on the same answers, one a line."""
+    columns = _VERSION_COLUMNS[grade]
+    return frame(
+        {"Judge version": "str", "Answers": "Int64", **columns, "Weakest on": "str"},
+        (
+            (each.name, each.n, *_version_cells(each.statistics, grade), weakest)
+            for each, weakest in zip(same.versions, same.weakest, strict=True)
+        ),
+    )
+
+
+def flags_table(flags: FlagsWorth) -> pd.DataFrame:
+    """Return what each rule's flags are worth; the random draw that no other rule raised comes last."""
+    lines = [(capital(rule_words(each.rule)), each.confirmed, each.minutes) for each in flags.rules]
+    if flags.random_bad.n:
+        lines.append(("Random, no other rule", flags.random_bad, None))
+    return frame(
+        {"Rule": "str", "Decided": "Int64", "Confirmed": "Float64", "95 %": "str", "Minutes each": "Float64"},
+        (
+            (name, share.n, in_percent(share), interval_words(share, share=True), minutes)
+            for name, share, minutes in lines
+        ),
+    )
+
+
+def _words(estimate: Estimate, *, share: bool) -> tuple[str | None, str | None]:
+    return value_words(estimate, share=share), interval_words(estimate, share=share)
+
+
+def _confusion_table(table: Confusion) -> pd.DataFrame:
+    """Return one line per cell, in the order of the chart's marks."""
+    return frame(
+        {"People say": "str", "Judge says": "str", "Answers": "Int64", "% of row": "Float64"},
+        (
+            (people, judge, count, None if share is None else share * 100)
+            for people, counts, shares in zip(table.categories, table.counts, table.row_shares, strict=True)
+            for judge, count, share in zip(table.categories, counts, shares, strict=True)
+        ),
+    )
+
+
+def _calibration_table(tenths: Sequence[Tenth]) -> pd.DataFrame:
+    """Return the tenths that hold any answer."""
+    return frame(
+        {"Judge scores": "str", "Mean": "Float64", "Answers": "Int64", "People: grounded": "str", "95 %": "str"},
+        (
+            (
+                f"{tenth.low:.1f} to {tenth.high:.1f}",
+                tenth.mean_score,
+                tenth.share_grounded.n,
+                *_words(tenth.share_grounded, share=True),
+            )
+            for tenth in tenths
+            if tenth.mean_score is not None
+        ),
+    )
+
+
+def _time_table(points: Sequence[TimePoint], *, share: bool) -> pd.DataFrame:
+    return frame(
+        {"Asked in": "str", "Answers": "Int64", **INTERVAL},
+        (
+            (
+                f"the week of {day_words(point.start, year=True)}",
+                point.estimate.n,
+                *_words(point.estimate, share=share),
+            )
+            for point in points
+        ),
+    )
+
+
 def _drawn(point: TimePoint) -> trend.TrendPoint:
     return trend.TrendPoint(point.start, period_words(point.start, "week", year=True), point.estimate, point.segment)
 
 
 def _days(point: TimePoint) -> dict[str, str]:
     return {"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
+
+
+_VERSION_COLUMNS: dict[GradeName, dict[str, str]] = {
+    "label": {
+        "Agree": "Float64",
+        "95 %": "str",
+        "Kappa": "Float64",
+        "95 % ": "str",
+        "Bad answers missed": "str",
+        "False alarms": "str",
+    },
+    "quality": {
+        "Same quality": "Float64",
+        "95 %": "str",
+        "Weighted kappa": "Float64",
+        "95 % ": "str",
+        "At most one apart": "str",
+    },
+    "groundedness": {
+        "Mean difference": "Float64",
+        "95 %": "str",
+        "Rank correlation": "Float64",
+        "95 % ": "str",
+        "Judge minus people": "str",
+    },
+}
+
+
+def _version_cells(statistics: Statistics, grade: GradeName) -> tuple[Any, ...]:
+    """Return the cells of a judge version, in the order of its grade's columns."""
+    if grade == "groundedness":
+        apart, spearman = statistics["mean_absolute_difference"], statistics["spearman"]
+        bias = both_words(statistics["bias"], share=False)
+        return (*_number(apart), *_number(spearman), bias)
+    agreed, lead = statistics["agreement"], statistics[headline_name(SCALES[grade])]
+    rest = (
+        [statistics["at_most_one_apart"]]
+        if grade == "quality"
+        else [complement(statistics[name]) for name in ("sensitivity", "specificity")]
+    )
+    words = (both_words(each, share=True) for each in rest)
+    return (in_percent(agreed), interval_words(agreed, share=True), *_number(lead), *words)
+
+
+def _number(estimate: Estimate) -> tuple[float | None, str | None]:
+    return estimate.value, interval_words(estimate, share=False)

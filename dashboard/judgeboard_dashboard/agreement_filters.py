@@ -1,17 +1,21 @@
-"""The filters of the agreement page beside version and grade: who is compared, whose word counts, which slices."""
+"""The controls of the agreement page: who is compared, whose grades count, which slices, and the report to download."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from judgeboard.agreement.choice import By, Of
+from judgeboard.agreement.report_page import report_page, report_results
 from judgeboard.agreement.slices import SLICES
 from judgeboard.agreement.words import PEOPLE_SAY
 from judgeboard.answer_pairs import GradeName
+from judgeboard.reports.json_output import to_json
 from judgeboard.stats.people import Human
 from judgeboard.store.reviews.reviewers import Reviewer
 from judgeboard_dashboard.graded_filter import EVERYBODY, people_names
+from judgeboard_dashboard.session import as_now, reading
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -73,3 +77,33 @@ def by_field(*, disabled: bool) -> By:
     names = {name: by for by, name in BY_NAMES.items()}
     chosen = st.selectbox("By", list(names), key="by", bind="query-params", width=125, disabled=disabled)
     return names.get(chosen, "query_type")
+
+
+def report_buttons(grade: GradeName, version_id: int | None, human: Human) -> None:
+    """Show both downloads; they are made when they are pressed.
+
+    Args:
+        grade: The grade that the page shows.
+        version_id: The judge version that it shows; None where it shows none.
+        human: What that is compared with.
+    """
+    with st.popover("Report", icon=":material/download:"):
+        for label, ending, mime in (
+            ("As one HTML file", "html", "text/html"),
+            ("As JSON", "json", "application/json"),
+        ):
+            st.download_button(
+                label,
+                data=as_now(partial(_report, ending, grade, version_id, human)),
+                file_name=f"judgeboard-agreement.{ending}",
+                mime=mime,
+                on_click="ignore",
+                key=f"report_{ending}",
+                width="stretch",
+            )
+
+
+def _report(ending: str, grade: GradeName, version_id: int | None, human: Human) -> bytes:
+    with reading() as connection:
+        results = report_results(connection, grade, version_id, human)
+    return (report_page(results) if ending == "html" else to_json(results)).encode()

@@ -1,22 +1,29 @@
-"""People with people, judges with judges, a judge with its repeats: all together, then pair by pair."""
+"""Several raters by two and all together; and the judge beside single people, as a stand-in and after it was shown."""
 
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
-from judgeboard.agreement.names import STATISTICS, is_share, left_out_words, statistic_name
 from judgeboard.agreement.rater_cells import ALL, RaterCell, Raters
-from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.report_page import RHO
+from judgeboard.agreement.result import AgreementResult, AgreementSlice
+from judgeboard.agreement.statistics import left_out_words, shown_statistics, statistic_name
+from judgeboard.agreement.words import epsilon_sentence, not_tested_words, p_words, stand_in_sentence
 from judgeboard.answer_pairs import GRADES, GradeName
+from judgeboard.domain import Estimate
+from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.rater_agreement import RaterPair
-from judgeboard_dashboard.charts.whisker import Slice, whisker_chart, whisker_height
+from judgeboard.stats.words import number_words
+from judgeboard.store.figures.why_counts import WhyCounts
+from judgeboard_dashboard.agreement_figures import MOST_SLICES, figures_table, slices_figure
 from judgeboard_dashboard.drill import rater_rows
 from judgeboard_dashboard.estimates import file_of, in_percent, interval_words, value_words
-from judgeboard_dashboard.figure import figure, table
+from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.picking import Rows
 from judgeboard_dashboard.saying import caption, heading, instead
 from judgeboard_dashboard.tables import frame
+from judgeboard_dashboard.words import WHY_DIFFERS
 
 COLUMNS = {
     "Agree": st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=96),
@@ -27,6 +34,8 @@ COLUMNS = {
         for name in ("kappa", "weighted_kappa", "spearman")
     },
 }
+_PEOPLE = {"experts": "experts", "skilled": "skilled people", "crowd": "a crowd"}
+_CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 _BEYOND_CHANCE = ("kappa", "weighted_kappa", "spearman")
 _RATERS: dict[str, Raters] = {"people": "people", "judges": "judges"}
 
@@ -46,25 +55,7 @@ def show_raters(found: AgreementResult, ids: Mapping[str, int], *, as_tables: bo
 
 def _together(found: AgreementResult) -> None:
     heading("All together")
-    lead = found.statistics["alpha"]
-    names = [
-        name
-        for name in STATISTICS
-        if name in found.statistics and (name == "alpha" or found.statistics[name] is not lead)
-    ]
-    rows = frame(
-        {"Figure": "str", "Value": "str", "95 %": "str", "Answers": "Int64"},
-        (
-            (
-                statistic_name(name),
-                value_words(each, share=is_share(name)),
-                interval_words(each, share=is_share(name)),
-                each.n,
-            )
-            for name in names
-            for each in (found.statistics[name],)
-        ),
-    )
+    rows = figures_table(found.statistics)
     left_out = [f"Left out: {n:,} {left_out_words(why)}." for why, n in found.left_out.items()]
     units = {each.unit for each in found.statistics.values()} - {None}
     table(
@@ -72,27 +63,30 @@ def _together(found: AgreementResult) -> None:
         [_all_of(found)] * len(rows),
         key="raters_together",
         under=(f"Intervals: 95 %, by {units.pop()}." if len(units) == 1 else None, *left_out),
-        csv=file_of({"Figure": "str"}, (((statistic_name(name),), found.statistics[name]) for name in names)),
+        csv=file_of(
+            {"Figure": "str"},
+            (((statistic_name(name),), each) for name, each in shown_statistics(found.statistics).items()),
+        ),
     )
 
 
 def _pairs(found: AgreementResult, ids: Mapping[str, int]) -> None:
     heading("Pair by pair")
-    if not found.raters:
+    if not found.rater_pairs:
         caption("No two of them rated the same answer.")
         return
-    raters = _RATERS.get(found.choice.of)
+    raters = _RATERS.get(found.of)
     table(
-        _pair_table(found.raters, two=True),
-        [_rows(raters, found.grade, ids, each.first, each.second) for each in found.raters],
-        key=f"raters_{found.choice.of}",
+        _pair_table(found.rater_pairs, two=True),
+        [_rows(raters, found.grade, ids, each.first, each.second) for each in found.rater_pairs],
+        key=f"raters_{found.of}",
         under=("Click a line to read the answers that both rated.",) if raters else (),
         columns=COLUMNS,
         csv=file_of(
             {"First": "str", "Second": "str", "Figure": "str"},
             (
                 ((each.first, each.second, statistic_name(name)), estimate)
-                for each in found.raters
+                for each in found.rater_pairs
                 for name, estimate in each.statistics.items()
             ),
         ),
@@ -100,12 +94,12 @@ def _pairs(found: AgreementResult, ids: Mapping[str, int]) -> None:
 
 
 def _themselves(found: AgreementResult, ids: Mapping[str, int]) -> None:
-    if not found.themselves:
+    if not found.self_agreement:
         return
     heading("People with themselves")
     table(
-        _pair_table(found.themselves, two=False),
-        [_rows("twice", found.grade, ids, each.first, each.first) for each in found.themselves],
+        _pair_table(found.self_agreement, two=False),
+        [_rows("twice", found.grade, ids, each.first, each.first) for each in found.self_agreement],
         key="raters_twice",
         under=("Answers that a queue served somebody again: the first grade and the one given then.",),
         columns=COLUMNS,
@@ -116,45 +110,32 @@ def _gold(found: AgreementResult, ids: Mapping[str, int]) -> None:
     if not found.against_gold:
         return
     heading("People beside what a lead settled")
-    rows = frame(
-        {"Person": "str", "Answers": "Int64", "Agree": "Float64", "95 %": "str"},
-        (
-            (
-                each.name,
-                each.n,
-                in_percent(each.statistics.agreement),
-                interval_words(each.statistics.agreement, share=True),
-            )
-            for each in found.against_gold
-        ),
+    pairs = [RaterPair(each.name, each.name, each.n, each.statistics) for each in found.against_gold]
+    table(
+        _pair_table(pairs, two=False),
+        [_rows("gold", found.grade, ids, each.name, each.name) for each in found.against_gold],
+        key="raters_gold",
+        under=("Click a line to read those answers.",),
+        columns=COLUMNS,
     )
-    targets = [_rows("gold", found.grade, ids, each.name, each.name) for each in found.against_gold]
-    table(rows, targets, key="raters_gold", under=("Click a line to read those answers.",), columns=COLUMNS)
 
 
 def _slices(found: AgreementResult, *, as_tables: bool) -> None:
     if not found.slices:
         return
-    heading(f"By {(found.choice.by or '').replace('_', ' ')}")
-    lead = "alpha"
-    if found.statistics[lead].value is None:
-        instead(f"{statistic_name(lead)}: {found.statistics[lead].reason}.")
+    by = (found.by or "").replace("_", " ")
+    heading(f"By {by}")
+    lead = found.statistics["alpha"]
+    if lead.value is None:
+        instead(f"{statistic_name('alpha')}: {lead.reason}.")
         return
-    lines = [("All", found.n, found.statistics[lead])]
-    lines += [(one.name, one.n, one.statistics[lead]) for one in sorted(found.slices, key=lambda each: -each.n)[:8]]
-    figure(
-        lambda: whisker_chart([Slice(*line) for line in lines], f"{statistic_name(lead)}, 95 % interval"),
-        whisker_height(len(lines)),
-        frame(
-            {"Slice": "str", "Answers": "Int64", statistic_name(lead): "str", "95 %": "str"},
-            ((name, n, value_words(each, share=False), interval_words(each, share=False)) for name, n, each in lines),
-        ),
-        [
-            _all_of(found),
-            *(_all_of(found, name) for name, _, _ in lines[1:]),
-        ],
-        key=f"raters_slices_{found.choice.of}",
-        says=f"{statistic_name(lead)} with 95 % interval by slice",
+    shown = sorted(found.slices, key=lambda each: -each.n)[:MOST_SLICES]
+    slices_figure(
+        [AgreementSlice("All", found.n, found.statistics), *shown],
+        "alpha",
+        by.capitalize(),
+        [_all_of(found), *(_all_of(found, each.name) for each in shown)],
+        key=f"raters_slices_{found.of}",
         as_table=as_tables,
         under=("0 is what chance would give, 1 is full agreement.",),
     )
@@ -162,11 +143,11 @@ def _slices(found: AgreementResult, *, as_tables: bool) -> None:
 
 def _all_of(found: AgreementResult, name: str | None = None) -> Rows | None:
     """Return the answers that two raters or more rated, or those of them in a slice."""
-    raters = _RATERS.get(found.choice.of)
+    raters = _RATERS.get(found.of)
     grade = next((each for each in GRADES if each == found.grade), None)
     if raters is None or grade is None:
         return None
-    return rater_rows(RaterCell(raters, grade, ALL, ALL, None if name is None else found.choice.by, name))
+    return rater_rows(RaterCell(raters, grade, ALL, ALL, None if name is None else found.by, name))
 
 
 def _pair_table(pairs: Sequence[RaterPair], *, two: bool) -> pd.DataFrame:
@@ -193,3 +174,69 @@ def _rows(raters: Raters | None, grade: str, ids: Mapping[str, int], first: str,
     if raters is None or known is None or first not in ids or second not in ids:
         return None
     return rater_rows(RaterCell(raters, known, ids[first], ids[second]))
+
+
+def epsilon_field() -> float:
+    """Ask for the price of people."""
+    chosen = st.selectbox("ε, by who your people are", list(_CHOICES), key="epsilon", bind="query-params", width=190)
+    return _CHOICES.get(chosen, EPSILONS["experts"])
+
+
+def stand_in(test: AlternativeAnnotatorTest, version_id: int, grade: GradeName, people: Mapping[str, int]) -> None:
+    """Show the alternative annotator test: what it came to, what ε means, each person (``people`` by name)."""
+    left_out = not_tested_words(test)
+    caption(stand_in_sentence(test), epsilon_sentence(test.epsilon))
+    if test.omega.value is None:
+        caption(f"It needs two people on an answer, and 30 answers of each. Left out: {left_out}" if left_out else None)
+        return
+    rows = frame(
+        {"Person": "str", "Answers": "Int64", "As near as they": "str", "p": "str", "Holds": "str"},
+        (
+            (
+                each.name,
+                each.n,
+                None if each.advantage is None else f"{each.advantage * 100:.0f} %",
+                p_words(each.p),
+                f"under {MIN_ITEMS}: not tested" if each.p is None else "yes" if each.rejected else "no",
+            )
+            for each in test.people
+        ),
+    )
+    targets = [
+        rater_rows(RaterCell("standin", grade, version_id, people[each.name])) if each.name in people else None
+        for each in test.people
+    ]
+    table(
+        rows,
+        targets,
+        key="stand_in",
+        under=(
+            f"ω {test.omega.value:.2f}, {RHO} {number_words(test.rho)} on {test.n:,} answers.",
+            f"Left out: {left_out}" if left_out else None,
+        ),
+    )
+
+
+def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int) -> None:
+    """Show how far people move to the judge once it was shown, and why they differ from it."""
+    heading("People after they saw the judge")
+    if anchoring:
+        rows = frame(
+            {"Grade": "str", "Grades": "Int64", "Moved": "str", "95 %": "str"},
+            (
+                (grade, share.n, value_words(share, share=True), interval_words(share, share=True))
+                for grade, share in anchoring.items()
+            ),
+        )
+        table(
+            rows,
+            [rater_rows(RaterCell("shown", grade, version_id, ALL)) for grade in GRADES if grade in anchoring],
+            key="anchoring",
+            under=("How far people moved towards the judge's grade: 0 % not at all, 100 % all adopted it.",),
+        )
+    else:
+        caption("Nobody graded before and after this judge was shown: a queue that is blind to the judge asks for it.")
+    if differing is not None:
+        given = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)
+        rows = frame({"Why they differ": "str", "Answers": "Int64"}, ((WHY_DIFFERS[why], n) for n, why in given))
+        table(rows, [None] * len(rows), key="why_differs")

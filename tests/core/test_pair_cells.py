@@ -1,11 +1,12 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import agreement
 from judgeboard.agreement.choice import By
+from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
 from judgeboard.errors import BadInput
 from judgeboard.pair_cells import PairCell, answers_in, cell_names, cell_words
+from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 
 
 @pytest.fixture
@@ -22,24 +23,25 @@ def graded(log: GradedLog) -> GradedLog:
 
 def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog) -> None:
     with graded.store.reading() as connection:
-        for row in agreement(connection, by_query_type=False).rows:
-            table = row.statistics.confusion
+        (version,) = list_versions(connection)
+        for row in every_judge(connection):
+            table = row.confusion
             if table is None:
                 continue
             for people, counts in zip(table.categories, table.counts, strict=True):
                 for judge, count in zip(table.categories, counts, strict=True):
-                    cell = PairCell(row.version.id, row.grade, people, judge)
+                    cell = PairCell(version.id, row.grade, people, judge)
                     assert len(answers_in(connection, cell)) == count
 
 
 def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -> None:
     log = graded
     more = log.answers(80)
-    (version,) = {row.version.id: row.version for row in _rows(log)}.values()
+    version = _version(log)
     log.say(version, {each: {"groundedness": place % 11 / 10} for place, each in enumerate(more)})
     log.reviews({each: {"label": GOOD} for each in more})
     with log.store.reading() as connection:
-        row = agreement(connection, grade="label", by_query_type=False).rows[0]
+        (row,) = every_judge(connection, ["label"])
         assert row.calibration is not None
         for name, tenth in zip(cell_names("groundedness"), row.calibration, strict=True):
             found = answers_in(connection, PairCell(version.id, "label", score=name))
@@ -48,7 +50,7 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
 
 def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     log = graded
-    (version,) = {row.version.id: row.version for row in _rows(log)}.values()
+    version = _version(log)
     with log.store.reading() as connection:
         everybody = answers_in(connection, PairCell(version.id, "label"))
         nobody = answers_in(connection, PairCell(version.id, "label", reviewer_id=999))
@@ -56,7 +58,7 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
 
 
 def test_a_cell_says_what_it_holds(graded: GradedLog) -> None:
-    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    version = _version(graded)
     with graded.store.reading() as connection:
         said = [
             cell_words(connection, cell)
@@ -86,24 +88,25 @@ def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
         PairCell(**{"version_id": 1, "grade": "label"} | given)
 
 
-def _rows(log: GradedLog):
+def _version(log: GradedLog) -> StoredVersion:
     with log.store.reading() as connection:
-        return agreement(connection, grade="label", by_query_type=False).rows
+        (version,) = list_versions(connection)
+    return version
 
 
 @pytest.mark.parametrize("by", ["query_type", "generator", "length", "time", "rule"])
 def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
-    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    version = _version(graded)
     with graded.store.reading() as connection:
         shown = agreement_page(connection, version_id=version.id, by=by)
-        for one in shown.slices:
+        for one in shown.result.slices:
             cell = PairCell(version.id, "label", by=by, slice=one.name)
             assert len(answers_in(connection, cell)) == one.n
             assert cell_words(connection, cell).endswith(f"{by.replace('_', ' ')} {one.name} and by people")
 
 
 def test_whose_word_counts_decides_what_a_cell_holds(graded: GradedLog) -> None:
-    (version,) = {row.version.id: row.version for row in _rows(graded)}.values()
+    version = _version(graded)
     with graded.store.reading() as connection:
         first = answers_in(connection, PairCell(version.id, "label"))[0]
     graded.review(first, "lead", label=BAD, stage="adjudication")

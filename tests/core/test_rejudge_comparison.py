@@ -68,16 +68,16 @@ def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
 
 
 def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(log: GradedLog) -> None:
-    from judgeboard.agreement import agreement
+    from judgeboard.agreement.measure import every_judge
 
     old, new, ids = log.version("rag"), log.version("rag", prompt="new"), log.answers(12)
     log.say(old, {each: {"groundedness": index / 12} for index, each in enumerate(ids)})
     log.review_all(ids, groundedness=0.5, label=GOOD)
     with log.store.reading() as connection:
-        before = agreement(connection, versions=[old.id])
+        before = list(every_judge(connection, versions=[old.id]))
     log.run(new, {each: {"groundedness": 1.0} for each in ids})
     with log.store.reading() as connection:
-        assert agreement(connection, versions=[old.id]) == before
+        assert list(every_judge(connection, versions=[old.id])) == before
 
 
 def test_an_unknown_run_is_said(log: GradedLog) -> None:

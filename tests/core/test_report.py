@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import agreement
+from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.report import stats
 from judgeboard.reports.json_output import to_plain
@@ -77,11 +77,11 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
         for query_type in (None, "simple", "sql")
     ]
     with log.store.reading() as connection:
-        shown = agreement(connection).rows
+        shown = [part for found in every_judge(connection) for part in (found, *found.slices)]
     for row, seen in zip(rows, shown, strict=True):
         assert row["n"] == seen.n
         for name, estimate in row["statistics"].items():
-            assert estimate == to_plain(seen.statistics.estimates[name])
+            assert estimate == to_plain(seen.statistics[name])
     leading = {"agreement", "kappa", "weighted_kappa", "pearson", "spearman"}
     names = {row["grade"]: leading & row["statistics"].keys() for row in rows}
     assert names == {

@@ -1,17 +1,7 @@
-"""How far people, judges, and people and judges agree: read from the store, measured, said in words."""
+"""How far people, judges, and people and judges agree: read from the store, measured, explained in words."""
 
-from judgeboard.agreement.measure import agreement_of, measure_agreement, report_results
-from judgeboard.agreement.pair_source import AgreementRow, AgreementTable, PairSource, agreement, statistics_of
+from judgeboard.agreement.measure import agreement_of, measure_agreement
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import AgreementResult
 
-__all__ = [
-    "AgreementResult",
-    "AgreementRow",
-    "AgreementTable",
-    "PairSource",
-    "agreement",
-    "agreement_of",
-    "measure_agreement",
-    "report_results",
-    "statistics_of",
-]
+__all__ = ["AgreementResult", "PairSource", "agreement_of", "measure_agreement"]

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from judgeboard.agreement.rating_source import UNITS, Unit
 from judgeboard.answer_pairs import GRADES
 from judgeboard.errors import BadInput
 from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.people import HUMANS, Human
+
+Unit = Literal["responses", "pairs"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 Of = Literal["people", "judge", "judges", "repeats"]
 OF: tuple[Of, ...] = get_args(Of)
@@ -27,7 +29,7 @@ class AgreementChoice:
     ``judge_versions`` name one (``of`` judge and repeats) or several (judges); none means the one that is meant
     unasked, or all. For repeats a judge's bare name means all its versions together. ``grade`` None is the label of
     answers, which of two is better of pairs, and of repeats what they give most. ``epsilon`` asks for the alternative
-    annotator test.
+    annotator test. With ``reviewer_id`` a judge is compared with this person alone.
 
     Raises:
         BadInput: A value is none of its field's, or fields that do not go together.
@@ -42,6 +44,7 @@ class AgreementChoice:
     unusable: UnusableAs = "drop"
     by: By | None = None
     epsilon: float | None = None
+    reviewer_id: int | None = None
 
     def __post_init__(self) -> None:
         _one_of("of", self.of, OF)
@@ -58,6 +61,8 @@ class AgreementChoice:
             raise BadInput("the alternative annotator test asks whether a judge may stand in for a person: --of judge")
         if self.epsilon is not None and not 0 <= self.epsilon <= 1:
             raise BadInput(f"epsilon lies from 0 to 1, not {self.epsilon:g}")
+        if self.reviewer_id is not None and (self.of != "judge" or self.unit != "responses"):
+            raise BadInput("one person alone is compared with a judge, on answers")
         if self.by == "judge_version" and self.of != "judge":
             raise BadInput("judge versions are slices of a judge against people: --of judge")
         if self.by is not None and self.of == "repeats":

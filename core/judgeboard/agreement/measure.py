@@ -1,38 +1,40 @@
-"""Agreement as the command, the page and the report give it: one way from the store to every figure."""
+"""Agreement of people, judges and repeats: the one way from the store to every figure."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import notes as saying
-from judgeboard.agreement.anchoring import anchored
-from judgeboard.agreement.choice import AgreementChoice, By, Of
-from judgeboard.agreement.other_grades import other_grades
+from judgeboard.agreement import notes as explain
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.own_repeats import of_repeats
-from judgeboard.agreement.pair_source import calibration_of, cut_words, of_one_making
-from judgeboard.agreement.rated_answers import AnswerRatings
 from judgeboard.agreement.rated_pairs import PairRatings
-from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, Unit
-from judgeboard.agreement.result import AgreementResult, AgreementSlice, Statistics
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, of_one_making
+from judgeboard.agreement.result import AgreementResult, AgreementSlice, MeasuredVersion, Note
 from judgeboard.agreement.slices import SLICES, slices_of
-from judgeboard.agreement.statistics import alpha_of, counting_wrong, measured, of_grade, of_raters, with_numbers
+from judgeboard.agreement.statistics import (
+    alpha_of,
+    anchoring_by_grade,
+    calibration_of,
+    counting_wrong,
+    cut_words,
+    headline_name,
+    measured,
+    of_grade,
+    of_raters,
+    with_numbers,
+)
 from judgeboard.agreement.words import EMPTY, PEOPLE_SAY, judge_sentence, people_sentence
-from judgeboard.answer_pairs import GradeName, combined_as
+from judgeboard.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
-from judgeboard.flag_worth import flags_worth
 from judgeboard.stats.alternative_annotator import (
-    EPSILONS,
     AlternativeAnnotatorTest,
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.both_orders import UnusableAs
-from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.people import Human
@@ -82,38 +84,52 @@ def measure_agreement(
         return agreement_of(connection, choice)
 
 
-def agreement_of(connection: Connection, choice: AgreementChoice, source: Source | None = None) -> AgreementResult:
-    """Return what `measure_agreement` does, in an open transaction; ``source`` is what was read already."""
+def agreement_of(
+    connection: Connection,
+    choice: AgreementChoice,
+    source: Source | None = None,
+    *,
+    of_slices: Collection[str] | None = None,
+) -> AgreementResult:
+    """Return what `measure_agreement` does, in an open transaction.
+
+    ``source`` is what was read for this choice already; ``of_slices`` names the statistics of a judge's slices, where
+    not all are needed.
+    """
     if choice.of == "repeats":
         return of_repeats(connection, choice)
     source = source or _source(connection, choice)
     if choice.of == "people":
         return _people(connection, choice, source)
-    return _judge(connection, choice, source) if choice.of == "judge" else _judges(connection, choice, source)
+    if choice.of == "judges":
+        return _judges(connection, choice, source)
+    return _judge(connection, choice, source, of_slices)
 
 
-def report_results(
-    connection: Connection, grade: GradeName, version_id: int | None, human: Human
-) -> list[AgreementResult]:
-    """Return what a report holds: a judge beside people, people with each other, judges with each other.
+def every_judge(
+    connection: Connection,
+    grades: Sequence[GradeName] = GRADES,
+    *,
+    versions: Collection[int] | None = None,
+    by: By | None = "query_type",
+    only: Collection[str] | None = None,
+) -> Iterator[AgreementResult]:
+    """Yield the figures of each judge version with people, by version, then by grade; without notes.
 
     Args:
         connection: An open transaction.
-        grade: What was graded.
-        version_id: The judge version; None is the one that is meant unasked.
-        human: What it is held against.
+        grades: The grades.
+        versions: Ids of judge versions, None for all.
+        by: The slices.
+        only: The names of the statistics, where not all are needed.
     """
-    versions = () if version_id is None else (version_id,)
-    choices = (
-        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
-        AgreementChoice("people", grade=grade, by="query_type"),
-        AgreementChoice("judges", grade=grade),
-    )
-    found = []
-    for choice in choices:
-        with suppress(NotFound):  # nothing of the kind is there: the report says what is
-            found.append(agreement_of(connection, choice))
-    return found
+    source = PairSource.open(connection)
+    ratings = {grade: AnswerRatings(connection, grade, source=source) for grade in grades}
+    for version in list_versions(connection):
+        if versions is None or version.id in versions:
+            for grade in grades:
+                choice = AgreementChoice("judge", (version.id,), grade=grade, by=by)
+                yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
 
 
 def stand_in_test(
@@ -128,8 +144,9 @@ def stand_in_test(
 def _source(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
-        return PairRatings(connection, aspect, choice.unusable)
-    return AnswerRatings(connection, choice.grade or "label")
+        return PairRatings(connection, aspect, choice.unusable, choice.human)
+    grade = choice.grade or "label"
+    return AnswerRatings(connection, grade, source=PairSource.open(connection, choice.reviewer_id, choice.human, grade))
 
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -146,16 +163,13 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
             for each in pairs
         )
     twice = source.rated_twice()
-    themselves = self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups)
     gold = source.gold(rated.ids)
-    held = against_gold(rated.ratings, gold) if not np.isnan(gold).all() else ()
-    slices = tuple(_slices_of_people(connection, choice, rated))
-    shown = sum(each.n >= MIN_PAIRS for each in slices)
-    said = saying.notes_on_people(
+    slices = tuple(_slices_of_raters(connection, choice, rated))
+    notes = explain.notes_on_people(
         rated,
         agreed,
-        picked=_picked(connection, choice.unit),
-        slices=shown,
+        picked=source.picked,
+        slices=_enough(slices),
         sliced_by=SLICES[choice.by or "query_type"],
         things=choice.things,
     )
@@ -164,7 +178,8 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         "revealed": source.revealed if isinstance(source, PairRatings) else 0,
     }
     return AgreementResult(
-        choice=choice,
+        of=choice.of,
+        unit=choice.unit,
         grade=source.scale.grade,
         aspect=_aspect(source),
         title="people",
@@ -172,15 +187,16 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         n=agreed.items,
         left_out={why: n for why, n in left_out.items() if n},
         statistics=statistics,
-        raters=pairs,
-        themselves=themselves,
-        against_gold=held,
+        rater_pairs=pairs,
+        self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
+        against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
+        by=choice.by,
         slices=slices,
-        notes=(*said, *_other_grades(source)),
+        notes=(*notes, *_other_grades(source)),
     )
 
 
-def _slices_of_people(connection: Connection, choice: AgreementChoice, rated: ItemRatings) -> Iterator[AgreementSlice]:
+def _slices_of_raters(connection: Connection, choice: AgreementChoice, rated: ItemRatings) -> Iterator[AgreementSlice]:
     if choice.by is None:
         return
     for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
@@ -189,56 +205,69 @@ def _slices_of_people(connection: Connection, choice: AgreementChoice, rated: It
         yield AgreementSlice(name, agreed.items, of_raters(agreed, some.scale, ()))
 
 
-def _judge(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
+def _judge(
+    connection: Connection, choice: AgreementChoice, source: Source, of_slices: Collection[str] | None
+) -> AgreementResult:
     version, others = _judge_version(connection, choice, source)
-    held = source.held(version, choice.human)
-    found = measured(held, choice.unit, choice.human)
-    statistics, table = _of_judge(choice, source, version, held, found)
+    result, statistics = _judge_figures(connection, choice, source, version, None, of_slices)
+    compared = source.compared(version)
+    answers = isinstance(source, AnswerRatings)
+    cut = cut_words(version.title, compared.pairs, source.source.cut) if isinstance(source, AnswerRatings) else None
+    notes = explain.notes(
+        explain.Compared(version.title, statistics, compared.pairs, compared.left_out, cut, choice.things),
+        picked=source.picked,
+        judged_again=judged_again(connection, version.id) if answers else (),
+        others=[(each.title, source.compared(each).pairs) for each in others if choice.human != "each"],
+        slices=_enough(result.slices),
+        sliced_by=SLICES[choice.by or "query_type"],
+    )
+    return replace(
+        result,
+        anchoring=anchoring_by_grade(connection, version) if answers else {},
+        notes=(*notes, *_other_grades(source), *_not_named(choice, source, version)),
+    )
+
+
+def _judge_figures(
+    connection: Connection,
+    choice: AgreementChoice,
+    source: Source,
+    version: StoredVersion,
+    only: Collection[str] | None,
+    of_slices: Collection[str] | None,
+) -> tuple[AgreementResult, PairStatistics]:
+    """Return all figures of a judge version with people, as a result without notes and as the notes read them."""
+    compared = source.compared(version)
+    found = measured(compared.pairs, choice.unit, choice.human, only=only)
+    statistics, table = counting_wrong(of_grade(found), compared, choice.unit, choice.human)
+    if isinstance(source, PairRatings) and (graded := source.graded) is not None:
+        numbers = graded.compared(version)
+        if numbers.n:
+            statistics = with_numbers(statistics, of_grade(measured(numbers.pairs, choice.unit, choice.human)))
     rated = source.people() if choice.epsilon is not None else None
-    slices = tuple(_slices_of_judge(connection, choice, source, version, held, rated))
     alt_test = None
     if rated is not None and choice.epsilon is not None:
         alt_test = alternative_annotator_test(source.judge_on(version, rated.ids), rated.ratings, choice.epsilon)
-    compared = saying.Compared(
-        version.title, found, held.pairs, held.left_out, _cut(source, version, held), choice.things
-    )
-    said = saying.notes(
-        compared,
-        picked=_picked(connection, choice.unit),
-        judged_again=judged_again(connection, version.id) if choice.unit == "responses" else (),
-        others=[(each.title, source.held(each, choice.human).pairs) for each in others if choice.human != "each"],
-        slices=sum(each.n >= MIN_PAIRS for each in slices),
-        sliced_by=SLICES[choice.by or "query_type"],
-    )
-    return AgreementResult(
-        choice=choice,
+    result = AgreementResult(
+        of=choice.of,
+        unit=choice.unit,
         grade=source.scale.grade,
         aspect=_aspect(source),
+        human=choice.human,
+        people_say=None if choice.reviewer_id is not None else PEOPLE_SAY[choice.human][combined_as(source.scale)],
         title=version.title,
-        versions=(version,),
-        sentence=_judge_sentence(choice, found),
-        people_say=PEOPLE_SAY[choice.human][combined_as(source.scale)],
-        n=held.pairs.n if held.wrong is None else held.wrong.n,
-        left_out=held.left_out,
+        judge_versions=_named([version]),
+        sentence=_judge_sentence(choice, found) if only is None else "",
+        n=compared.n,
+        left_out=compared.left_out,
         statistics=statistics,
         confusion=table or found.confusion,
-        calibration=calibration_of(held.pairs),
+        calibration=calibration_of(compared.pairs),
         alt_test=alt_test,
-        slices=slices,
-        anchoring=anchored(connection, version) if choice.unit == "responses" else (),
-        notes=(*said, *_other_grades(source), *_not_named(choice, source, version)),
+        by=choice.by,
+        slices=tuple(_slices_of_judge(connection, choice, source, version, rated, of_slices)),
     )
-
-
-def _of_judge(
-    choice: AgreementChoice, source: Source, version: StoredVersion, held: HeldAgainst, found: PairStatistics
-) -> tuple[Statistics, Confusion | None]:
-    statistics, table = counting_wrong(of_grade(found), held, choice.unit, choice.human)
-    if isinstance(source, PairRatings) and (graded := source.graded) is not None:
-        numbers = graded.held(version, choice.human)
-        if numbers.pairs.n:
-            statistics = with_numbers(statistics, of_grade(measured(numbers, choice.unit, choice.human)))
-    return statistics, table
+    return result, found
 
 
 def _slices_of_judge(
@@ -246,17 +275,20 @@ def _slices_of_judge(
     choice: AgreementChoice,
     source: Source,
     version: StoredVersion,
-    held: HeldAgainst,
     rated: ItemRatings | None,
+    only: Collection[str] | None,
 ) -> Iterator[AgreementSlice]:
+    def of(name: str, pairs: AnswerPairs) -> AgreementSlice:
+        statistics = of_grade(measured(pairs, choice.unit, choice.human, only=only))
+        return AgreementSlice(name, pairs.n, statistics, tests.get(name))
+
+    tests: dict[str, AlternativeAnnotatorTest] = {}
     if choice.by is None:
         return
     if choice.by == "judge_version":
-        for each in source.versions():
-            one = source.held(each, choice.human)
-            yield AgreementSlice(each.title, one.pairs.n, _plain(choice, one))
+        for each in source.versions:
+            yield of(each.title, source.compared(each).pairs)
         return
-    tests: dict[str, AlternativeAnnotatorTest] = {}
     if rated is not None and choice.epsilon is not None and choice.by != "rule":
         codes, names = np.full(len(rated.ids), -1), []
         for code, (name, inside) in enumerate(slices_of(connection, choice.unit, choice.by, rated.ids)):
@@ -265,13 +297,9 @@ def _slices_of_judge(
         judge = source.judge_on(version, rated.ids)
         by_code = alternative_annotator_tests_by_slice(judge, rated.ratings, codes, choice.epsilon)
         tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
-    for name, inside in slices_of(connection, choice.unit, choice.by, held.pairs.response_ids):
-        some = HeldAgainst(held.pairs.at(inside), {})
-        yield AgreementSlice(name, some.pairs.n, _plain(choice, some), tests.get(name))
-
-
-def _plain(choice: AgreementChoice, held: HeldAgainst) -> Statistics:
-    return of_grade(measured(held, choice.unit, choice.human))
+    pairs = source.compared(version).pairs
+    for name, inside in source.slices(choice.by, pairs):
+        yield of(name, pairs.at(inside))
 
 
 def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -280,35 +308,40 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
     agreed, pairs = overall_agreement(rated.ratings), pairs_of_raters(rated.ratings)
-    slices = tuple(_slices_of_people(connection, choice, rated))
+    slices = tuple(_slices_of_raters(connection, choice, rated))
     one = int((rated.ratings.per_item == 1).sum())
     people = {each.title: found for each in versions if (found := _with_people(source, each)) is not None}
     return AgreementResult(
-        choice=choice,
+        of=choice.of,
+        unit=choice.unit,
         grade=source.scale.grade,
         aspect=_aspect(source),
         title="judges",
-        versions=tuple(each for each in versions if each.title in rated.ratings.raters),
+        judge_versions=_named([each for each in versions if each.title in rated.ratings.raters]),
         sentence=people_sentence(agreed, getattr(agreed, alpha_of(source.scale)), choice.things, "judge versions"),
         n=agreed.items,
         left_out={"one_judge": one} if one else {},
         statistics=of_raters(agreed, source.scale, pairs),
-        raters=pairs,
+        rater_pairs=pairs,
+        by=choice.by,
         slices=slices,
         notes=(
-            *saying.judges_more_alike(pairs, people, source.scale),
-            *saying.luck(sum(each.n >= MIN_PAIRS for each in slices), SLICES[choice.by or "query_type"]),
+            *explain.judges_more_alike(pairs, people, source.scale),
+            *explain.luck(_enough(slices), SLICES[choice.by or "query_type"]),
         ),
     )
 
 
 def _with_people(source: Source, version: StoredVersion) -> Estimate | None:
-    """Return the figure that leads of a judge version against people, None where it says nothing that they graded."""
+    """Return the figure that leads of a judge version and people, None where it judged too little that they graded."""
     try:
-        held = source.held(version, "gold")
+        compared = source.compared(version)
     except NotFound:
         return None
-    return saying.headline(measured(held, source.unit, "gold")) if held.pairs.n >= MIN_PAIRS else None
+    if compared.pairs.n < MIN_PAIRS:
+        return None
+    name = headline_name(source.scale)
+    return of_grade(measured(compared.pairs, source.unit, source.human, only=(name,)))[name]
 
 
 def _judge_sentence(choice: AgreementChoice, found: PairStatistics) -> str:
@@ -322,15 +355,15 @@ def _judge_sentence(choice: AgreementChoice, found: PairStatistics) -> str:
 def _judge_version(
     connection: Connection, choice: AgreementChoice, source: Source
 ) -> tuple[StoredVersion, list[StoredVersion]]:
-    """Return the judge version that is meant, and those of other names that people can be held beside."""
-    known = list(source.versions())
+    """Return the judge version that is meant, and those of other names that can be compared with people."""
+    known = list(source.versions)
     if choice.judge_versions:
         named = choice.judge_versions[0]
         try:
             version = choose_version(connection, named, known, "said what people graded too")
         except NotFound:
             version = get_version(connection, named)
-            source.held(version, choice.human)  # it may be known, with nothing that people graded: then n is 0
+            source.compared(version)  # it may be known, with nothing that people graded: then n is 0
     elif known:
         version = known[0]
     else:
@@ -339,26 +372,26 @@ def _judge_version(
     return version, [each for each in known if not of_one_making(each, version)]
 
 
-def _other_grades(source: Source) -> tuple[saying.Note, ...]:
-    return tuple(other_grades(source.graded.reviews, source.grade)) if isinstance(source, AnswerRatings) else ()
+def _other_grades(source: Source) -> tuple[Note, ...]:
+    if isinstance(source, PairRatings):
+        return ()
+    return tuple(explain.other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
 
 
-def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[saying.Note]:
+def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:
     """Say which judge versions could have been meant as well where none was named."""
-    others = [each.title for each in source.versions() if each.id != version.id]
+    others = [each.title for each in source.versions if each.id != version.id]
     if others and not choice.judge_versions:
         said = f"No judge version was named: this is {version.title}"
-        yield saying.Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
+        yield Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
 
 
-def _picked(connection: Connection, unit: Unit) -> IntArray:
-    return flags_worth(connection).picked if unit == "responses" else np.empty(0, dtype=np.int64)
+def _enough(slices: Sequence[AgreementSlice]) -> int:
+    return sum(each.n >= MIN_PAIRS for each in slices)
 
 
-def _cut(source: Source, version: StoredVersion, held: HeldAgainst) -> str | None:
-    if isinstance(source, PairRatings):
-        return None
-    return cut_words(version.title, int(held.pairs.cut.sum()), held.pairs.n, source.cut)
+def _named(versions: Sequence[StoredVersion]) -> tuple[MeasuredVersion, ...]:
+    return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)
 
 
 def _aspect(source: Source) -> str | None:

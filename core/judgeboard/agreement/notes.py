@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeboard.agreement.pair_source import AgreementRow, statistics_of
-from judgeboard.agreement.rating_source import ItemRatings
-from judgeboard.answer_pairs import AnswerPairs
+from judgeboard.agreement.ratings import ItemRatings
+from judgeboard.agreement.result import Note
+from judgeboard.agreement.statistics import headline_name, headline_value, headline_words
+from judgeboard.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.domain import Estimate, Label
 from judgeboard.stats.arrays import AnyArray, IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.pair_statistics import NOT_ASKED, NOT_FOR_GRADE, PairStatistics
+from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.planning import luck_of_slices, more_pairs
 from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.scales import Scale
 from judgeboard.stats.words import kappa_range_words, percent, percent_words
+from judgeboard.store.reviews.ratings import AGAIN, StandingReviews
 
 _WIDE = 0.1  # half an interval: beyond it a kappa may be of several words
 _PICKED = 1 / 3
@@ -24,14 +26,6 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CLASS = 15
 _LUCKY_SLICES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One thing to know; ``code`` names its kind, ``text`` is the sentence."""
-
-    code: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +49,15 @@ class Compared:
         return self.statistics.n
 
     @property
+    def headline(self) -> Estimate:
+        """The statistic by which versions are compared: kappa, weighted kappa of levels, rank correlation."""
+        found: Estimate = getattr(self.statistics, headline_name(self.pairs.scale))
+        return found
+
+    @property
     def measure(self) -> str:
         """What `headline` is, in a sentence."""
-        return measure_of(self.pairs.scale)
-
-
-def compared(row: AgreementRow, pairs: AnswerPairs) -> Compared:
-    """Return a row of the agreement page as the notes read it."""
-    return Compared(row.version.title, row.statistics, pairs, row.left_out, row.note)
+        return headline_words(self.pairs.scale)
 
 
 def notes(
@@ -122,26 +117,23 @@ def notes_on_people(
     )
 
 
-def headline(statistics: PairStatistics) -> Estimate:
-    """Return the statistic by which versions are compared: kappa, weighted kappa of levels, rank correlation."""
-    if statistics.confusion is None:
-        return statistics.spearman
-    of_levels = statistics.weighted_kappa.reason not in {NOT_FOR_GRADE, NOT_ASKED}
-    return statistics.weighted_kappa if of_levels else statistics.kappa
+def other_grades(reviews: StandingReviews, grade: str, reviewer_id: int | None = None) -> Iterator[Note]:
+    """Say how many reviews, of one person or of all, give none of this grade, and which grades count them.
 
-
-def headline_name(scale: Scale) -> str:
-    """Return the name of the statistic by which raters are compared on a scale."""
-    if scale.categories is None:
-        return "spearman"
-    return "kappa" if scale.weights is None else "weighted_kappa"
-
-
-def measure_of(scale: Scale) -> str:
-    """Return what `headline` is on a scale, in a sentence."""
-    if scale.categories is None:
-        return "rank correlation"
-    return "kappa" if scale.weights is None else "weighted kappa"
+    Nothing is said of a rubric's dimension: who was asked for it is not known.
+    """
+    if grade not in GRADES:
+        return
+    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.given, grade))
+    if reviewer_id is not None:
+        rows &= reviews.reviewer_ids == reviewer_id
+    n = int(np.count_nonzero(rows))
+    if n:
+        given = reviews.given.at(rows)
+        others = [each for each in GRADES if is_given(column_of(given, each)).any()]
+        give, do, them = ("1 review gives", "does", "it") if n == 1 else (f"{n:,} reviews give", "do", "them")
+        counts = f"the grade {' or '.join(others)} counts {them}"
+        yield Note("other_grades", f"{give} no {grade}, and {do} not count here: {counts}.")
 
 
 def _one_class(judge: Compared) -> Iterator[Note]:
@@ -163,7 +155,7 @@ def _one_class(judge: Compared) -> Iterator[Note]:
 
 
 def _too_early(judge: Compared) -> Iterator[Note]:
-    estimate = headline(judge.statistics)
+    estimate = judge.headline
     if estimate.low is None or estimate.high is None or (estimate.high - estimate.low) / 2 <= _WIDE:
         return
     words, more = kappa_range_words(estimate), more_pairs(estimate)
@@ -244,7 +236,7 @@ def few_of_rarer(said: AnyArray, scale: Scale, things: str, *, of: str = "of the
 
 def _judges_alike(judge: Compared, others: Sequence[tuple[str, AnswerPairs]]) -> Iterator[Note]:
     """The other judge that agrees most with this one, where that is beyond what people's interval allows."""
-    people = headline(judge.statistics)
+    people = judge.headline
     if people.value is None or people.high is None:
         return
     alike = [(value, title) for title, other in others if (value := _between(judge.pairs, other)) is not None]
@@ -260,10 +252,7 @@ def _judges_alike(judge: Compared, others: Sequence[tuple[str, AnswerPairs]]) ->
 def _between(pairs: AnswerPairs, other: AnswerPairs) -> float | None:
     """Return the headline statistic of two judges on the answers that both and people graded."""
     _, mine, theirs = np.intersect1d(pairs.response_ids, other.response_ids, assume_unique=True, return_indices=True)
-    both = pairs.at(mine)
-    return headline(
-        statistics_of(replace(both, people=other.judge[theirs]), resamples=2, only=(headline_name(pairs.scale),))
-    ).value
+    return headline_value(replace(pairs.at(mine), people=other.judge[theirs]))
 
 
 def luck(slices: int, sliced_by: str) -> Iterator[Note]:
@@ -298,9 +287,10 @@ def judges_more_alike(pairs: Sequence[RaterPair], with_people: Mapping[str, Esti
         return
     _, pair, people = worst
     between = pair.statistics[name].value or 0.0
+    measure = headline_words(scale)
     yield Note(
         "judges_alike",
-        f"{pair.first} and {pair.second} agree with each other ({measure_of(scale)} {two_decimals(between)}) more than "
+        f"{pair.first} and {pair.second} agree with each other ({measure} {two_decimals(between)}) more than "
         f"either with people ({two_decimals(people)} at most): judges can be wrong together.",
     )
 

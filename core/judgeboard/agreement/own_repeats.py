@@ -6,11 +6,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.notes import Note
 from judgeboard.agreement.rated_pairs import PREFERENCE
-from judgeboard.agreement.rating_source import RESAMPLED
-from judgeboard.agreement.result import AgreementResult, Statistics
-from judgeboard.agreement.statistics import alpha_of, of_raters
+from judgeboard.agreement.ratings import RESAMPLED
+from judgeboard.agreement.result import AgreementResult, MeasuredVersion, Note
+from judgeboard.agreement.statistics import Statistics, alpha_of, of_raters
 from judgeboard.agreement.words import repeats_sentence
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.pair_records import OVERALL
@@ -110,16 +109,17 @@ def _result(
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
     headline = getattr(agreed, alpha_of(ratings.scale))
     return AgreementResult(
-        choice=choice,
+        of=choice.of,
+        unit=choice.unit,
         grade=ratings.scale.grade,
         aspect=aspect,
         title=title,
-        versions=tuple(versions),
+        judge_versions=tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions),
         sentence=repeats_sentence(agreed.items, more["self_consistency"], headline, choice.things),
         n=agreed.items,
         left_out=left_out,
         statistics={**of_raters(agreed, ratings.scale, pairs), **more},
-        raters=pairs,
+        rater_pairs=pairs,
         notes=notes,
     )
 

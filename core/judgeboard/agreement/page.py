@@ -1,31 +1,28 @@
-"""Everything that the agreement page shows of one judge version and grade, from one load of pairs."""
+"""The agreement page: one judge version and grade, beside all versions on the same answers, flags and weeks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.anchoring import anchored
-from judgeboard.agreement.choice import By
-from judgeboard.agreement.notes import Note, compared, headline, headline_name, notes
-from judgeboard.agreement.other_grades import other_grades
-from judgeboard.agreement.pair_source import AgreementRow, PairSource, of_one_making, statistics_of
-from judgeboard.agreement.result import Anchored
-from judgeboard.agreement.slices import SLICES, slices_of
-from judgeboard.agreement.words import EMPTY, STACKED, agreement_sentence, judge_sentence
+from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.measure import agreement_of
+from judgeboard.agreement.notes import other_grades
+from judgeboard.agreement.ratings import AnswerRatings, PairSource
+from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note
+from judgeboard.agreement.statistics import headline_name, headline_value, measured, of_grade
+from judgeboard.agreement.words import EMPTY
 from judgeboard.answer_pairs import AnswerPairs, GradeName
 from judgeboard.domain import Estimate
-from judgeboard.flag_worth import FlagsWorth, flags_worth
+from judgeboard.flag_worth import FlagsWorth
 from judgeboard.stats.arrays import among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.people import Human
 from judgeboard.stats.proportions import share_intervals
 from judgeboard.store.figures.why_counts import WhyCounts, why_counts
-from judgeboard.store.flags.flag_outcomes import judged_again
-from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
-from judgeboard.store.settings_table import primary_judge
+from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.trend_periods import Period, PeriodSums, start_of
 
 COMPARED_BY = (
@@ -39,27 +36,31 @@ COMPARED_BY = (
     "mean_absolute_difference",
     "bias",
 )
-"""The statistics by which judge versions are held beside each other."""
-
-
-OF_A_SLICE = 1_000
-"""Resamples behind the interval of a slice: it comes from their spread, which half as many tell almost as well."""
+"""The statistics by which judge versions are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded.
 
-    ``weakest`` names each version's query type with the lowest headline statistic, where two or more have ten pairs.
-    ``rows`` hold the statistics by which versions are compared, `AgreementPage.whole` all of one. ``left_out`` are
-    versions with too few verdicts on the others' answers.
+    ``versions`` are named by their titles and hold at least the statistics by which versions are compared; ``pairs``
+    are theirs, for `whole`. ``weakest`` names each version's query type with the lowest headline statistic, where two
+    or more have ten pairs. ``left_out`` are the titles of versions with too few verdicts on the others' answers.
     """
 
     n: int
-    rows: tuple[AgreementRow, ...]
+    versions: tuple[AgreementSlice, ...]
     pairs: tuple[AnswerPairs, ...]
     weakest: tuple[str | None, ...]
-    left_out: tuple[StoredVersion, ...]
+    left_out: tuple[str, ...]
+    human: Human
+
+    def whole(self) -> tuple[AgreementSlice, ...]:
+        """Return the versions with every statistic, for a file."""
+        return tuple(
+            AgreementSlice(each.name, each.n, of_grade(measured(pairs, human=self.human)))
+            for each, pairs in zip(self.versions, self.pairs, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,45 +76,26 @@ class TimePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementSlice:
-    """A judge version on the ``pairs`` of one slice, with the statistic by which slices are compared."""
-
-    name: str
-    pairs: AnswerPairs
-    headline: Estimate
-
-    @property
-    def n(self) -> int:
-        """How many answers both graded there."""
-        return self.pairs.n
-
-
-@dataclass(frozen=True, slots=True)
 class AgreementPage:
-    """One judge version on one grade; ``row`` is None where nothing can be paired, and ``sentence`` says so.
+    """One judge version on one grade; ``version`` and ``result`` are None where nothing can be paired.
 
-    ``versions`` are those with pairs of this grade, the one that is shown unasked first; ``slices`` are by the field
-    that was asked for; ``without_time`` pairs are not in ``over_time``. ``anchoring`` is empty where nobody graded
-    before and after the judge was shown, ``differing`` None where nobody said why they differ from it.
+    ``versions`` are those with pairs of this grade, the one that is shown unasked first. The slices of ``result`` hold
+    the headline statistic alone; ``choice`` measures all of them. ``without_time`` pairs are not in ``over_time``.
+    ``differing`` is None where nobody said why they differ from the judge.
     """
 
-    sentence: str
     grade: GradeName
     versions: tuple[StoredVersion, ...]
-    row: AgreementRow | None
-    slices: tuple[AgreementSlice, ...]
+    version: StoredVersion | None
+    choice: AgreementChoice
+    result: AgreementResult | None
+    sentence: str
     notes: tuple[Note, ...]
     same_answers: SameAnswers
     flags: FlagsWorth
-    over_time: tuple[TimePoint, ...]
-    without_time: int
-    source: PairSource
-    anchoring: tuple[Anchored, ...] = ()
+    over_time: tuple[TimePoint, ...] = ()
+    without_time: int = 0
     differing: WhyCounts | None = None
-
-    def whole(self, version: StoredVersion, pairs: AnswerPairs) -> AgreementRow:
-        """Return every statistic of a version on some pairs: of a slice, of the answers that all versions share."""
-        return self.source.row(version, pairs)
 
 
 def agreement_page(
@@ -140,60 +122,50 @@ def agreement_page(
         source: What `PairSource.open` read for this reviewer and ``human``, where that was done already.
     """
     source = source or PairSource.open(connection, reviewer_id, human)
-    versions = source.paired(list_versions(connection), grade, primary_judge(connection))
-    pairs = {version.id: source.pairs(version.id, grade) for version in versions}
-    flags = flags_worth(connection)
+    ratings = AnswerRatings(connection, grade, source=source)
+    versions = tuple(ratings.versions)
     chosen = next((version for version in versions if version_id in {None, version.id}), None)
-    first = [] if chosen is None else [chosen]
-    row = None if chosen is None else source.row(chosen, pairs[chosen.id])
-    same = same_answers(source, [*first, *(version for version in versions if version != chosen)], pairs, row)
-    uncounted = tuple(other_grades(source.graded.reviews, grade, reviewer_id))
-    if chosen is None or row is None:
-        return AgreementPage(EMPTY, grade, versions, None, (), uncounted, same, flags, (), 0, source)
-    mine = pairs[chosen.id]
-    slices = tuple(_slices(connection, source, mine, by))
-    said = notes(
-        compared(row, mine),
-        picked=flags.picked,
-        judged_again=judged_again(connection, chosen.id),
-        others=[
-            (other.title, pairs[other.id])
-            for other in versions
-            if not of_one_making(other, chosen) and source.human != "each"
-        ],
-        slices=sum(each.n >= MIN_PAIRS for each in slices),
-        sliced_by=SLICES[by],
+    choice = AgreementChoice(
+        judge_versions=() if chosen is None else (chosen.id,),
+        grade=grade,
+        human=source.human,
+        by=by,
+        reviewer_id=source.reviewer_id,
     )
+    if chosen is None:
+        uncounted = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
+        same = same_answers(ratings, versions)
+        return AgreementPage(grade, versions, None, choice, None, EMPTY, uncounted, same, ratings.flags)
+    result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
+    first = [chosen, *(version for version in versions if version != chosen)]
+    mine = source.pairs(chosen.id, grade)
     timed = mine.at(mine.days >= 0)
     return AgreementPage(
-        agreement_sentence(row) if source.human != "each" else judge_sentence(row.statistics, STACKED),
         grade,
         versions,
-        row,
-        slices,
-        (*said, *uncounted),
-        same,
-        flags,
-        over_time(timed, period),
+        chosen,
+        choice,
+        result,
+        result.sentence,
+        result.notes,
+        same_answers(ratings, first, result),
+        ratings.flags,
+        over_time(timed, period, source.human),
         mine.n - timed.n,
-        source,
-        anchored(connection, chosen),
         next((each for each in why_counts(connection) if each.version_id == chosen.id), None),
     )
 
 
 def same_answers(
-    source: PairSource,
-    versions: Sequence[StoredVersion],
-    pairs: Mapping[int, AnswerPairs],
-    known: AgreementRow | None = None,
+    ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
 ) -> SameAnswers:
     """Return judge versions on the answers that all of them judged.
 
     The first version is there in any case, then those with the most pairs; a version that would leave fewer than ten
-    answers, or fewer than half of those that the others share, is left out instead. ``known`` is the row of one of
-    them on all its pairs, where it was computed already.
+    answers, or fewer than half of those that the others share, is left out instead. ``known`` is what was measured
+    already of one of them on all its pairs.
     """
+    pairs = {version.id: ratings.compared(version).pairs for version in versions}
     kept: list[StoredVersion] = []
     common = np.empty(0, dtype=np.int64)
     for version in [*versions[:1], *sorted(versions[1:], key=lambda each: -pairs[each.id].n)]:
@@ -202,61 +174,60 @@ def same_answers(
         if len(shared) >= max(MIN_PAIRS, len(common) / 2):
             kept.append(version)
             common = shared
-    rows, weakest, shared_pairs = [], [], []
+    measured_on, shared_pairs = [], []
     for version in sorted(kept, key=_by_name):
-        shown = pairs[version.id]
-        shown = shown.at(among(shown.response_ids, common))
+        shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))
         shared_pairs.append(shown)
-        whole = known is not None and known.version == version and known.n == shown.n
-        rows.append(known if known is not None and whole else source.row(version, shown, only=COMPARED_BY))
-        weakest.append(_weakest(source, shown))
-    left_out = sorted((version for version in versions if version not in kept), key=_by_name)
-    return SameAnswers(len(common), tuple(rows), tuple(shared_pairs), tuple(weakest), tuple(left_out))
+        if known is not None and (known.title, known.n) == (version.title, shown.n):
+            statistics = known.statistics
+        else:
+            statistics = of_grade(measured(shown, human=ratings.human, only=COMPARED_BY))
+        measured_on.append(AgreementSlice(version.title, shown.n, statistics))
+    return SameAnswers(
+        len(common),
+        tuple(measured_on),
+        tuple(shared_pairs),
+        tuple(_weakest(shown, ratings.source.graded.query_type_names) for shown in shared_pairs),
+        tuple(version.title for version in sorted(versions, key=_by_name) if version not in kept),
+        ratings.human,
+    )
 
 
-def over_time(pairs: AnswerPairs, period: Period) -> tuple[TimePoint, ...]:
+def over_time(pairs: AnswerPairs, period: Period, human: Human = "gold") -> tuple[TimePoint, ...]:
     """Return agreement by the period in which the answers were asked; every pair needs a time."""
-    apart = np.abs(pairs.judge - pairs.people) if pairs.grade == "groundedness" else pairs.judge == pairs.people
-    days, values, each_once = pairs.days, apart.astype(np.float64), True
-    if len(np.unique(pairs.response_ids)) < pairs.n:  # stacked: an answer is the mean over its people
-        _, first, of_answer = np.unique(pairs.response_ids, return_index=True, return_inverse=True)
-        values = np.bincount(of_answer, values) / np.bincount(of_answer)
-        days, each_once = pairs.days[first], False
-    starts, at = np.unique(start_of(days, period), return_inverse=True)
-    n, total, squares = (np.bincount(at, weights) for weights in (None, values, values * values))
-    sums = PeriodSums(*(tuple(column.tolist()) for column in (starts, n, total, squares)))
-    if pairs.grade == "groundedness" or not each_once:
-        estimates = mean_interval(sums.n, sums.total, sums.squares, bounds=(0.0, 1.0))
-    else:
-        estimates = share_intervals([round(total) for total in sums.total], sums.n)
-    points = zip(sums.starts, estimates, sums.segments(period), strict=True)
-    return tuple(TimePoint(start, estimate, segment) for start, estimate, segment in points)
+    periods = start_of(pairs.days, period)
+    starts = np.unique(periods).tolist()
+    segments = PeriodSums(tuple(starts)).segments(period)
+    return tuple(
+        TimePoint(start, _same_or_apart(pairs.at(periods == start), human), segment)
+        for start, segment in zip(starts, segments, strict=True)
+    )
 
 
-def _slices(connection: Connection, source: PairSource, pairs: AnswerPairs, by: By) -> Iterator[AgreementSlice]:
-    if by == "query_type":  # known already: no look at the answers
-        for query_type in source.graded.query_type_names:
-            some = source.of_query_type(pairs, query_type)
-            yield AgreementSlice(query_type, some, _headline(some))
-        return
-    for name, inside in slices_of(connection, "responses", by, pairs.response_ids):
-        sliced = pairs.at(inside)
-        yield AgreementSlice(name, sliced, _headline(sliced))
-
-
-def _headline(pairs: AnswerPairs, resamples: int = OF_A_SLICE) -> Estimate:
-    return headline(statistics_of(pairs, resamples=resamples, only=(headline_name(pairs.scale),)))
+def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
+    """Return the share of equal grades, or the mean difference of scores, also of few answers."""
+    score = pairs.scale.categories is None
+    if pairs.n >= MIN_PAIRS:
+        name = "mean_absolute_difference" if score else "agreement"
+        found: Estimate = getattr(measured(pairs, human=human, only=(name,)), name)
+        return found
+    # A point of a series is drawn however few its answers are; so few carry a plain interval, but no bootstrap.
+    rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
+    _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
+    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # stacked people: an answer is the mean over them
+    if score or len(values) < pairs.n:
+        return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
+    return share_intervals([round(values.sum())], [pairs.n])[0]
 
 
 def _by_name(version: StoredVersion) -> tuple[str, int]:
     return version.name, version.number
 
 
-def _weakest(source: PairSource, pairs: AnswerPairs) -> str | None:
+def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
     found: list[tuple[float, str]] = []
-    for query_type in source.graded.query_type_names:
-        # Two resamples: only the value is read here, never its interval.
-        value = _headline(source.of_query_type(pairs, query_type), resamples=2).value
+    for code, query_type in enumerate(query_types):
+        value = headline_value(pairs.at(pairs.query_types == code))
         if value is not None:
             found.append((value, query_type))
     return min(found)[1] if len(found) > 1 else None

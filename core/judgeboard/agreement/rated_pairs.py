@@ -1,13 +1,15 @@
 """Ratings of pairs of answers on one aspect: which of the two is better, said by people and by judges."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.rating_source import HeldAgainst, ItemRatings, RatedTwice, Unit, item_ratings, values_at
+from judgeboard.agreement.choice import By, Unit
+from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.agreement.slices import slices_of
 from judgeboard.answer_pairs import AnswerPairs
 from judgeboard.domain import Preference, Stage
 from judgeboard.errors import BadInput, NotFound
@@ -60,10 +62,17 @@ class PairRatings:
 
     unit: Unit = "pairs"
 
-    def __init__(self, connection: Connection, aspect: str | None = None, unusable: UnusableAs = "drop") -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        aspect: str | None = None,
+        unusable: UnusableAs = "drop",
+        human: Human = "gold",
+    ) -> None:
         """Read what people said; raise `BadInput` where an aspect must be named, `NotFound` for one nobody spoke of."""
         self._connection = connection
         self.unusable = unusable
+        self.human = human
         every = load_preferences(connection)
         standing = [each for each in every if each.blind]
         spoken = sorted({each.aspect for each in standing})
@@ -78,6 +87,7 @@ class PairRatings:
         self.revealed = len(told)
         self._gold_counts = self.aspect == OVERALL or len(spoken) < 2
         self._verdicts: dict[int, PairVerdicts] = {}
+        self._compared: dict[int, RatingPairs] = {}
         voices = [each for of_pair in voices_by_pair(self._standing).values() for each in of_pair.values()]
         self._pair_ids = np.array([each.pair_id for each in voices], dtype=np.int64)
         self._reviewer_ids = np.array([each.reviewer_id for each in voices], dtype=np.int64)
@@ -89,6 +99,11 @@ class PairRatings:
     def scale(self) -> Scale:
         """Which of two answers is better."""
         return PREFERENCE
+
+    @property
+    def picked(self) -> IntArray:
+        """No pair is graded on a flag."""
+        return np.empty(0, dtype=np.int64)
 
     @property
     def graded(self) -> "PairNumbers | None":
@@ -124,20 +139,26 @@ class PairRatings:
         known &= self._gold_counts
         return values_at(ids, self.facts.ids[known], (self.facts.gold[known] - 1).astype(np.float64))
 
+    @cached_property
     def versions(self) -> Sequence[StoredVersion]:
-        """Return the judges that compared pairs which people spoke of, else those that scored both answers."""
+        """The judges that compared pairs which people spoke of, else those that scored both answers."""
         compared = versions_that_compared(self._connection) or list_versions(self._connection)
-        counts = {each.id: self.held(each, "gold").pairs.n for each in compared if self._speaks(each)}
+        counts = {each.id: self.compared(each).pairs.n for each in compared if self._speaks(each)}
         found = [each for each in compared if counts.get(each.id)]
         return sorted(found, key=lambda each: -counts[each.id])
 
-    def held(self, version: StoredVersion, human: Human) -> HeldAgainst:
+    def compared(self, version: StoredVersion) -> RatingPairs:
         """Return a judge version's verdicts beside what people say.
 
         Pairs on which both orders contradict each other have no verdict; unusable ones count as was chosen.
         """
+        if version.id not in self._compared:
+            self._compared[version.id] = self._compare(version)
+        return self._compared[version.id]
+
+    def _compare(self, version: StoredVersion) -> RatingPairs:
         verdicts = self.verdicts(version)
-        people = self.human(self._sides, "label", human)
+        people = self.people_say(self._sides, "label")
         at, known = _places(people.response_ids, verdicts.ids)
         sides = np.where(known, verdicts.sides[at] if len(verdicts.ids) else NONE, NONE)
         none = known & (sides == NONE)
@@ -160,7 +181,11 @@ class PairRatings:
             np.where(wrong, UNUSABLE, _words(np.maximum(sides, 0)))[usable | wrong],
             said[usable | wrong],
         )
-        return HeldAgainst(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
+        return RatingPairs(pairs, {why: n for why, n in left_out.items() if n}, counted if wrong.any() else None)
+
+    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
+        """Yield the slices of pairs with a mask of which lie in each."""
+        return slices_of(self._connection, self.unit, by, pairs.response_ids)
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's verdicts on pairs; what is unusable counts as a tie where that was chosen."""
@@ -190,20 +215,20 @@ class PairRatings:
             NotFound: It says nothing of pairs on this aspect.
         """
         if version.id not in self._verdicts:
-            self._verdicts[version.id] = self._compared(version) or self._scored(version)
+            self._verdicts[version.id] = self._asked(version) or self._scored(version)
         return self._verdicts[version.id]
 
-    def human(self, values: AnyArray, kind: str, human: Human) -> PeopleValues:
-        """Return what a judge is held against: ``values`` are of the voices, NaN where one has none."""
+    def people_say(self, values: AnyArray, kind: str) -> PeopleValues:
+        """Return what a judge is compared with: ``values`` are of the voices, NaN where one has none."""
         rows = ~np.isnan(values.astype(np.float64))
         ids, who, said = self._pair_ids[rows], self._reviewer_ids[rows], values[rows]
         if kind != "label":
-            return human_values(ids, who, said, "groundedness", human=human)
+            return human_values(ids, who, said, "groundedness", human=self.human)
         known = (self.facts.gold != _NO_GRADE) & self._gold_counts
         ids = np.concatenate((ids, self.facts.ids[known]))
         who = np.concatenate((who, np.zeros(int(known.sum()), dtype=np.int64)))
         said = np.concatenate((said, self.facts.gold[known] - 1))
-        return human_values(ids, who, said, "label", gold=np.arange(len(ids)) >= int(rows.sum()), human=human)
+        return human_values(ids, who, said, "label", gold=np.arange(len(ids)) >= int(rows.sum()), human=self.human)
 
     def as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
         """Return rows of pairs as the statistics of agreement take them."""
@@ -234,7 +259,7 @@ class PairRatings:
             return False
         return True
 
-    def _compared(self, version: StoredVersion) -> PairVerdicts | None:
+    def _asked(self, version: StoredVersion) -> PairVerdicts | None:
         every = load_comparisons(self._connection, [version.id], condition=PLAIN)
         rows = [row for row in every if row.aspect == self.aspect]
         if not rows:
@@ -270,16 +295,16 @@ class PairNumbers:
         ids, who, values = self._pairs.numbers()
         return item_ratings(ids, who, values, DIFFERENCE, ids, self._pairs.names, unit="pairs")
 
-    def held(self, version: StoredVersion, human: Human) -> HeldAgainst:
+    def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the difference of a judge's scores beside people's grades; empty for one that compared."""
         verdicts = self._pairs.verdicts(version)
-        people = self._pairs.human(self._pairs.all_numbers, "score", human)
+        people = self._pairs.people_say(self._pairs.all_numbers, "score")
         differences = verdicts.differences
         if differences is None:
             differences = np.full(len(verdicts.ids), np.nan)
         judge = values_at(people.response_ids, verdicts.ids, differences)
         rows: BoolArray = ~np.isnan(judge)
-        return HeldAgainst(
+        return RatingPairs(
             self._pairs.as_pairs(DIFFERENCE, people.response_ids[rows], judge[rows], people.values[rows]), {}
         )
 

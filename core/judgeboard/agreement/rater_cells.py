@@ -8,8 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import By
-from judgeboard.agreement.rated_answers import AnswerRatings
-from judgeboard.agreement.rating_source import ItemRatings
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings
 from judgeboard.agreement.slices import SLICES, slices_of
 from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.errors import BadInput

@@ -1,15 +1,23 @@
 """The report of agreement as one HTML file that needs nothing else: for those who do not open the desk."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from html import escape
 
-from judgeboard.agreement.names import STATISTICS, is_share, left_out_words, statistic_name
-from judgeboard.agreement.result import AgreementResult, Statistics
-from judgeboard.agreement.statistics import of_grade
+from sqlalchemy import Connection
+
+from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.measure import agreement_of
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.statistics import Statistics, is_share, left_out_words, shown_statistics, statistic_name
 from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
+from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate
+from judgeboard.errors import NotFound
+from judgeboard.reports.json_output import to_json
+from judgeboard.stats.alternative_annotator import EPSILONS
 from judgeboard.stats.confusion import Confusion
+from judgeboard.stats.people import Human
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import interval, percent, percent_interval
 
@@ -35,6 +43,26 @@ td.n,th.n{text-align:right}
 """
 
 
+def report_results(
+    connection: Connection, grade: GradeName, version_id: int | None, human: Human
+) -> list[AgreementResult]:
+    """Return what a report holds: a judge beside people, people with each other, judges with each other.
+
+    A ``version_id`` of None is the judge version that is meant unasked; ``human`` is what it is compared with.
+    """
+    versions = () if version_id is None else (version_id,)
+    choices = (
+        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
+        AgreementChoice("people", grade=grade, by="query_type"),
+        AgreementChoice("judges", grade=grade),
+    )
+    found = []
+    for choice in choices:
+        with suppress(NotFound):  # nothing of the kind is there: the report holds what is
+            found.append(agreement_of(connection, choice))
+    return found
+
+
 def report_page(results: Sequence[AgreementResult], title: str = "Agreement") -> str:
     """Return a whole HTML page of results, in their order; the same results give the same text.
 
@@ -42,8 +70,7 @@ def report_page(results: Sequence[AgreementResult], title: str = "Agreement") ->
     once more as JSON, for programs.
     """
     parts = [part for result in results for part in _section(result)]
-    data = json.dumps([result.as_json() for result in results], ensure_ascii=False, allow_nan=False)
-    safe = data.replace("<", "\\u003c")  # a text of the log must not end the block it stands in
+    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end the block it stands in
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -58,8 +85,8 @@ def report_page(results: Sequence[AgreementResult], title: str = "Agreement") ->
 
 def _section(result: AgreementResult) -> Iterator[str]:
     what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
-    name = result.title if result.versions and result.choice.of in {"judge", "repeats"} else ""
-    yield f"<h2>{escape(' · '.join(filter(None, (_OF[result.choice.of], name, what))))}</h2>\n"
+    name = result.title if result.of in {"judge", "repeats"} else ""
+    yield f"<h2>{escape(' · '.join(filter(None, (_OF[result.of], name, what))))}</h2>\n"
     yield _p(result.sentence)
     if result.people_say is not None:
         yield _p(f"People: {result.people_say}.", "quiet")
@@ -73,23 +100,21 @@ def _section(result: AgreementResult) -> Iterator[str]:
     yield from _stand_in(result)
     yield from _slices(result)
     yield from _raters(result)
-    for anchored in result.anchoring:
-        moved = _value(anchored.share, share=True)
-        yield _p(f"After they saw the judge, people moved on {anchored.grade} by {moved} of the way to its score.")
+    for grade, share in result.anchoring.items():
+        moved = _value(share, share=True)
+        yield _p(f"After they saw the judge, people moved on {grade} by {moved} of the way to its score.")
 
 
 def _figures(statistics: Statistics) -> str:
-    names = [name for name in STATISTICS if name in statistics and name != "accuracy"]
-    names += [name for name in statistics if name not in STATISTICS]
     rows = (
         (
             statistic_name(name),
-            _value(statistics[name], share=is_share(name)),
-            _interval(statistics[name], share=is_share(name)),
-            f"{statistics[name].n:,}",
-            "; ".join(filter(None, (statistics[name].method, statistics[name].unit and f"by {statistics[name].unit}"))),
+            _value(each, share=is_share(name)),
+            _interval(each, share=is_share(name)),
+            f"{each.n:,}",
+            "; ".join(filter(None, (each.method, each.unit and f"by {each.unit}"))),
         )
-        for name in names
+        for name, each in shown_statistics(statistics).items()
     )
     return _table(("Figure", "Value", "95 %", "n", "Interval"), rows, numbers={3})
 
@@ -141,20 +166,22 @@ def _stand_in(result: AgreementResult) -> Iterator[str]:
 def _slices(result: AgreementResult) -> Iterator[str]:
     if not result.slices:
         return
-    yield f"<h3>By {escape((result.choice.by or '').replace('_', ' '))}</h3>\n"
+    yield f"<h3>By {escape((result.by or '').replace('_', ' '))}</h3>\n"
     yield _leading([((one.name,), one.n, one.statistics) for one in result.slices], ("",))
 
 
 def _raters(result: AgreementResult) -> Iterator[str]:
-    if result.raters:
+    if result.rater_pairs:
         yield "<h3>Pair by pair</h3>\n"
-        yield _leading([((each.first, each.second), each.n, each.statistics) for each in result.raters], ("", "and"))
-    if result.themselves:
+        yield _leading(
+            [((each.first, each.second), each.n, each.statistics) for each in result.rater_pairs], ("", "and")
+        )
+    if result.self_agreement:
         yield "<h3>With themselves</h3>\n"
-        yield _leading([((each.first,), each.n, each.statistics) for each in result.themselves], ("",))
+        yield _leading([((each.first,), each.n, each.statistics) for each in result.self_agreement], ("",))
     if result.against_gold:
         yield "<h3>Against what a lead settled</h3>\n"
-        lines = [((each.name,), each.n, of_grade(each.statistics)) for each in result.against_gold]
+        lines = [((each.name,), each.n, each.statistics) for each in result.against_gold]
         yield _leading(lines, ("",))
 
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.choice import By
-from judgeboard.agreement.rating_source import Unit
+from judgeboard.agreement.choice import By, Unit
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.store.pairs.pair_facts import pair_facts
 from judgeboard.store.responses.response_facts import answer_lengths, response_facts, rules_of

@@ -1,6 +1,5 @@
 """The sentences over figures of agreement, and the words for what is missing."""
 
-from judgeboard.agreement.pair_source import AgreementRow
 from judgeboard.answer_pairs import GradeName
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -23,10 +22,6 @@ WHAT_PEOPLE_GAVE: dict[GradeName, str] = {
 }
 """What one side of every pair is, for the line under a chart."""
 
-
-STACKED = "grades that people gave answers"
-"""What is counted where each person is a row."""
-
 PEOPLE_SAY: dict[Human, dict[Kind, str]] = {
     "gold": {
         "label": "what a lead settled, else the majority of people",
@@ -40,12 +35,7 @@ PEOPLE_SAY: dict[Human, dict[Kind, str]] = {
     },
     "each": dict.fromkeys(("label", "groundedness", "quality"), "each person by themselves, stacked"),
 }
-"""What a judge is held against, by how it is chosen and how several people become one."""
-
-
-def agreement_sentence(row: AgreementRow) -> str:
-    """Return in plain words how far a judge version and people agree on all query types."""
-    return EMPTY if row.n == 0 else judge_sentence(row.statistics)
+"""What a judge is compared with, by how it is chosen and how several people become one."""
 
 
 def judge_sentence(statistics: PairStatistics, rows: str = "answers that people graded") -> str:

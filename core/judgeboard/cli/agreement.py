@@ -7,7 +7,6 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
-from judgeboard.cli.asking import show_json
 from judgeboard.errors import BadInput
 
 
@@ -123,7 +122,9 @@ def command(
 
         report.write_text(report_page([result]), encoding="utf-8")
     if as_json:
-        show_json(result.as_json())
+        from judgeboard.reports.json_output import to_json
+
+        click.echo(to_json(result))
         return
     for line in result_lines(result):
         click.echo(line)

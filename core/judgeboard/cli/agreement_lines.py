@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from judgeboard.agreement.names import STATISTICS, is_share, left_out_words, statistic_name
-from judgeboard.agreement.result import AgreementResult, Statistics
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.statistics import Statistics, is_share, left_out_words, shown_statistics, statistic_name
 from judgeboard.agreement.words import epsilon_sentence, p_words, stand_in_sentence
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import MIN_ITEMS
@@ -21,18 +21,14 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
         yield f"People: {result.people_say}."
     for why, n in result.left_out.items():
         yield f"left out: {n:,} {left_out_words(why)}"
-    lead = result.statistics.get("alpha")
-    for name in sorted(result.statistics.keys() - {"accuracy"}, key=_place):  # it is the same as agreement
-        if name != "alpha" and result.statistics[name] is lead:
-            continue  # the alpha that leads on this scale has its own line
-        yield f"  {statistic_name(name)}: {_words(name, result.statistics[name])}"
+    for name, estimate in shown_statistics(result.statistics).items():
+        yield f"  {statistic_name(name)}: {_words(name, estimate)}"
     yield from _table(result)
     yield from _raters(result)
     yield from _stand_in(result)
     yield from _slices(result)
-    for anchored in result.anchoring:
-        moved = percent_words(anchored.share)
-        yield f"after they saw the judge, people moved on {anchored.grade} by {moved} of the way"
+    for grade, share in result.anchoring.items():
+        yield f"after they saw the judge, people moved on {grade} by {percent_words(share)} of the way"
     for note in result.notes:
         yield f"note ({note.code}): {note.text}"
 
@@ -45,17 +41,17 @@ def _table(result: AgreementResult) -> Iterator[str]:
 
 
 def _raters(result: AgreementResult) -> Iterator[str]:
-    for pair in result.raters:
+    for pair in result.rater_pairs:
         yield f"{pair.first} and {pair.second}, {pair.n:,}: {_lead(pair.statistics)}"
-    for pair in result.themselves:
+    for pair in result.self_agreement:
         yield f"{pair.first} with themselves, {pair.n:,} rated twice: {_lead(pair.statistics)}"
     for rater in result.against_gold:
-        yield f"{rater.name} against gold, {rater.n:,}: {_words('agreement', rater.statistics.agreement)}"
+        yield f"{rater.name} against gold, {rater.n:,}: {_lead(rater.statistics)}"
 
 
 def _slices(result: AgreementResult) -> Iterator[str]:
     for one in result.slices:
-        yield f"{result.choice.by} {one.name}, {one.n:,}: {_lead(one.statistics)}"
+        yield f"{result.by} {one.name}, {one.n:,}: {_lead(one.statistics)}"
         if one.alt_test is not None:
             yield f"    {stand_in_sentence(one.alt_test)}"
 
@@ -85,8 +81,3 @@ def _words(name: str, estimate: Estimate) -> str:
 
 def _number(estimate: Estimate) -> str:
     return "undefined" if estimate.value is None else f"{estimate.value:.4f}"
-
-
-def _place(name: str) -> int:
-    names = list(STATISTICS)
-    return names.index(name) if name in names else len(names)

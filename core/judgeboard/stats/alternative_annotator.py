@@ -7,7 +7,7 @@ people. ``omega`` is the share of people against whom it then holds, ``rho`` how
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -54,7 +54,8 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """What the test gives: the winning rate ``omega``, the advantage probability ``rho``, and each person's test.
 
-    ``n`` items had a usable verdict and two people. ``tests`` is how many tests the correction allows for.
+    ``n`` items had a usable verdict and two people. ``tests`` is how many tests the correction allows for. ``passed``
+    is whether the judge may stand in for a person, None where nobody could be tested.
     """
 
     epsilon: float
@@ -64,11 +65,11 @@ class AlternativeAnnotatorTest:
     n: int
     left_out: tuple[tuple[str, int], ...]
     tests: int
+    passed: bool | None = field(init=False)
 
-    @property
-    def passed(self) -> bool | None:
-        """Whether the judge may stand in for a person; None where nobody could be tested."""
-        return None if self.omega.value is None else self.omega.value >= PASSES_FROM
+    def __post_init__(self) -> None:
+        won = self.omega.value
+        object.__setattr__(self, "passed", None if won is None else won >= PASSES_FROM)
 
 
 def alternative_annotator_test(

@@ -57,3 +57,15 @@ def no_ints() -> IntArray:
 def no_floats() -> FloatArray:
     """Return an empty column of numbers."""
     return np.empty(0)
+
+
+def row_sums(tables: FloatArray) -> FloatArray:
+    """Return the sums over the last axis; of a short axis many times faster than `numpy.sum`."""
+    sums: FloatArray = np.einsum("...i->...", tables)
+    return sums
+
+
+def column_sums(tables: FloatArray) -> FloatArray:
+    """Return the sums over the last axis but one."""
+    sums: FloatArray = np.einsum("...ij->...j", tables)
+    return sums

@@ -1,7 +1,7 @@
 """The confusion table: how often people and judge gave which pair of categories."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,23 @@ from judgeboard.stats.arrays import AnyArray, IntArray, same_length
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts by declared category: ``counts[i][j]`` answers that people put in category i and the judge in j."""
+    """Counts by declared category: ``counts[i][j]`` answers that people put in category i and the judge in j.
+
+    ``row_shares`` are the counts as shares of what people put in that category, None where they put nothing there.
+    """
 
     categories: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
+    row_shares: tuple[tuple[float | None, ...], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shares = tuple(tuple(count / sum(row) if sum(row) else None for count in row) for row in self.counts)
+        object.__setattr__(self, "row_shares", shares)
 
     @property
     def n(self) -> int:
         """How many pairs it holds."""
         return sum(map(sum, self.counts))
-
-    @property
-    def row_shares(self) -> tuple[tuple[float | None, ...], ...]:
-        """Each count as a share of what people put in that category; None where they put nothing there."""
-        return tuple(tuple(count / sum(row) if sum(row) else None for count in row) for row in self.counts)
 
 
 def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:

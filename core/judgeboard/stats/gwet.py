@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.arrays import FloatArray, column_sums, row_sums
 from judgeboard.stats.estimates import leaving_out, unmeasured
 from judgeboard.stats.jackknife import jackknifed
 from judgeboard.stats.kappa import Weights, agreement_weights
@@ -55,11 +55,11 @@ def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArr
     NaN for an empty table.
     """
     apart = agreement_weights(tables.shape[-1], weights)
-    n = tables.sum(axis=(-1, -2))
+    n = row_sums(row_sums(tables))
     size = np.where(n > 0, n, np.nan)
-    observed = (tables * apart).sum(axis=(-1, -2)) / size
-    used = (tables.sum(axis=-1) + tables.sum(axis=-2)) / (2 * size[..., None])
-    expected = _chance(apart) * (used * (1 - used)).sum(axis=-1)
+    observed = row_sums(row_sums(tables * apart)) / size
+    used = (row_sums(tables) + column_sums(tables)) / (2 * size[..., None])
+    expected = _chance(apart) * row_sums(used * (1 - used))
     ratio: FloatArray = (observed - expected) / (1 - expected)
     return ratio
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.arrays import FloatArray, column_sums, row_sums
 
 Weights = Literal["nominal", "linear", "quadratic"]
 
@@ -37,8 +37,8 @@ def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
     estimate turns it into *undefined*. The scale is all ``k`` categories, whichever occur.
     """
     apart = disagreement_weights(tables.shape[-1], weights)
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    observed = (tables * apart).sum(axis=(-1, -2)) * rows.sum(axis=-1)
-    expected = ((rows @ apart) * columns).sum(axis=-1)
+    rows, columns = row_sums(tables), column_sums(tables)
+    observed = row_sums(row_sums(tables * apart)) * row_sums(rows)
+    expected = row_sums((rows @ apart) * columns)
     ratio: FloatArray = np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
     return 1 - ratio

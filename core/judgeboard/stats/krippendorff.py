@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.arrays import FloatArray, column_sums, row_sums
 from judgeboard.stats.estimates import leaving_out, measured, unmeasured
 from judgeboard.stats.grouping import Grouping
 from judgeboard.stats.influence import correlation_estimate
@@ -50,11 +50,11 @@ def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
 
     It is symmetric in them, and NaN where every value is the same.
     """
-    totals = tables.sum(axis=-1) + tables.sum(axis=-2)
+    totals = row_sums(tables) + column_sums(tables)
     apart = _apart(totals, metric)
-    within = 2 * (tables * apart).sum(axis=(-1, -2))
-    between = (totals[..., :, None] * totals[..., None, :] * apart).sum(axis=(-1, -2))
-    return _alpha(totals.sum(axis=-1), within, between)
+    within = 2 * row_sums(row_sums(tables * apart))
+    between = row_sums(row_sums(totals[..., :, None] * totals[..., None, :] * apart))
+    return _alpha(row_sums(totals), within, between)
 
 
 def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:

@@ -13,11 +13,9 @@ from judgeboard.stats.pair_statistics import (
     NOT_FOR_GRADE,
     STATISTICS,
     SYMMETRIC,
-    PairStatistics,
     Statistic,
     estimate_named,
     estimates,
-    pair_statistics,
 )
 from judgeboard.stats.pairs import Pairs
 from judgeboard.stats.pairwise_agreement import few_ratings
@@ -60,12 +58,12 @@ class RaterPair:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgainstGold:
-    """A rater held against gold, in the place of the judge; ``left_out`` of their items have no gold."""
+    """A rater compared with gold, in the place of the judge; ``left_out`` of their items have no gold."""
 
     name: str
     n: int
     left_out: int
-    statistics: PairStatistics
+    statistics: dict[str, Estimate]
 
 
 def overall_agreement(ratings: Ratings) -> OverallAgreement:
@@ -138,15 +136,14 @@ def against_gold(
     for column, name in enumerate(ratings.raters):
         given = ratings.given[:, column]
         rows = given & ~np.isnan(gold)
-        statistics = pair_statistics(
+        pairs = Pairs(
             ratings.as_given(ratings.values[rows, column]),
             ratings.as_given(gold[rows]),
             ratings.scale,
             ratings.groups.at(rows),
             resamples=resamples,
         )
-        n = int(rows.sum())
-        found.append(RaterAgainstGold(name, n, int(given.sum()) - n, statistics))
+        found.append(RaterAgainstGold(name, pairs.n, int(given.sum()) - pairs.n, estimates(pairs)))
     return tuple(found)
 
 

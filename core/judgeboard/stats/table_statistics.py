@@ -9,29 +9,30 @@ Biology and Chemistry, 2004).
 
 import numpy as np
 
-from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.arrays import FloatArray, column_sums, row_sums
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:
     """Return the mean precision over the categories that either side gave; undefined where the judge gave not all."""
-    return _macro(_right(tables), tables.sum(axis=-2), tables)
+    return _macro(_right(tables), column_sums(tables), tables)
 
 
 def macro_recall(tables: FloatArray) -> FloatArray:
     """Return the mean recall over the categories that either side gave; undefined where people gave not all."""
-    return _macro(_right(tables), tables.sum(axis=-1), tables)
+    return _macro(_right(tables), row_sums(tables), tables)
 
 
 def macro_f1(tables: FloatArray) -> FloatArray:
     """Return the mean F1 over the categories that either side gave; undefined where that is only one."""
-    return _macro(2 * _right(tables), tables.sum(axis=-1) + tables.sum(axis=-2), tables)
+    return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
 
 
 def matthews(tables: FloatArray) -> FloatArray:
     """Return Matthews' correlation coefficient, for k categories as Gorodkin has it; undefined where a side is one."""
-    n, people, judge = tables.sum(axis=(-1, -2)), tables.sum(axis=-1), tables.sum(axis=-2)
-    covariance = _right(tables).sum(axis=-1) * n - (people * judge).sum(axis=-1)
-    spreads = [n * n - np.square(side).sum(axis=-1) for side in (people, judge)]
+    people, judge = row_sums(tables), column_sums(tables)
+    n = row_sums(people)
+    covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
+    spreads = [n * n - row_sums(np.square(side)) for side in (people, judge)]
     return _ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
 
 
@@ -44,12 +45,10 @@ def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
 
     Over a single category it would be 1 whatever the judge can tell apart: NaN too.
     """
-    occurs = tables.sum(axis=-1) + tables.sum(axis=-2) > 0
+    occurs = row_sums(tables) + column_sums(tables) > 0
     shares = np.divide(hits, of, out=np.full(of.shape, np.nan), where=of > 0)
-    categories = occurs.sum(axis=-1)
-    return _ratio(
-        np.where(occurs, shares, 0.0).sum(axis=-1), np.where(categories > 1, categories, 0).astype(np.float64)
-    )
+    categories = row_sums(occurs.astype(np.float64))
+    return _ratio(row_sums(np.where(occurs, shares, 0.0)), np.where(categories > 1, categories, 0.0))
 
 
 def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:

@@ -4,26 +4,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from judgeboard.agreement import AgreementRow, PairSource, agreement_of
+from judgeboard.agreement import PairSource, agreement_of
 from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import stand_in_test
-from judgeboard.agreement.notes import Note, headline
 from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.result import Note
+from judgeboard.agreement.statistics import headline_name
 from judgeboard.answer_pairs import GradeName
 from judgeboard.errors import NotFound
 from judgeboard.pair_cells import PairCell
+from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.scales import SCALES
 from judgeboard.stats.words import one_in
 from judgeboard.store.judgments.judge_versions import list_versions, versions_asked_again
 from judgeboard.store.reviews.reviewers import list_graders, reviewer_names
 from judgeboard.store.settings_table import primary_judge
-from judgeboard_dashboard.agreement_figures import AgreementFigures
-from judgeboard_dashboard.agreement_filters import Whose, by_field, of_field, whose_field
-from judgeboard_dashboard.agreement_raters import show_raters
-from judgeboard_dashboard.agreement_report import report_buttons
-from judgeboard_dashboard.agreement_stand_in import after_they_saw, epsilon_field, stand_in
-from judgeboard_dashboard.agreement_tables import figures_file, figures_table, flags_table, versions_table
+from judgeboard_dashboard.agreement_figures import (
+    AgreementFigures,
+    figures_file,
+    figures_table,
+    flags_table,
+    versions_table,
+)
+from judgeboard_dashboard.agreement_filters import Whose, by_field, of_field, report_buttons, whose_field
+from judgeboard_dashboard.agreement_raters import after_they_saw, epsilon_field, show_raters, stand_in
 from judgeboard_dashboard.drill import cell_rows
 from judgeboard_dashboard.figure import table
 from judgeboard_dashboard.graded_filter import grade_field, version_field
@@ -91,16 +98,6 @@ class Asked:
     as_tables: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The page of a judge beside people as asked for."""
-
-    page: AgreementPage
-    whose: Whose
-    by: By
-    as_tables: bool
-
-
 def agreement() -> None:
     """Show how far one judge version agrees with people, or people, judges or repeats with each other."""
     follow("agreement", own=FIELDS)
@@ -112,11 +109,11 @@ def agreement() -> None:
             version = None
         else:
             shown = _judge_and_people(asked)
-            version = shown.page.row.version.id if shown.page.row else None
+            version = None if shown.version is None else shown.version.id
         with report:
             report_buttons(asked.grade, version, asked.whose.human)
     if asked.of == "judge":
-        _show_judge(shown)
+        _show_judge(shown, asked)
     elif chosen is None:
         empty("No judge was asked twice about any answer: `judgeboard judge --repeats 3` does.")
     else:
@@ -136,20 +133,14 @@ def _filters() -> Asked:
     return Asked(place, of, grade, whose, by, as_tables)
 
 
-def _judge_and_people(asked: Asked) -> Shown:
+def _judge_and_people(asked: Asked) -> AgreementPage:
     with reading() as connection:
         source = PairSource.open(connection, asked.whose.reviewer_id, asked.whose.human)
         versions = source.paired(list_versions(connection), asked.grade, primary_judge(connection))
         version = version_field(asked.place, versions)
-        found = agreement_page(
-            connection,
-            version_id=version.id if version else None,
-            grade=asked.grade,
-            reviewer_id=asked.whose.reviewer_id,
-            by=asked.by,
-            source=source,
+        return agreement_page(
+            connection, version_id=version.id if version else None, grade=asked.grade, by=asked.by, source=source
         )
-    return Shown(found, asked.whose, asked.by, asked.as_tables)
 
 
 def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
@@ -174,52 +165,55 @@ def _show_raters(chosen: AgreementChoice, *, as_tables: bool) -> None:
         except NotFound as error:
             empty(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             return
-        names = {name: id_ for id_, name in reviewer_names(connection).items()}
-        versions = {each.title: each.id for each in found.versions}
+        ids = (
+            {name: id_ for id_, name in reviewer_names(connection).items()}
+            if chosen.of == "people"
+            else {each.title: each.id for each in list_versions(connection)}
+        )
     sentence(found.sentence)
     _notes(found.notes)
     if found.n:
-        show_raters(found, names if chosen.of == "people" else versions, as_tables=as_tables)
+        show_raters(found, ids, as_tables=as_tables)
 
 
-def _show_judge(shown: Shown) -> None:
-    if shown.page.row is None:
-        empty(shown.page.sentence)
-        _notes(shown.page.notes)
+def _show_judge(shown: AgreementPage, asked: Asked) -> None:
+    if shown.version is None or shown.result is None:
+        empty(shown.sentence)
+        _notes(shown.notes)
         return
-    sentence(shown.page.sentence)
-    _notes(shown.page.notes)
-    if shown.page.row.n < 10:
-        _worth(shown.page)
+    sentence(shown.sentence)
+    _notes(shown.notes)
+    if shown.result.n < MIN_PAIRS:
+        _worth(shown)
         return
-    figures = AgreementFigures(shown.page, shown.page.row, shown.whose, shown.by, as_tables=shown.as_tables)
+    figures = AgreementFigures(shown, shown.version, shown.result, asked.whose, asked.by, as_tables=asked.as_tables)
     figures.show()
     with st.container(key="stack_versions"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
-        _versions(shown)
+        _versions(shown, asked.whose)
     with right:
-        _worth(shown.page)
+        _worth(shown)
     with st.container(key="stack_figures"):
         left, right = st.columns([1, 1.2], gap="medium")
     with left:
-        _all_figures(shown.page, shown.page.row, shown.whose)
+        _all_figures(figures)
     with right:
-        if shown.page.grade == "label":
+        if shown.grade == "label":
             heading("Over time")
             figures.over_time()
-        _beside_people(shown.page, shown.page.row)
+        _beside_people(figures)
 
 
-def _beside_people(found: AgreementPage, row: AgreementRow) -> None:
+def _beside_people(figures: AgreementFigures) -> None:
     heading("May the judge stand in for a person?")
     epsilon = epsilon_field()
+    version, grade = figures.version, figures.page.grade
     with reading() as connection:
-        test = stand_in_test(connection, row.version, found.grade, epsilon)
-    with reading() as connection:
+        test = stand_in_test(connection, version, grade, epsilon)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, row.version.id, found.grade, people)
-    after_they_saw(found, row.version.id)
+    stand_in(test, version.id, grade, people)
+    after_they_saw(figures.result.anchoring, figures.page.differing, version.id)
 
 
 def _notes(notes: Sequence[Note]) -> None:
@@ -231,25 +225,22 @@ def _notes(notes: Sequence[Note]) -> None:
         caption(*(each.text for each in rest))
 
 
-def _versions(shown: Shown) -> None:
-    same = shown.page.same_answers
+def _versions(shown: AgreementPage, whose: Whose) -> None:
+    same, grade = shown.same_answers, shown.grade
     heading("All judge versions on the same answers" + (f", {same.n:,}" if same.n else ""))
-    if not same.rows:
+    if not same.versions:
         caption("No ten answers that these judge versions and people all graded.")
         return
-    grade = shown.page.grade
-    left_out = ", ".join(version.title for version in same.left_out)
+    left_out = ", ".join(same.left_out)
     table(
         versions_table(same, grade),
-        [_this_page(row.version.title, grade, shown.whose) for row in same.rows],
+        [_this_page(each.name, grade, whose) for each in same.versions],
         key="versions",
         under=(
             "Click a line to see that version.",
             f"Left out, since it shares too few answers with the others: {left_out}." if left_out else None,
         ),
-        csv=lambda: figures_file(
-            [("all", shown.page.whole(row.version, pairs)) for row, pairs in zip(same.rows, same.pairs, strict=True)]
-        ),
+        csv=lambda: figures_file(grade, ((each.name, "all", each.statistics) for each in same.whole())),
         columns=VERSION_COLUMNS,
     )
 
@@ -283,21 +274,27 @@ def _worth(found: AgreementPage) -> None:
     )
 
 
-def _all_figures(found: AgreementPage, row: AgreementRow, whose: Whose) -> None:
-    heading(f"All figures of {row.version.title}")
-    rows = figures_table(row)
-    unit = headline(row.statistics).unit
-    behind = cell_rows(PairCell(row.version.id, found.grade, None, None, None, whose.reviewer_id, whose.human))
+def _all_figures(figures: AgreementFigures) -> None:
+    heading(f"All figures of {figures.result.title}")
+    grade, whose = figures.page.grade, figures.whose
+    rows = figures_table(figures.result.statistics)
+    unit = figures.result.statistics[headline_name(SCALES[grade])].unit
+    behind = cell_rows(PairCell(figures.version.id, grade, None, None, None, whose.reviewer_id, whose.human))
     table(
         rows,
         [behind] * len(rows),
         key="figures",
         under=(f"Intervals: 95 %, by {unit}." if unit else None, "The file has every slice too."),
-        csv=lambda: figures_file(
-            [("all", row), *((each.name, found.whole(row.version, each.pairs)) for each in found.slices)]
-        ),
+        csv=lambda: _file_with_slices(figures.page.choice),
         columns={"Answers": COUNT},
     )
+
+
+def _file_with_slices(choice: AgreementChoice) -> pd.DataFrame:
+    with reading() as connection:
+        found = agreement_of(connection, choice)
+    lines = [("all", found.statistics), *((each.name, each.statistics) for each in found.slices)]
+    return figures_file(found.grade, ((found.title, name, statistics) for name, statistics in lines))
 
 
 with page("Agreement"):

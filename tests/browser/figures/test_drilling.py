@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgeboard.agreement import agreement
+from judgeboard.agreement.measure import every_judge
 from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.trend_measures import MeasureName
 from judgeboard.trends import trend
@@ -76,14 +76,14 @@ def test_back_brings_the_trend_as_it_was_left(reviewer, desk) -> None:
 
 def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, desk) -> None:
     with desk.store.reading() as connection:
-        row = agreement(connection, grade="label", versions=[desk.rows.rag.id], by_query_type=False).rows[0]
-    assert row.statistics.confusion is not None
+        (found,) = every_judge(connection, ["label"], versions=[desk.rows.rag.id])
+    assert found.confusion is not None
     page = reviewer("Mara")
     opened(page, "/agreement")
     cells = marks(page, "rect")
     expect(cells).to_have_count(4)
     cells.nth(0).click()
-    assert answers(page) == row.statistics.confusion.counts[0][0]
+    assert answers(page) == found.confusion.counts[0][0]
     expect(page.get_by_role("button", name=re.compile("rag v1 said hallucinated, people hallucinated"))).to_be_visible()
 
 

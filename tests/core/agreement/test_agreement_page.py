@@ -37,7 +37,7 @@ def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int
 
 def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
     shown = page(log)
-    assert (shown.row, shown.sentence, shown.versions, shown.notes) == (None, EMPTY, (), ())
+    assert (shown.result, shown.sentence, shown.versions, shown.notes) == (None, EMPTY, (), ())
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     assert page(log).sentence == EMPTY
 
@@ -61,11 +61,11 @@ def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -
     judged(log, second, ids[:12], wrong=1)
     judged(log, other, ids, wrong=9)
     shown = page(log)
-    assert shown.row is not None
-    assert (shown.row.version.title, shown.row.n) == ("rag v2", 12)
+    assert shown.result is not None
+    assert (shown.result.title, shown.result.n) == ("rag v2", 12)
     chosen = page(log, version_id=other.id)
-    assert chosen.row is not None
-    assert chosen.row.version.title == "nli v1"
+    assert chosen.result is not None
+    assert chosen.result.title == "nli v1"
     assert [version.title for version in shown.versions] == ["rag v2", "nli v1", "rag v1"]
 
 
@@ -78,8 +78,8 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
         source = PairSource.open(connection, human="majority")
         shown = agreement_page(connection, source=source)
     found = measure_agreement(log.store, human="majority")
-    assert shown.row is not None
-    assert shown.row.left_out == found.left_out == {"only_gold": 2}
+    assert shown.result is not None
+    assert shown.result.left_out == found.left_out == {"only_gold": 2}
     assert text(shown, "only_gold").startswith("2 answers are left out: a lead settled them")
 
 
@@ -90,8 +90,8 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
     judged(log, second, ids[:30], wrong=3)
     judged(log, third, ids[:5], wrong=0)
     same = page(log, version_id=first.id).same_answers
-    assert (same.n, [(row.version.title, row.n) for row in same.rows]) == (30, [("rag v1", 30), ("rag v2", 30)])
-    assert [version.title for version in same.left_out] == ["nli v1"]
+    assert (same.n, [(each.name, each.n) for each in same.versions]) == (30, [("rag v1", 30), ("rag v2", 30)])
+    assert same.left_out == ("nli v1",)
 
 
 def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
@@ -99,8 +99,9 @@ def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
     judged(log, version, log.answers(20, query_type="sql"), wrong=9)
     shown = page(log)
+    assert shown.result is not None
     assert shown.same_answers.weakest == ("sql",)
-    assert [(each.name, each.n) for each in shown.slices] == [("simple", 20), ("sql", 20)]
+    assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 20), ("sql", 20)]
 
 
 def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
@@ -215,8 +216,8 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     judged(log, version, ids, wrong=0)
     log.say_all(version, ids[:3], label=GOOD)
     shown = page(log)
-    assert shown.row is not None
-    assert shown.row.n == 12
+    assert shown.result is not None
+    assert shown.result.n == 12
     said = "3 answers were judged again by this version; each counts once, with its latest verdict."
     assert text(shown, "judged_again") == said
 
@@ -246,9 +247,9 @@ def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> No
     version, ids = sqlite_log.version(), sqlite_log.answers(100)
     sqlite_log.say(version, {each: {"groundedness": index / 100} for index, each in enumerate(ids)})
     sqlite_log.review_all(ids[:99], label=GOOD)
-    few = page(sqlite_log).row
+    few = page(sqlite_log).result
     sqlite_log.review(ids[99], label=GOOD)
-    enough = page(sqlite_log).row
+    enough = page(sqlite_log).result
     assert few is not None
     assert enough is not None
     assert few.calibration is None
@@ -262,5 +263,5 @@ def test_one_reviewer_may_be_all_the_people(log: GradedLog) -> None:
     log.review_all(ids, "mara", label=BAD)
     log.review_all(ids, "jon", label=GOOD)
     shown = page(log, reviewer_id=log.reviewers["jon"])
-    assert shown.row is not None
-    assert shown.row.statistics.agreement.value == 1
+    assert shown.result is not None
+    assert shown.result.statistics["agreement"].value == 1

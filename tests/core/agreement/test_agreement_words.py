@@ -1,8 +1,8 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import agreement
-from judgeboard.agreement.words import agreement_sentence, shares_of
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.words import shares_of
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
             people |= {"label": GOOD}
         sqlite_log.review(each, **people)
     with sqlite_log.store.reading() as connection:
-        label, groundedness, quality = agreement(connection, by_query_type=False).rows
-    assert agreement_sentence(label).startswith("On 20 answers that people graded, judge and people agree on 90 % [")
-    assert agreement_sentence(label).endswith("It misses no bad answer and raises a false alarm on 1 in 6 good ones.")
-    said = agreement_sentence(groundedness)
+        label, groundedness, quality = (each.sentence for each in every_judge(connection))
+    assert label.startswith("On 20 answers that people graded, judge and people agree on 90 % [")
+    assert label.endswith("It misses no bad answer and raises a false alarm on 1 in 6 good ones.")
+    said = groundedness
     assert "their scores differ by 0.05 on average; the judge is 0.05 lower than people;" in said
     assert "rank correlation 1.00" in said
-    said = agreement_sentence(quality)
+    said = quality
     assert said.startswith("On 20 answers that people graded, judge and people give the same quality on 65 % [")
     assert "and are at most one apart on 90 %; weighted kappa 0.61 [" in said

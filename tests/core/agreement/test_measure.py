@@ -35,7 +35,7 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     found = measure(log, of="people")
     assert (found.n, found.left_out) == (12, {"one_person": 3})
     assert found.statistics["agreement"].value == pytest.approx(10 / 12)
-    (pair,) = found.raters
+    (pair,) = found.rater_pairs
     assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
     assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
     assert found.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
@@ -57,7 +57,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     for each in ids[:2]:
         log.review(each, "lead", label=BAD, stage="adjudication")
     people = measure(log, of="people")
-    assert {each for pair in people.raters for each in (pair.first, pair.second)} == {"mara", "jon", "lena"}
+    assert {each for pair in people.rater_pairs for each in (pair.first, pair.second)} == {"mara", "jon", "lena"}
     assert {each.name: (each.n, each.left_out) for each in people.against_gold} == {
         "mara": (2, 10),
         "jon": (2, 10),
@@ -93,7 +93,7 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
     log.review_again(ids[6:], quality=1)
     log.review_again(ids[6:], quality=2)  # the latest counts
     found = measure(log, of="people", grade="quality")
-    (again,) = found.themselves
+    (again,) = found.self_agreement
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
     assert found.n == 0
 
@@ -107,9 +107,9 @@ def test_what_somebody_says_later_at_the_desk_is_no_repeat(log: GradedLog) -> No
     log.review_all(ids, "jon", quality=2)  # one draft that decides two flags of each answer
     log.review_all(ids, "jon", quality=2)
     log.review_again(ids, "lena", quality=2)  # nothing that it could repeat
-    assert measure(log, of="people", grade="quality").themselves == ()
+    assert measure(log, of="people", grade="quality").self_agreement == ()
     log.review_again(ids, quality=3)
-    (again,) = measure(log, of="people", grade="quality").themselves
+    (again,) = measure(log, of="people", grade="quality").self_agreement
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
 
 
@@ -166,7 +166,7 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     found = measure(log, of="judges")
     assert (found.n, found.statistics["kappa"].value, found.statistics["fleiss_kappa"].value) == (12, 1, 1)
-    assert [each.title for each in found.versions] == ["one v1", "two v1"]
+    assert [each.title for each in found.judge_versions] == ["one v1", "two v1"]
 
 
 def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
@@ -251,10 +251,10 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         log.review(each, groundedness=0.4, stage="blind")
         after = 0.6 if place % 2 else 0.4
         log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
-    (found,) = measure(log, grade="groundedness").anchoring
-    assert (found.grade, found.share.n) == ("groundedness", 12)
-    assert found.share.value == pytest.approx(0.25)
-    assert found.share.low is not None
+    ((grade, share),) = measure(log, grade="groundedness").anchoring.items()
+    assert (grade, share.n) == ("groundedness", 12)
+    assert share.value == pytest.approx(0.25)
+    assert share.low is not None
 
 
 @pytest.mark.parametrize(

@@ -66,13 +66,13 @@ def rounded(estimate: dict[str, Any]) -> float:
 
 def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
     found = agreement(PANDALM, "--of", "people", "--unit", "pairs")
-    assert {(each["first"], each["second"]): rounded(each["kappa"]) for each in found["people_pairs"]} == {
+    assert {(each["first"], each["second"]): rounded(each["statistics"]["kappa"]) for each in found["rater_pairs"]} == {
         ("annotator1", "annotator2"): 0.8520,
         ("annotator1", "annotator3"): 0.8789,
         ("annotator2", "annotator3"): 0.8617,
     }
-    assert [each["n"] for each in found["people_pairs"]] == [999] * 3
-    assert (found["n"], rounded(found["stats"]["alpha"]), rounded(found["stats"]["fleiss_kappa"])) == (
+    assert [each["n"] for each in found["rater_pairs"]] == [999] * 3
+    assert (found["n"], rounded(found["statistics"]["alpha"]), rounded(found["statistics"]["fleiss_kappa"])) == (
         999,
         0.8642,
         0.8642,
@@ -82,8 +82,8 @@ def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
 def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
     found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
     names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
-    assert [rounded(found["stats"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
-    assert found["confusion"]["labels"] == ["a", "b", "tie"]
+    assert [rounded(found["statistics"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
+    assert found["confusion"]["categories"] == ["a", "b", "tie"]
     assert [sum(row) for row in found["confusion"]["counts"]] == [422, 472, 105]
     assert (found["n"], found["left_out"]) == (999, {})
 
@@ -96,7 +96,7 @@ def test_its_25_unusable_verdicts_count_as_is_chosen(
     agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
 ) -> None:
     found = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
-    assert (rounded(found["stats"]["accuracy"]), found["n"], found["left_out"]) == (accuracy, n, left_out)
+    assert (rounded(found["statistics"]["accuracy"]), found["n"], found["left_out"]) == (accuracy, n, left_out)
     assert sum(map(sum, found["confusion"]["counts"])) == n
 
 
@@ -114,7 +114,7 @@ def test_whether_a_judge_may_stand_in_for_a_person(
 ) -> None:
     words = ("--unit", "pairs", "--judge-version", judge, "--alt-test", "--epsilon", epsilon)
     test = agreement(PANDALM, *words)["alt_test"]
-    assert (round(test["omega"], 4), round(test["rho"], 4), test["n"]) == (omega, rho, n)
+    assert (round(test["omega"]["value"], 4), rounded(test["rho"]), test["n"]) == (omega, rho, n)
     assert [each["name"] for each in test["people"]] == ["annotator1", "annotator2", "annotator3"]
     assert sum(each["rejected"] for each in test["people"]) == round(3 * omega)
     assert test["passed"] == (omega >= 0.5)
@@ -133,27 +133,34 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
 ) -> None:
     words = ("--unit", "pairs", "--aspect", aspect)
     found = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
-    assert (found["n"], found["stats"]["pearson"]["n"], found["stats"]["pearson"]["unit"]) == (560, 560, "pair")
-    assert tuple(round(100 * found["stats"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
+    assert (found["n"], found["statistics"]["pearson"]["n"], found["statistics"]["pearson"]["unit"]) == (
+        560,
+        560,
+        "pair",
+    )
+    assert tuple(round(100 * found["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
     found = agreement(RAGCHECKER, *words, "--of", "people")
-    assert tuple(round(100 * found["stats"][name]["value"], 2) for name in ("pearson", "spearman")) == people
-    assert (found["n"], len(found["people_pairs"])) == (280, 1)
+    assert tuple(round(100 * found["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == people
+    assert (found["n"], len(found["rater_pairs"])) == (280, 1)
 
 
 def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
     found = agreement(PROMETHEUS, "--of", "repeats")
     assert (found["n"], len(found["judge_versions"])) == (640, 117)
-    assert (rounded(found["stats"]["alpha"]), round(found["stats"]["self_consistency"]["value"], 3)) == (0.8516, 0.531)
+    assert (rounded(found["statistics"]["alpha"]), round(found["statistics"]["self_consistency"]["value"], 3)) == (
+        0.8516,
+        0.531,
+    )
 
 
 def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
     found = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
     assert (found["n"], found["left_out"]) == (1344, {"without_verdict": 1568})
     assert found["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {each["value"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
-    assert found["stats"]["kappa"]["unit"] == "evidence group"
+    assert {each["name"]: each["n"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    assert found["statistics"]["kappa"]["unit"] == "evidence group"
     assert len(found["calibration"]) == 10
-    assert {each["code"] for each in found["warnings"]} >= {"judges_alike", "without_verdict"}
+    assert {each["code"] for each in found["notes"]} >= {"judges_alike", "without_verdict"}
     found = agreement(RAGTRUTH, "--of", "judges")
-    assert (found["n"], rounded(found["stats"]["fleiss_kappa"]), len(found["people_pairs"])) == (1344, 0.4260, 21)
-    assert [each["code"] for each in found["warnings"]] == ["judges_alike"]
+    assert (found["n"], rounded(found["statistics"]["fleiss_kappa"]), len(found["rater_pairs"])) == (1344, 0.4260, 21)
+    assert [each["code"] for each in found["notes"]] == ["judges_alike"]

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.agreement import AgreementTable, agreement
+from judgeboard.agreement import AgreementResult, PairSource
+from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.words import agreement_sentence
+from judgeboard.agreement.statistics import shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.report import stats
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.figures.totals import count_labels, count_responses
+from judgeboard.store.judgments.judge_versions import list_versions
 
 pytestmark = pytest.mark.shared
 
@@ -45,9 +47,9 @@ def ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def table(ragtruth: Store) -> AgreementTable:
+def table(ragtruth: Store) -> list[AgreementResult]:
     with ragtruth.reading() as connection:
-        return agreement(connection)
+        return list(every_judge(connection))
 
 
 class Graded:
@@ -78,23 +80,25 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def rows_of(table: AgreementTable, detector: str, grade: str) -> dict[str | None, Any]:
-    return {row.query_type: row for row in table.rows if (row.version.name, row.grade) == (detector, grade)}
+def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str | None, Any]:
+    (whole,) = (each for each in table if (each.title, each.grade) == (f"{detector} v1", grade))
+    return {None: whole} | {each.name: each for each in whole.slices}
 
 
-def test_the_published_counts_come_out(ragtruth: Store, table: AgreementTable) -> None:
+def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementResult]) -> None:
     with ragtruth.reading() as connection:
         assert count_responses(connection) == 2912
         assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
         report = stats(connection)
+        reviews = PairSource.open(connection).graded.reviews
     assert report.judgments == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
-    assert table.reviewed == 2912
-    assert {row.version.name for row in table.rows} == set(DETECTORS)
+    assert len(np.unique(reviews.response_ids)) == 2912
+    assert {each.title for each in table} == {f"{name} v1" for name in DETECTORS}
 
 
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_label_figures_equal_those_of_scikit_learn(
-    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
 ) -> None:
     from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, recall_score, roc_auc_score
 
@@ -102,24 +106,26 @@ def test_label_figures_equal_those_of_scikit_learn(
     for query_type, row in rows_of(table, detector, "label").items():
         chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
         people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
-        said = row.statistics
+        said = shown_statistics(row.statistics)
         labels = [BAD, "grounded"]
         assert row.n == len(people)
-        assert said.agreement.value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
-        assert said.kappa.value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
-        assert said.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
-        assert row.missed.value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
-        assert row.false_alarms.value == pytest.approx(1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9)
+        assert said["agreement"].value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
+        assert said["kappa"].value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
+        if query_type is None:
+            assert row.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
+        assert said["missed"].value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
+        assert said["false_alarms"].value == pytest.approx(
+            1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9
+        )
         if detector in SCORED:
-            assert said.auroc.value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
+            assert said["auroc"].value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
         else:
-            assert said.auroc.value is None
-        assert row.cut == 0
+            assert said["auroc"].value is None
 
 
 @pytest.mark.parametrize("detector", SCORED)
 def test_score_figures_equal_those_of_scipy(
-    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
 ) -> None:
     from scipy.stats import pearsonr, spearmanr
 
@@ -128,21 +134,21 @@ def test_score_figures_equal_those_of_scipy(
         chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
         people, scores = known.people_scores[chosen], known.scores[chosen]
         said = row.statistics
-        assert said.n == len(people)
-        assert said.pearson.value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
-        assert said.spearman.value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
-        assert said.mean_absolute_difference.value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
-        assert said.bias.value == pytest.approx((scores - people).mean(), abs=1e-9)
+        assert row.n == len(people)
+        assert said["pearson"].value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
+        assert said["spearman"].value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
+        assert said["mean_absolute_difference"].value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
+        assert said["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
 
 
-def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: AgreementTable) -> None:
+def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: list[AgreementResult]) -> None:
     for detector in set(DETECTORS) - set(SCORED):
         assert rows_of(table, detector, "groundedness")[None].n == 0
 
 
 @pytest.mark.parametrize("detector", ["approach_1_modernbert", "track_b_large"])
 def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
-    table: AgreementTable, by_hand: Mapping[str, Graded], detector: str
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
 ) -> None:
     known = by_hand[detector]
     people, judge = known.people == BAD, known.judge == BAD
@@ -153,21 +159,25 @@ def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
         return float(((p == j).mean() - expected) / (1 - expected))
 
     row = rows_of(table, detector, "label")[None]
-    assert row.statistics.unit == "evidence group"
-    same_interval(row.statistics.kappa, known, kappa)
-    same_interval(row.statistics.agreement, known, lambda rows: float((people[rows] == judge[rows]).mean()))
-    same_interval(row.missed, known, lambda rows: float((~judge[rows][people[rows]]).mean()))
+    assert row.statistics["kappa"].unit == "evidence group"
+    same_interval(row.statistics["kappa"], known, kappa)
+    same_interval(row.statistics["agreement"], known, lambda rows: float((people[rows] == judge[rows]).mean()))
+    same_interval(
+        shown_statistics(row.statistics)["missed"], known, lambda rows: float((~judge[rows][people[rows]]).mean())
+    )
 
 
 def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
-    table: AgreementTable, by_hand: Mapping[str, Graded]
+    table: list[AgreementResult], by_hand: Mapping[str, Graded]
 ) -> None:
     known = by_hand["track_b_modernbert"]
     people, scores = known.people_scores, known.scores
     said = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
-    assert "influence function" in (said.pearson.method or "")
-    same_interval(said.pearson, known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
-    same_interval(said.mean_absolute_difference, known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean()))
+    assert "influence function" in (said["pearson"].method or "")
+    same_interval(said["pearson"], known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
+    same_interval(
+        said["mean_absolute_difference"], known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean())
+    )
 
 
 def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]) -> None:
@@ -185,16 +195,18 @@ def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.nda
     assert abs(estimate.high - high) < 0.07 * (high - low)
 
 
-def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: AgreementTable) -> None:
+def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
-    said = agreement_sentence(row)
+    said = row.sentence
     assert said.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
     assert "a kappa of 0.56 [0.51, 0.61]: moderate." in said
     assert said.endswith("It misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
     with ragtruth.reading() as connection:
-        page = agreement_page(connection, version_id=row.version.id)
-    assert page.row == row
+        version = next(each for each in list_versions(connection) if each.title == row.title)
+        page = agreement_page(connection, version_id=version.id)
+    assert page.result is not None
+    assert (page.result.statistics, page.result.confusion) == (row.statistics, row.confusion)
     assert page.same_answers.n == 1344
-    assert [each.version.name for each in page.same_answers.rows] == list(DETECTORS)
+    assert [each.name for each in page.same_answers.versions] == [f"{name} v1" for name in DETECTORS]
     assert (page.over_time, page.without_time) == ((), 1344)
     assert "1,568 graded answers have no usable verdict of this version." in [note.text for note in page.notes]

@@ -48,7 +48,7 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
     assert measure(store).statistics["agreement"].value == 1
     assert measure(store, human="majority").statistics["agreement"].value == 0
     people = measure(store, of="people")
-    assert [each.statistics.agreement.value for each in people.against_gold] == [0, 0]
+    assert [each.statistics["agreement"].value for each in people.against_gold] == [0, 0]
     record(store, pairs, {"ab": "b" * 10}, aspect="style", name="stylist")
     for pair in pairs:
         people_say_of_aspects(store, pair, overall=Preference.A, style=Preference.B)
@@ -79,7 +79,7 @@ def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None
     found = measure(store, of="repeats")
     assert (found.n, found.left_out) == (11, {"incomplete": 1})
     assert found.statistics["self_consistency"].value == pytest.approx(10 / 11)
-    assert found.raters[0].first == "A shown first"
+    assert found.rater_pairs[0].first == "A shown first"
     record(store, pairs, {"ab": "a" * 12}, name="once")
     with pytest.raises(NotFound, match="one order only"):
         measure(store, of="repeats", judge_versions=["once"])

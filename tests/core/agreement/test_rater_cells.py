@@ -7,6 +7,7 @@ from judgeboard.agreement import measure_agreement
 from judgeboard.agreement.measure import stand_in_test
 from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated, rater_words
 from judgeboard.errors import BadInput
+from judgeboard.store.judgments.judge_versions import list_versions
 
 
 @pytest.fixture
@@ -36,11 +37,11 @@ def test_each_number_of_people_opens_its_answers(desk: GradedLog) -> None:
     ids = desk.reviewers
     found = measure_agreement(desk.store, of="people", by="query_type")
     assert opened(desk, "people", "label", ALL, ALL) == found.n
-    for pair in found.raters:
+    for pair in found.rater_pairs:
         assert opened(desk, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
     for one in found.slices:
         assert opened(desk, "people", "label", ALL, ALL, "query_type", one.name) == one.n
-    (twice,) = found.themselves
+    (twice,) = found.self_agreement
     assert opened(desk, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
     for rater in found.against_gold:
         assert opened(desk, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
@@ -48,11 +49,13 @@ def test_each_number_of_people_opens_its_answers(desk: GradedLog) -> None:
 
 def test_each_number_of_judges_opens_its_answers(desk: GradedLog) -> None:
     found = measure_agreement(desk.store, of="judges")
-    (pair,) = found.raters
-    one, two = (version.id for version in found.versions)
+    (pair,) = found.rater_pairs
+    with desk.store.reading() as connection:
+        versions = {each.title: each for each in list_versions(connection)}
+    one, two = (versions[each.title].id for each in found.judge_versions)
     assert opened(desk, "judges", "label", one, two) == pair.n == opened(desk, "judges", "label", ALL, ALL) == 30
     with desk.store.reading() as connection:
-        test = stand_in_test(connection, found.versions[0], "label", 0.2)
+        test = stand_in_test(connection, versions[pair.first], "label", 0.2)
     for person in test.people:
         assert opened(desk, "standin", "label", one, desk.reviewers[person.name]) == person.n
 

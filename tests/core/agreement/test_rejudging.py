@@ -1,12 +1,13 @@
 """However often rows are judged again, every figure is that of a table with the latest verdicts only."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement
+from judgeboard.agreement import AgreementResult, measure_agreement
 from judgeboard.domain import Label, Status
 from judgeboard.store.engine import Store
 
@@ -53,12 +54,12 @@ def test_every_figure_stays_that_of_the_latest_verdicts(new_sqlite_store: Any, a
         filled(store, answers, again=again)
         with_people = measure_agreement(store, judge_versions=["rag"], grade=grade, by="query_type", epsilon=0.2)
         judges = measure_agreement(store, of="judges", grade=grade)
-        found.append([plain(with_people.as_json()), plain(judges.as_json())])
+        found.append([plain(with_people), plain(judges)])
         assert with_people.n <= len(answers)
         store.close()
     assert found[0] == found[1]
 
 
-def plain(figures: dict[str, Any]) -> dict[str, Any]:
+def plain(result: AgreementResult) -> AgreementResult:
     """All figures but the note that answers were judged again."""
-    return figures | {"warnings": [each for each in figures["warnings"] if each["code"] != "judged_again"]}
+    return replace(result, notes=tuple(each for each in result.notes if each.code != "judged_again"))

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import measure_agreement
 from judgeboard.agreement.report_page import report_page
+from judgeboard.reports.json_output import to_plain
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -42,7 +43,7 @@ def test_every_figure_stands_in_it_twice_as_text_and_as_json(sqlite_log: GradedL
     assert (tags.names.count("script"), tags.loads) == (1, [])
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL)
     assert data is not None
-    assert json.loads(data[1]) == [json.loads(json.dumps(each.as_json())) for each in results]
+    assert json.loads(data[1]) == to_plain(results)
     for said in ("Cohen&#x27;s kappa", "May the judge stand in for a person?", "By query type", "Pair by pair"):
         assert said in page
     assert "None" not in page.replace(data[1], "")

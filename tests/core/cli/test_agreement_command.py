@@ -41,13 +41,13 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
     assert run([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["confusion"] == {
-        "labels": ["hallucinated", "grounded"],
+        "categories": ["hallucinated", "grounded"],
         "counts": [[9, 1], [0, 30]],
         "row_shares": [[0.9, 0.1], [0, 1]],
     }
     assert (found["n"], found["left_out"], found["of"], found["by"]) == (40, {}, "judge", "query_type")
     assert found["alt_test"]["epsilon"] == 0.1
-    assert {"code", "text"} == set(found["warnings"][0])
+    assert {"code", "text"} == set(found["notes"][0])
 
 
 def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.agreement import agreement
+from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
@@ -130,7 +130,7 @@ def figures(store: Store) -> str:
             responses.lines,
             trend(connection),
             trend(connection, measure="flagged_share"),
-            agreement(connection),
+            list(every_judge(connection)),
             # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
             replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgeboard.agreement.rated_answers import AnswerRatings
+from judgeboard.agreement.ratings import AnswerRatings
 from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.filters import RowFilter

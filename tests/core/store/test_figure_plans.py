@@ -80,7 +80,7 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
         page = agreement_page(connection, grade="quality")
-    assert page.row is not None
+    assert page.result is not None
     grows = ("response", "judgment", "current_judgment", "flag")
     scans = [step for step in steps if step.startswith(tuple(f"SCAN {table}" for table in grows))]
     assert all("USING COVERING INDEX ix_flag_rule_state" in step for step in scans), scans

@@ -1,15 +1,15 @@
 """Agreement beside the judge with people: people, judges and repeats by themselves, a stand-in, what a report holds."""
 
-import json
-
 import pytest
 
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement, report_results
+from judgeboard.agreement import measure_agreement
 from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated
+from judgeboard.agreement.report_page import report_results
 from judgeboard.domain import Label, Status, Verdict
+from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import LandedVerdict, land_judgments
 from judgeboard_dashboard.drill import rater_rows
@@ -166,8 +166,8 @@ def test_the_report_holds_judge_people_and_judges(
     assert {"As one HTML file", "As JSON"} <= {each.label for each in app.get("download_button")}
     with sqlite_store.reading() as connection:
         found = report_results(connection, "label", figures.rag.id, "gold")
-    assert [each.choice.of for each in found] == ["judge", "people", "judges"]
-    assert json.dumps([each.as_json() for each in found], allow_nan=False)
+    assert [each.of for each in found] == ["judge", "people", "judges"]
+    assert [each["of"] for each in to_plain(found)] == ["judge", "people", "judges"]
 
 
 @pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])

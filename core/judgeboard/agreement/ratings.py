@@ -1,0 +1,349 @@
+"""Ratings from the store: what people and judge versions gave logged answers, and both sides on the same answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.choice import By, Unit
+from judgeboard.agreement.slices import slices_of
+from judgeboard.answer_pairs import (
+    GRADES,
+    AnswerPairs,
+    as_said,
+    column_of,
+    gold,
+    is_given,
+    judge_values,
+    pairs_of,
+    people_values,
+    voices,
+)
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.flag_worth import FlagsWorth, flags_worth
+from judgeboard.imports.cells import Unusable
+from judgeboard.imports.scales import scale_in
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
+from judgeboard.stats.grouping import Grouping, grouping
+from judgeboard.stats.people import Human, PeopleValues
+from judgeboard.stats.ratings import Ratings, positions, ratings_of
+from judgeboard.stats.scales import SCALES, Scale
+from judgeboard.store.figures.current_verdicts import current_verdicts
+from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
+from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+from judgeboard.store.responses.response_facts import response_facts
+from judgeboard.store.reviews.dimensions import dimensions_scored, scales_of_dimension
+from judgeboard.store.reviews.ratings import ADJUDICATION, AGAIN
+from judgeboard.store.reviews.reviewers import reviewer_names
+from judgeboard.store.settings_table import primary_judge, thresholds
+
+RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
+"""What a row and a group is that an interval resamples."""
+
+LeftOut = dict[str, int]
+"""How many items (stacked people: ratings) were left out, by why."""
+
+_MOST_LEVELS = 20  # a scale with more of them is a score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemRatings:
+    """Items by id, ascending, and what each rater gave them: a row of ``ratings`` an item."""
+
+    ids: IntArray
+    ratings: Ratings
+
+    def at(self, rows: AnyArray) -> "ItemRatings":
+        """Return some of the items, by a mask or by positions."""
+        return ItemRatings(self.ids[rows], self.ratings.at(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedTwice:
+    """Items that a person rated more than once: the first and the latest rating, a row per person and item."""
+
+    ids: IntArray
+    raters: AnyArray
+    first: AnyArray
+    second: AnyArray
+    groups: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingPairs:
+    """A judge version and people: ``pairs`` where both gave something usable, what was left out and why.
+
+    ``wrong`` has the pairs and the unusable verdicts that count as wrong, None where there are none of these.
+    """
+
+    pairs: AnswerPairs
+    left_out: LeftOut
+    wrong: AnswerPairs | None = None
+
+    @property
+    def n(self) -> int:
+        """How many items count."""
+        return self.pairs.n if self.wrong is None else self.wrong.n
+
+
+def item_ratings(
+    ids: IntArray,
+    rater_ids: IntArray,
+    values: AnyArray,
+    scale: Scale,
+    groups: IntArray,
+    names: dict[int, str],
+    *,
+    unit: Unit = "responses",
+) -> ItemRatings:
+    """Return ratings given one by one as a matrix; ``names`` by rater id get their id where two are equal."""
+    items, ratings = ratings_of(ids, rater_ids, values, scale, groups)
+    rater_list = np.unique(rater_ids).tolist()
+    known = [names.get(each, str(each)) for each in rater_list]
+    raters = tuple(
+        name if known.count(name) == 1 else f"{name} ({each})" for each, name in zip(rater_list, known, strict=True)
+    )
+    row, group = RESAMPLED[unit]
+    return ItemRatings(items, replace(ratings, raters=raters, groups=replace(ratings.groups, row=row, group=group)))
+
+
+def grouping_of(pairs: AnswerPairs, unit: Unit, human: Human) -> Grouping:
+    """Return what an interval resamples: evidence groups of answers, or pairs; never single grades."""
+    row, group = RESAMPLED[unit]
+    return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
+
+
+def values_at(ids: IntArray, known: IntArray, known_values: FloatArray) -> FloatArray:
+    """Return the values of ``known`` items (ascending) as rows of ``ids``, NaN where an item is not known."""
+    found: FloatArray = np.full(len(ids), np.nan)
+    rows = among(ids, known)
+    found[rows] = known_values[np.searchsorted(known, ids[rows])]
+    return found
+
+
+def of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
+    """Whether two versions agree by their making: of one name, or one combined from the other."""
+    combined = {*one.params.get("members", ()), *other.params.get("members", ())}
+    return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
+
+
+class PairSource:
+    """One load of everything that people graded, and the pairs with each judge version taken from it."""
+
+    def __init__(
+        self,
+        graded: GradedAnswers,
+        cut: float,
+        reviewer_id: int | None = None,
+        human: Human = "gold",
+        dimension: Scale | None = None,
+    ) -> None:
+        """Take what ``load_graded`` read; with ``reviewer_id`` people are this one."""
+        self.graded = graded
+        self.cut = cut
+        self.reviewer_id = reviewer_id
+        self.human = human
+        self._scales = SCALES if dimension is None else {dimension.grade: dimension}
+        self._people: dict[str, PeopleValues] = {}
+        self._pairs: dict[tuple[int, str], AnswerPairs] = {}
+
+    @classmethod
+    def open(
+        cls, connection: Connection, reviewer_id: int | None = None, human: Human = "gold", grade: str | None = None
+    ) -> "PairSource":
+        """Read what people and judges gave: all three grades, or a dimension of a rubric where ``grade`` names one.
+
+        Raises:
+            NotFound: Nobody scored the dimension.
+            BadInput: It was scored on several scales.
+        """
+        scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
+        graded = load_graded(connection, None if scale is None else scale.grade)
+        return cls(graded, thresholds(connection).low_groundedness, reviewer_id, human, scale)
+
+    def people(self, grade: str) -> PeopleValues:
+        """Return one value per answer that people gave the grade."""
+        if grade not in self._people:
+            found = people_values(self.graded.reviews, self._scales[grade], self.reviewer_id, self.human)
+            self._people[grade] = found
+        return self._people[grade]
+
+    def pairs(self, version_id: int, grade: str) -> AnswerPairs:
+        """Return the pairs of a judge version with people on one grade."""
+        if (version_id, grade) not in self._pairs:
+            found = pairs_of(self.graded, version_id, self.people(grade), self._scales[grade], self.cut)
+            self._pairs[version_id, grade] = found
+        return self._pairs[version_id, grade]
+
+    def compared(self, version_id: int, grade: str) -> RatingPairs:
+        """Return the pairs of a judge version, with how many answers that people graded are in none, by why.
+
+        ``ties``: as many people said one label as another. ``only_gold``: no other person's grade stands.
+        ``without_verdict``: this judge version gave no such verdict, or none that could be used.
+        """
+        pairs, people = self.pairs(version_id, grade), self.people(grade)
+        counts = {
+            "ties": people.ties,
+            "only_gold": people.only_gold,
+            "without_verdict": len(people.response_ids) - pairs.n,
+        }
+        return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
+
+    def paired(self, versions: Sequence[StoredVersion], grade: str, primary: str | None) -> tuple[StoredVersion, ...]:
+        """Return the versions with pairs of a grade; first the primary judge's newest, without one that with the most.
+
+        The others keep their order.
+        """
+        counts: Mapping[int, int] = {each.id: self.pairs(each.id, grade).n for each in versions}
+        found = [version for version in versions if counts[version.id]]
+        of_primary = [version for version in found if version.name == primary]
+        first = of_primary[-1:] or sorted(found, key=lambda each: (-counts[each.id], -each.id))[:1]
+        return (*first, *(version for version in found if version not in first))
+
+    def scale(self, grade: str) -> Scale:
+        """Return the scale of a grade."""
+        return self._scales[grade]
+
+
+class AnswerRatings:
+    """What people and judges gave logged answers on one grade: label, groundedness, quality, a rubric's dimension."""
+
+    unit: Unit = "responses"
+
+    def __init__(
+        self, connection: Connection, grade: str, human: Human = "gold", *, source: PairSource | None = None
+    ) -> None:
+        """Read it, unless ``source`` holds it; raise `NotFound` and `BadInput` as `PairSource.open` does."""
+        self._connection = connection
+        self.source = source or PairSource.open(connection, None, human, grade)
+        self.scale = self.source.scale(grade)
+        self.human = self.source.human
+
+    @property
+    def grade(self) -> str:
+        """The name of the grade."""
+        return self.scale.grade
+
+    @cached_property
+    def flags(self) -> FlagsWorth:
+        """What people decided on flags; flagged answers are harder than others."""
+        return flags_worth(self._connection)
+
+    @property
+    def picked(self) -> IntArray:
+        """Ids, ascending, of answers that were graded on a flag which picked them."""
+        return self.flags.picked
+
+    def people(self) -> ItemRatings:
+        """Return what each person gave each answer."""
+        said = voices(self.source.graded.reviews, self.scale)
+        values = as_said(said.values, self.grade)
+        groups = self._groups(said.response_ids)
+        return item_ratings(said.response_ids, said.reviewer_ids, values, self.scale, groups, self._names)
+
+    def rated_twice(self) -> RatedTwice:
+        """Return each person's first grade of an answer beside the latest that they gave when it was served again.
+
+        Two other reviews of one answer by a person are no repeat: they had seen the judge in between, changed their
+        mind, or decided two flags of one answer at once.
+        """
+        reviews = self.source.graded.reviews
+        values = column_of(reviews.given, self.grade)
+        again = reviews.stages == AGAIN
+        rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
+        # The oldest review of an answer by a person comes first, and those of it served again after all others.
+        order = rows[np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
+        ids, who = reviews.response_ids[order], reviews.reviewer_ids[order]
+        starts = np.flatnonzero(np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)])
+        ends = np.append(starts[1:], len(order))[: len(starts)] - 1
+        repeated = ~again[order[starts]] & again[order[ends]]
+        starts, ends = starts[repeated], ends[repeated]
+        names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
+        first, second = (as_said(values[order[at]], self.grade) for at in (starts, ends))
+        return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))
+
+    def gold(self, ids: IntArray) -> FloatArray:
+        """Return what was adjudicated, NaN where nothing was."""
+        settled = gold(self.source.graded.reviews, self.scale)
+        return values_at(ids, settled.response_ids, positions(as_said(settled.values, self.grade), self.scale))
+
+    @cached_property
+    def versions(self) -> Sequence[StoredVersion]:
+        """The versions with a verdict that can be compared with people: the primary judge's newest first."""
+        return self.source.paired(list_versions(self._connection), self.grade, primary_judge(self._connection))
+
+    def compared(self, version: StoredVersion) -> RatingPairs:
+        """Return the pairs of a judge version's current verdicts with what people say."""
+        return self.source.compared(version.id, self.grade)
+
+    def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
+        """Yield the slices of pairs with a mask of which lie in each, as `slices_of` does; of query types all."""
+        if by != "query_type":
+            yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
+            return
+        for name, code in sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names)):
+            yield name, pairs.query_types == code  # known from the load: no look at the answers
+
+    def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
+        """Return a judge version's current verdicts on answers."""
+        graded = self.source.graded
+        verdicts = graded.verdicts.get(version.id)
+        if verdicts is None:
+            return np.full(len(ids), np.nan)
+        values, _ = judge_values(verdicts, self.grade, self.source.cut)
+        given = is_given(values)
+        return values_at(ids, graded.response_ids[given], positions(as_said(values[given], self.grade), self.scale))
+
+    def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
+        """Return the current verdicts of judge versions on the whole log, whether or not people graded it."""
+        dimension = None if self.grade in GRADES else self.grade
+        found = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
+        values, _ = judge_values(found.given, self.grade, self.source.cut)
+        given = is_given(values)
+        return item_ratings(
+            found.response_ids[given],
+            found.version_ids[given],
+            as_said(values[given], self.grade),
+            self.scale,
+            found.evidence_groups[given],
+            {each.id: each.title for each in versions},
+        )
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return reviewer_names(self._connection)
+
+    def _groups(self, response_ids: IntArray) -> IntArray:
+        """Return the evidence group of each answer: kept with verdicts, looked up where no judge gave one."""
+        graded = self.source.graded
+        known = among(response_ids, graded.response_ids)
+        groups = np.zeros(len(response_ids), dtype=np.int64)
+        groups[known] = graded.evidence_groups[np.searchsorted(graded.response_ids, response_ids[known])]
+        if not known.all():
+            facts = response_facts(self._connection, response_ids[~known])
+            groups[~known] = facts.evidence_groups[np.searchsorted(facts.ids, response_ids[~known])]
+        return groups
+
+
+def _scale_of(connection: Connection, dimension: str) -> Scale:
+    found = scales_of_dimension(connection, dimension)
+    if not found.written:
+        known = ", ".join((*GRADES, *dimensions_scored(connection)))
+        raise NotFound(f"nobody gave a grade called {dimension!r}; grades here: {known}")
+    if len(found.written) > 1:
+        raise BadInput(f"{dimension} was scored on the scales {' and '.join(found.written)}, which cannot be compared")
+    levels = _levels(found.written[0]) if found.whole else None
+    return Scale(dimension) if levels is None else Scale(dimension, levels, weights="quadratic")
+
+
+def _levels(written: str) -> tuple[int, ...] | None:
+    """Return the levels of a scale of few whole numbers, None where it is a score."""
+    try:
+        scale = scale_in("scale", written)
+    except Unusable:
+        return None
+    levels = tuple(range(int(scale.low), int(scale.high) + 1))
+    whole = (scale.low, scale.high) == (levels[0], levels[-1])
+    return levels if whole and 2 < len(levels) <= _MOST_LEVELS else None

@@ -1,0 +1,229 @@
+"""A figure of agreement is the same, to the last bit, on the page, in the command, its JSON, the report and `stats`."""
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from judgeboard.importing import import_file
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import AgreementResult, agreement_of, measure_agreement
+from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.report_page import report_page, report_results
+from judgeboard.agreement.statistics import (
+    headline_name,
+    is_share,
+    measured,
+    of_grade,
+    shown_statistics,
+    statistic_name,
+)
+from judgeboard.answer_pairs import GRADES, GradeName
+from judgeboard.cli.app import run
+from judgeboard.domain import Status
+from judgeboard.report import STATISTICS, stats
+from judgeboard.reports.json_output import to_plain
+from judgeboard.stats.people import HUMANS, Human
+from judgeboard.stats.rounding import two_decimals
+from judgeboard.stats.scales import SCALES
+from judgeboard.stats.words import number_words, percent, percent_words
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.judgments.judge_versions import list_versions
+
+KINDS = {"responses": "responses", "human": "grades", "judgements": "verdicts", "pairwise": "pairs"}
+SLICES: tuple[By | None, ...] = (None, "query_type", "time")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("demo") / "demo.db"
+    assert run(["demo", "--no-serve", "--db", str(path)]) == 0
+    store = open_store(path)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def uneven(sqlite_log: GradedLog) -> Store:
+    """Two judges and three people on 72 answers in shared evidence groups, with ties, gaps, failures and gold."""
+    log = sqlite_log
+    first, second = log.version("one"), log.version("two")
+    ids = [
+        each
+        for place in range(18)
+        for each in log.answers(4, query_type=("sql", "plain", "rare")[min(place % 7, 2)], group=place // 2, day=place)
+    ]
+    for place, each in enumerate(ids):
+        given = {"label": BAD if place % 3 else GOOD, "quality": 1 + place % 4, "groundedness": place % 11 / 10}
+        log.say_all(first, [each], **(given if place % 9 else {"status": Status.UNPARSABLE}))
+        if place % 2:
+            log.say_all(second, [each], groundedness=place % 5 / 5)
+        log.review(each, "mara", label=BAD if place % 4 else GOOD, quality=1 + place % 3, groundedness=place % 7 / 7)
+        if place % 2:
+            log.review(each, "jon", label=GOOD, quality=2, groundedness=0.5)
+        if place % 5 == 0:
+            log.review(each, "lee", label=BAD)
+        if place % 12 == 0:
+            log.review(each, "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
+    return log.store
+
+
+@pytest.mark.parametrize("human", HUMANS)
+@pytest.mark.parametrize("grade", GRADES)
+def test_every_output_of_the_demo_gives_the_same_figures(
+    demo: Store, grade: GradeName, human: Human, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_outputs_agree(demo, "lexical v1", grade, human, ("time", "query_type"), capsys)
+
+
+@pytest.mark.parametrize("human", HUMANS)
+@pytest.mark.parametrize("grade", GRADES)
+def test_every_output_of_an_uneven_log_gives_the_same_figures(
+    uneven: Store, grade: GradeName, human: Human, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_outputs_agree(uneven, "one v1", grade, human, SLICES, capsys)
+
+
+@pytest.mark.shared
+def test_every_output_of_a_published_set_gives_the_same_figures(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = imported(shared, tmp_path, ("ragtruth.responses", "ragtruth.human", "ragtruth.judgements"))
+    for grade in ("label", "groundedness"):
+        all_outputs_agree(store, "approach_1_modernbert v1", grade, "gold", ("query_type",), capsys)
+    store.close()
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("human", HUMANS)
+def test_the_figures_of_published_pairs_are_those_of_the_command(
+    shared: Path, tmp_path: Path, human: Human, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = imported(shared, tmp_path, ("pandalm.pairwise",))
+    result = measure_agreement(store, unit="pairs", judge_versions=["pandalm-7b"], human=human)
+    the_command_agrees(store, result, capsys)
+    store.close()
+
+
+def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
+    figure = measure_agreement(demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type")
+    (measured_slice,) = (each for each in figure.slices if each.name == "complex")
+    shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
+    assert shown.result is not None
+    (seen,) = (each for each in shown.result.slices if each.name == "complex")
+    assert seen.statistics["weighted_kappa"] == measured_slice.statistics["weighted_kappa"]
+
+
+def all_outputs_agree(
+    store: Store,
+    title: str,
+    grade: GradeName,
+    human: Human,
+    slices: tuple[By | None, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for by in slices:
+        result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
+        assert result.n
+        the_command_agrees(store, result, capsys)
+        the_page_agrees(store, result)
+    the_report_agrees(store, result)
+    if human == "gold":
+        stats_agree(store, result)
+
+
+def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["agreement", "--db", store.engine.url.render_as_string(hide_password=False)]
+    words += ["--judge-version", result.title, "--human", str(result.human), "--unit", result.unit]
+    words += ["--grade", result.grade] if result.unit == "responses" else []
+    words += [] if result.by is None else ["--by", result.by]
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == to_plain(result)
+    assert run(words) == 0
+    lines = capsys.readouterr().out
+    for name, each in shown_statistics(result.statistics).items():
+        figure = percent_words(each) if is_share(name) else number_words(each)
+        assert f"  {statistic_name(name)}: {figure}" in lines
+
+
+def the_page_agrees(store: Store, result: AgreementResult) -> None:
+    """The page's result is that of the command but for the other statistics of its slices."""
+    by = result.by or "query_type"
+    shown = the_page(store, result.title, result.grade, result.human, by)  # type: ignore[arg-type]
+    assert shown.result is not None
+    everything = to_plain(result) | {"slices": [], "by": None, "notes": []}
+    assert to_plain(shown.result) | {"slices": [], "by": None, "notes": []} == everything
+    lead = headline_name(SCALES[result.grade])
+    seen = {each.name: (each.n, each.statistics[lead]) for each in shown.result.slices}
+    if result.by is not None:
+        assert seen == {each.name: (each.n, each.statistics[lead]) for each in result.slices}
+        assert shown.result.notes == result.notes
+    with store.reading() as connection:
+        assert agreement_of(connection, shown.choice).statistics == result.statistics  # what the CSV file holds
+    the_same_answers_agree(shown)
+
+
+def the_same_answers_agree(shown: AgreementPage) -> None:
+    """A version beside the others has the figures that the same answers give by themselves."""
+    same = shown.same_answers
+    for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
+        assert whole.statistics == of_grade(measured(pairs, human=same.human))
+        assert each.statistics.items() <= whole.statistics.items()
+        if shown.result is not None and (each.name, each.n) == (shown.result.title, shown.result.n):
+            assert whole.statistics == shown.result.statistics
+
+
+def the_report_agrees(store: Store, result: AgreementResult) -> None:
+    with store.reading() as connection:
+        results = report_results(connection, result.grade, version_id(store, result.title), result.human)  # type: ignore[arg-type]
+    html = report_page(results)
+    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    held = json.loads(data[1])
+    assert held == to_plain(results)
+    assert held[0]["statistics"] == to_plain(result.statistics)
+    text = unescape(html.replace(data[1], ""))
+    for name, each in shown_statistics(result.statistics).items():
+        if each.value is not None:
+            shown = percent(each.value) if is_share(name) else two_decimals(each.value)
+            assert f"<td>{statistic_name(name)}</td><td>{shown}</td>" in text
+
+
+def stats_agree(store: Store, result: AgreementResult) -> None:
+    with store.reading() as connection:
+        rows = stats(connection)["agreement"]
+        by_type = agreement_of(
+            connection, AgreementChoice(judge_versions=(result.title,), grade=result.grade, by="query_type")
+        )
+    fingerprint = result.judge_versions[0].fingerprint
+    figures = {None: result.statistics} | {each.name: each.statistics for each in by_type.slices}
+    mine = [row for row in rows if (row["judge_version"], row["grade"]) == (fingerprint, result.grade)]
+    assert {row["query_type"] for row in mine} == figures.keys()
+    for row in mine:
+        for name in STATISTICS:
+            known = figures[row["query_type"]].get(name)
+            bounds = (None, None, None) if known is None else (known.value, known.low, known.high)
+            assert (row[name]["value"], row[name]["low"], row[name]["high"]) == bounds
+
+
+def imported(shared: Path, folder: Path, files: tuple[str, ...]) -> Store:
+    store = open_store(folder / "set.db", create=True)
+    for file in files:
+        kind = KINDS[file.partition(".")[2]]
+        import_file(store, shared / "data" / f"{file}.jsonl.gz", kind=kind, rejected=folder / "rejected.jsonl")
+    return store
+
+
+def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
+    with store.reading() as connection:
+        return agreement_page(connection, version_id=version_id(store, title), grade=grade, human=human, by=by)
+
+
+def version_id(store: Store, title: str) -> int:
+    with store.reading() as connection:
+        return next(each.id for each in list_versions(connection) if each.title == title)
