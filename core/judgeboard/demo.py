@@ -130,7 +130,7 @@ def _run_suites(store: Store, folder: Path) -> int:
     suite = read_suite(folder / "suite.yaml")
     rows = _rows(folder / "suite_answers.jsonl.gz")
     models = list(dict.fromkeys(row["model"] for row in rows))
-    done = {run.run.candidate for run in list_results(store, suite.name)}
+    done = {run.candidate for run in list_results(store, suite.name)}
     for model in models:
         answers = {row["query"]: row["answer"] for row in rows if row["model"] == model}
 

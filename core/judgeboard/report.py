@@ -167,7 +167,7 @@ def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
     return FlagCounts(by_state, counted)
 
 
-def _agreement(result: AgreementResult, versions: Sequence[StoredVersion]) -> Iterator[VersionAgreement]:
+def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
     fingerprint = result.judge_versions[0].fingerprint
     judge = next(version.name for version in versions if version.fingerprint == fingerprint)
     yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import PairSource, statistics_of
+from judgeboard.agreement import PairSource
+from judgeboard.agreement.statistics import measured
 from judgeboard.domain import DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.filters import RowFilter
@@ -225,7 +226,7 @@ def jury_report(
 def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> AgreedWithPeople:
     """Jury and members on the same answers: a member's other ones are no answers of the jury."""
     pairs = source.pairs(version.id, "label")
-    statistics = statistics_of(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
+    statistics = measured(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
     return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
 
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, Literal
 
 from judgeboard.domain import Estimate
-from judgeboard.exporters.csv_table import defused
+from judgeboard.formats.csv import defused
 from judgeboard.stats.rounding import two_decimals
 from judgeboard.stats.words import number_words, percent, percent_words
 from judgeboard.times import iso_z
