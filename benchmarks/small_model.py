@@ -25,11 +25,10 @@ from judgeboard.judge_choice import make_judge
 from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import open_store
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 
 SERVER = Path(__file__).parents[1] / "tests" / "small_model.py"
 STATUSES = ("ok", "unparsable", "refused", "error")
-JUDGMENT = JudgmentRow.__table__
 
 
 def main() -> None:

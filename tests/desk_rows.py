@@ -26,13 +26,13 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.schema.tables import (
-    FlagRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    ResponseRow,
-    ReviewRow,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    VERSION,
     Table,
-    UserFeedbackRow,
 )
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -53,30 +53,29 @@ class DeskRows:
             return [dict(row) for row in rows]
 
     def responses(self) -> list[dict[str, Any]]:
-        return [row for row in self.all(ResponseRow) if row["kind"] == "log"]
+        return [row for row in self.all(RESPONSE) if row["kind"] == "log"]
 
     def open_flags(self) -> list[dict[str, Any]]:
-        return [row for row in self.all(FlagRow) if row["state"] == "open"]
+        return [row for row in self.all(FLAG) if row["state"] == "open"]
 
     def standing(self) -> list[dict[str, Any]]:
-        rows = self.all(ReviewRow)
+        rows = self.all(REVIEW)
         replaced = {row["replaces"] for row in rows}
         return [row for row in rows if row["id"] not in replaced and row["decision"] != "withdrawn"]
 
     def latest_feedback(self) -> dict[int, float]:
         """The user's latest word on the 1-4 scale."""
         return {
-            row["response_id"]: Feedback(FeedbackKind(row["kind"]), row["value"]).quality
-            for row in self.all(UserFeedbackRow)
+            row["response_id"]: Feedback(FeedbackKind(row["kind"]), row["value"]).quality for row in self.all(FEEDBACK)
         }
 
     def current(self, judge: str) -> dict[int, dict[str, Any]]:
         """The latest usable judgment of a judge on each logged response."""
         logged = {row["id"] for row in self.responses()}
-        versions = {row["id"] for row in self.all(JudgeVersionRow) if row["name"] == judge}
+        versions = {row["id"] for row in self.all(VERSION) if row["name"] == judge}
         return {
             row["response_id"]: row
-            for row in self.all(JudgmentRow)
+            for row in self.all(JUDGMENT)
             if row["judge_version_id"] in versions
             and row["status"] == "ok"
             and row["repeat"] == 0

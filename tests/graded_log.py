@@ -14,14 +14,13 @@ from judgeboard.store.filters.filter_sql import response_conditions
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.runs.runs import finish_run, start_or_continue_run
-from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
-from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewerRow, ReviewRow
+from judgeboard.store.schema.queue_tables import QUEUE, QUEUE_ITEM
+from judgeboard.store.schema.tables import FLAG, RESPONSE, REVIEW, REVIEWER
 from judgeboard.store.settings_table import set_setting
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
-RESPONSE, REVIEW, REVIEWER, FLAG = (row.__table__ for row in (ResponseRow, ReviewRow, ReviewerRow, FlagRow))
-QUEUE, ITEM = QueueRow.__table__, QueueItemRow.__table__
+ITEM = QUEUE_ITEM
 
 
 @dataclass

@@ -20,9 +20,8 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import Script, ScriptedReply, verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow, RunRow
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, RUN
 
-JUDGMENT, RESPONSE, RUN = JudgmentRow.__table__, ResponseRow.__table__, RunRow.__table__
 PATIENCE = 60
 
 

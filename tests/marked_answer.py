@@ -23,7 +23,7 @@ from judgeboard.review import Reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.table_base import Table
+from judgeboard.store.schema.table_base import METADATA
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
 MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
@@ -245,7 +245,7 @@ def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewe
 
 def _fill(connection: Connection, name: str, prefix: str, **given: Any) -> int:
     """Insert a row: what is not given holds a marker where it is a text, and something where it has to."""
-    table = Table.metadata.tables[name]
+    table = METADATA.tables[name]
     row: dict[str, Any] = dict(given)
     for column in table.c:
         if column.name in row or column.primary_key or column.default is not None or column.foreign_keys:
@@ -263,7 +263,7 @@ def _fill(connection: Connection, name: str, prefix: str, **given: Any) -> int:
 
 
 def _one(connection: Connection, name: str, **by: Any) -> int:
-    table = Table.metadata.tables[name]
+    table = METADATA.tables[name]
     query = select(table.c.id).where(*(table.c[key] == value for key, value in by.items())).limit(1)
     return int(connection.execute(query.order_by(table.c.id)).scalar_one())
 

@@ -9,7 +9,7 @@ from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, JudgeV
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 PASSAGES = (
@@ -154,12 +154,12 @@ def _in_the_middle(text: str) -> tuple[Claim, ...]:
 
 
 def _ids(connection: Connection) -> dict[str, int]:
-    response = ResponseRow.__table__
+    response = RESPONSE
     return {row.external_id: row.id for row in connection.execute(select(response.c.external_id, response.c.id))}
 
 
 def _worst_flags(connection: Connection) -> dict[str, int]:
-    flag, response = FlagRow.__table__, ResponseRow.__table__
+    flag, response = FLAG, RESPONSE
     rows = connection.execute(
         select(response.c.external_id, flag.c.id)
         .join(response, response.c.id == flag.c.response_id)

@@ -23,8 +23,8 @@ from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.queue_tables import LeaseRow, QueueItemRow
-from judgeboard.store.schema.tables import FlagRow, ReviewRow, Table
+from judgeboard.store.schema.queue_tables import LEASE, QUEUE_ITEM
+from judgeboard.store.schema.tables import FLAG, REVIEW, Table
 from judgeboard.store.settings_table import set_setting
 from review_desk import rows_of
 
@@ -142,22 +142,22 @@ class QueueDesk:
         return rows_of(self.store, table)
 
     def flags(self) -> list[dict[str, Any]]:
-        return self.rows(FlagRow)
+        return self.rows(FLAG)
 
     def flag_states(self) -> list[str]:
         return [flag["state"] for flag in self.flags()]
 
     def items(self) -> list[dict[str, Any]]:
-        return self.rows(QueueItemRow)
+        return self.rows(QUEUE_ITEM)
 
     def item_states(self) -> list[str]:
         return [item["state"] for item in self.items()]
 
     def leases(self) -> list[dict[str, Any]]:
-        return self.rows(LeaseRow)
+        return self.rows(LEASE)
 
     def reviews(self) -> list[dict[str, Any]]:
-        return self.rows(ReviewRow)
+        return self.rows(REVIEW)
 
 
 def queue_desk(store: Store) -> QueueDesk:

@@ -14,7 +14,7 @@ from judgeboard.methods.refine_run import refine_pending
 from judgeboard.methods.reflect_run import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from refining_log import both, generator, judge, rated, scored
 
 ORIGINAL = "Granite is a soft rock that grows on trees in the warm months of the year. <b>old</b>"
@@ -37,7 +37,7 @@ def fill_attempts(store: Store) -> dict[str, int]:
     with ThreadPoolExecutor(1) as thread:
         thread.submit(_reflect, store).result()
         thread.submit(_refine, store).result()
-    response = ResponseRow.__table__
+    response = RESPONSE
     with store.reading() as connection:
         rows = connection.execute(select(response.c.external_id, response.c.id).where(response.c.source == "attempts"))
         return {row.external_id: row.id for row in rows}

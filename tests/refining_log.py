@@ -17,9 +17,9 @@ from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, co
 from judgeboard.methods.generation import make_generator
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.method_tables import GenerationRow, RefinementRow, StandingAttemptRow
+from judgeboard.store.schema.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
 from judgeboard.store.schema.table_base import Table
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)
@@ -126,22 +126,22 @@ def rows(store: Store, table: type[Table]) -> list[dict[str, Any]]:
 
 def made(store: Store) -> list[dict[str, Any]]:
     """The answers that were made."""
-    return [row for row in rows(store, ResponseRow) if row["kind"] == "regenerated"]
+    return [row for row in rows(store, RESPONSE) if row["kind"] == "regenerated"]
 
 
 def refinements(store: Store) -> list[dict[str, Any]]:
     """Every refinement."""
-    return rows(store, RefinementRow)
+    return rows(store, REFINEMENT)
 
 
 def generations(store: Store) -> list[dict[str, Any]]:
     """Every call to a generator."""
-    return rows(store, GenerationRow)
+    return rows(store, GENERATION)
 
 
 def standing(store: Store) -> list[dict[str, Any]]:
     """Every row about which attempt should stand."""
-    return rows(store, StandingAttemptRow)
+    return rows(store, STANDING_ATTEMPT)
 
 
 @dataclass

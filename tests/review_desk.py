@@ -13,7 +13,7 @@ from judgeboard.review import Decided, Reviewer, Undone, decide, ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import EventRow, FlagRow, ReviewRow, Table
+from judgeboard.store.schema.tables import EVENT, FLAG, REVIEW, Table
 from judgeboard.store.settings_table import set_setting
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
@@ -56,13 +56,13 @@ class Desk:
         return rows_of(self.store, table)
 
     def flags(self) -> list[dict[str, Any]]:
-        return self.rows(FlagRow)
+        return self.rows(FLAG)
 
     def state(self, flag_id: int) -> str:
         return next(flag["state"] for flag in self.flags() if flag["id"] == flag_id)
 
     def reviews(self) -> list[dict[str, Any]]:
-        return self.rows(ReviewRow)
+        return self.rows(REVIEW)
 
     def standing(self) -> list[dict[str, Any]]:
         rows = self.reviews()
@@ -71,7 +71,7 @@ class Desk:
 
     def events(self) -> list[tuple[str, str]]:
         """What was done on the desk, without what made it."""
-        return [(row["kind"], row["actor"]) for row in self.rows(EventRow) if row["kind"] not in MAKING]
+        return [(row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING]
 
 
 def rows_of(store: Store, table: type[Table]) -> list[dict[str, Any]]:

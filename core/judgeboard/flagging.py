@@ -12,10 +12,8 @@ from judgeboard.people import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.landing import reapply_flags, rebuild_current
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.batches import AT_ONCE
-
-RESPONSE = ResponseRow.__table__
 
 
 @dataclass(slots=True)

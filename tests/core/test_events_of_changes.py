@@ -27,15 +27,13 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.landing import land_responses
 from judgeboard.store.runs.worker_rows import announce, leave
-from judgeboard.store.schema.tables import EventRow, FlagRow, ReviewRow
+from judgeboard.store.schema.tables import EVENT, FLAG, REVIEW
 from judging_log import land_answers
 from pair_log import by_pair, pairwise
 from pair_log import land as land_pair
 from refining_log import generator, judge, land_bad, ratings
 from suite_runs import playing, suite
 from written_tables import written_tables
-
-EVENT, FLAG, REVIEW = EventRow.__table__, FlagRow.__table__, ReviewRow.__table__
 
 # Rows that come in by the thousand name their run or their import, whose beginning and end are events: of their own
 # they have none.

@@ -8,11 +8,10 @@ from judgeboard.domain import JudgeVersion, Response, ResponseKind, Status, Verd
 from judgeboard.flagging import raise_flags
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow
+from judgeboard.store.schema.tables import CURRENT, FLAG
 from judgeboard.store.settings_table import set_setting
 from judging_log import address
 
-FLAG = FlagRow.__table__
 ANSWERS = 2_300
 
 
@@ -77,7 +76,7 @@ def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
 
 
 def test_current_judgments_are_repaired(judged) -> None:
-    table = CurrentJudgmentRow.__table__
+    table = CURRENT
     with judged.writing() as connection:
         connection.execute(delete(table).where(table.c.response_id < 11))
         connection.execute(update(table).where(table.c.response_id == 2_000).values(groundedness=1.0))

@@ -16,7 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.tables import ReviewRow
+from judgeboard.store.schema.tables import REVIEW
 from judgeboard_dashboard import session
 from judgeboard_dashboard.pairs.desk import PairDesk, PairPresses, screen_row
 from judgeboard_dashboard.pairs.place import Place
@@ -168,7 +168,7 @@ def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids
         for _ in range(2):  # the same press, arriving twice
             presses.decide(side)
         assert not here.refused, here.said
-    rows = rows_of(opened, ReviewRow)
+    rows = rows_of(opened, REVIEW)
     assert [not row["seen"] for row in rows] == [True, False, False, False, False]
     assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]
 

@@ -14,7 +14,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.judgments.rubric_scores import load_rubric_scores
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import ResponseRow, ReviewScoreRow
+from judgeboard.store.schema.tables import RESPONSE, REVIEW_SCORE
 from page_rows import PageRows
 
 Open = Callable[..., AppTest]
@@ -40,7 +40,7 @@ def judged(page_rows: PageRows, sqlite_store: Store) -> int:
 
 
 def given(store: Store) -> list[tuple[str, float | None, str]]:
-    table = ReviewScoreRow.__table__
+    table = REVIEW_SCORE
     with store.reading() as connection:
         rows = connection.execute(select(table.c.dimension, table.c.value, table.c.scale).order_by(table.c.id))
         return [(dimension, value, scale) for dimension, value, scale in rows]
@@ -73,7 +73,7 @@ def test_a_person_grades_on_the_same_rubric(open_page: Open, judged: int, sqlite
 
 def test_without_a_rubric_judgment_there_is_no_field(open_page: Open, page_rows: PageRows, sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection:
-        response_id = connection.execute(select(ResponseRow.__table__.c.id)).scalars().first()
+        response_id = connection.execute(select(RESPONSE.c.id)).scalars().first()
     app = open_page("item", response=response_id)
     assert not any(str(each.key).startswith("rubric") for each in app.button_group)
     assert "Rubric" not in texts(app, "jb-pane jb-signals")[0]

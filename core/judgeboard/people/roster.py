@@ -30,9 +30,8 @@ from judgeboard.store.reviews.reviewers import (
     store_reviewer,
 )
 from judgeboard.store.reviews.standing import REVIEW
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.schema.tables import EVENT
 
-EVENT = EventRow.__table__
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 ROLES = (Role.REVIEWER, Role.LEAD, Role.ADMIN)

@@ -7,10 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.schema.tables import EventRow, ResponseRow
+from judgeboard.store.schema.tables import EVENT, RESPONSE
 
-EVENT = EventRow.__table__
-RESPONSE = ResponseRow.__table__
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
 
 

@@ -39,43 +39,28 @@ from judgeboard.store.response_row import RESPONSE_COLUMNS, response_row
 from judgeboard.store.responses.response_rows import response_of
 from judgeboard.store.reviews.imported_reviews import ORIGIN
 from judgeboard.store.schema.method_tables import (
-    ComparisonRow,
-    ComparisonScoreRow,
-    GenerationRow,
-    JudgmentReviewRow,
-    PairRow,
-    PreferenceScoreRow,
-    RefinementRow,
-    SampleRow,
+    COMPARISON,
+    COMPARISON_SCORE,
+    GENERATION,
+    JUDGMENT_REVIEW,
+    PAIR,
+    PREFERENCE_SCORE,
+    REFINEMENT,
+    SAMPLE,
 )
-from judgeboard.store.schema.queue_tables import CommentRow
+from judgeboard.store.schema.queue_tables import COMMENT
 from judgeboard.store.schema.tables import (
-    FlagRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    JudgmentScoreRow,
-    ResponseRow,
-    ReviewRow,
-    UserFeedbackRow,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    RESPONSE,
+    REVIEW,
+    VERSION,
 )
 from judgeboard.times import iso_z
 
-RESPONSE = ResponseRow.__table__
-FEEDBACK = UserFeedbackRow.__table__
-JUDGMENT = JudgmentRow.__table__
-JUDGMENT_SCORE = JudgmentScoreRow.__table__
-VERSION = JudgeVersionRow.__table__
-FLAG = FlagRow.__table__
-REVIEW = ReviewRow.__table__
-COMMENT = CommentRow.__table__
-PAIR = PairRow.__table__
-COMPARISON = ComparisonRow.__table__
-COMPARISON_SCORE = ComparisonScoreRow.__table__
-PREFERENCE_SCORE = PreferenceScoreRow.__table__
-SAMPLE = SampleRow.__table__
-REFINEMENT = RefinementRow.__table__
-GENERATION = GenerationRow.__table__
-AUDIT = JudgmentReviewRow.__table__
+AUDIT = JUDGMENT_REVIEW
 
 _CHUNK = 1_000
 _KEY = "key"  # the column of a query by which its rows are read in pieces

@@ -13,14 +13,8 @@ from judgeboard.store.health.controls import ANSWER_OF
 from judgeboard.store.queues.flag_states import close_flags
 from judgeboard.store.queues.item_rows import ITEM, flags_of, set_item_state, waiting_items_on
 from judgeboard.store.responses.outside_ids import responses_named
-from judgeboard.store.schema.method_tables import GenerationRow, PairRow, RefinementRow
-from judgeboard.store.schema.tables import FORGETTABLE, JudgmentRow, ResponseRow, Table
-
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
-PAIR = PairRow.__table__
-REFINEMENT = RefinementRow.__table__
-GENERATION = GenerationRow.__table__
+from judgeboard.store.schema.method_tables import GENERATION, PAIR, REFINEMENT
+from judgeboard.store.schema.tables import FORGETTABLE, JUDGMENT, METADATA, RESPONSE
 
 _NAMES = {
     "response": ("id",),
@@ -60,7 +54,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
     for name, columns in FORGETTABLE.items():
-        table = Table.metadata.tables[name]
+        table = METADATA.tables[name]
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
         connection.execute(update(table).where(_says_something_of(table, ids)).values(blank))
     _leave_queues(connection, ids, now)

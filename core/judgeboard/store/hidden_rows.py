@@ -34,13 +34,11 @@ from judgeboard.domain import ItemState, QueueState
 from judgeboard.store.engine import Store
 from judgeboard.store.row_filter import filter_rows
 from judgeboard.store.schema.column_types import BigId
-from judgeboard.store.schema.queue_tables import LeaseRow, QueueAssignmentRow, QueueItemRow, QueueRow
-from judgeboard.store.schema.table_base import Table
+from judgeboard.store.schema.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
+from judgeboard.store.schema.table_base import METADATA
 
-QUEUE = QueueRow.__table__
-ASSIGNMENT = QueueAssignmentRow.__table__
-ITEM = QueueItemRow.__table__
-LEASE = LeaseRow.__table__
+ASSIGNMENT = QUEUE_ASSIGNMENT
+ITEM = QUEUE_ITEM
 
 # Which rows of a table are hidden: by the columns that name an answer or a pair, or a hidden row of another table.
 ANSWERS: Mapping[str, tuple[str, ...]] = {
@@ -294,4 +292,4 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
 @cache
 def _stored(name: str) -> FromClause:
     """The table itself, under a name that no other statement uses: nothing of it correlates with a statement's own."""
-    return Table.metadata.tables[name].alias(f"stored_{name}")
+    return METADATA.tables[name].alias(f"stored_{name}")

@@ -14,17 +14,11 @@ from judgeboard.storable_text import storable_or_none
 from judgeboard.store.landing import land_responses
 from judgeboard.store.responses.response_rows import RESPONSE, key_of
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import GenerationRow, RefinementRow, StandingAttemptRow
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow, ReviewerRow, RunRow
+from judgeboard.store.schema.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT, REVIEWER, RUN
 from judgeboard.store.sql.insertion import insert_or_skip
 
-GENERATION = GenerationRow.__table__
-REFINEMENT = RefinementRow.__table__
-JUDGMENT = JudgmentRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-SELECTED = StandingAttemptRow.__table__
-REVIEWER = ReviewerRow.__table__
-RUN = RunRow.__table__
+SELECTED = STANDING_ATTEMPT
 
 
 @dataclass(frozen=True, slots=True)

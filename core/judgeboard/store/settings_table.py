@@ -17,12 +17,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.judgments.retired_versions import retired_versions
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, SettingRow
-
-SETTING = SettingRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 
 PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters

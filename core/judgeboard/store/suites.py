@@ -10,19 +10,12 @@ from sqlalchemy import Connection, Row, Select, func, select
 from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.judgments.judge_versions import version_title
-from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow, SuiteRunRow
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, JudgmentScoreRow, ResponseRow, RunRow
+from judgeboard.store.schema.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, VERSION
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
-SUITE_RUN = SuiteRunRow.__table__
-SUITE_CASE = SuiteCaseRow.__table__
-GENERATION = GenerationRow.__table__
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
-VERSION = JudgeVersionRow.__table__
-RUN = RunRow.__table__
+SCORE = JUDGMENT_SCORE
 
 
 class SuiteCaseName(NamedTuple):

@@ -9,9 +9,9 @@ from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Ve
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import JudgmentRow, ReviewScoreRow
+from judgeboard.store.schema.tables import JUDGMENT, REVIEW_SCORE
 
-SCORE = ReviewScoreRow.__table__
+SCORE = REVIEW_SCORE
 
 
 def measure(log: GradedLog, **choice: object) -> AgreementResult:
@@ -243,7 +243,7 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
 def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
-    judgment = JudgmentRow.__table__.c
+    judgment = JUDGMENT.c
     with log.store.reading() as connection:
         judgments = {row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))}
     log.say_all(version, ids, groundedness=0.1)  # judged again: what had been shown counts, not this

@@ -25,11 +25,10 @@ from judgeboard.review import decide, ensure_reviewer, undo
 from judgeboard.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow, RunRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RUN, VERSION
 
-REVIEWED, FLAG, JUDGMENT, RUN = (each.__table__ for each in (JudgmentReviewRow, FlagRow, JudgmentRow, RunRow))
-VERSION = JudgeVersionRow.__table__
+REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
 
 # As published: what the teacher says of the answer, what the reviewer says of that, what the answer is.

@@ -9,11 +9,11 @@ from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 from judging_log import address
 
-JUDGMENT, REVIEWED, VERSION = (row.__table__ for row in (JudgmentRow, JudgmentReviewRow, JudgeVersionRow))
+REVIEWED = JUDGMENT_REVIEW
 pytestmark = pytest.mark.llm
 
 

@@ -10,12 +10,12 @@ from judgeboard.llm.scripted_replies import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import JUDGMENT
 from judging_log import land_answers, runs
 from killed_command import AT_ONCE, killed_then_repeated, stored
 
-REVIEWED, JUDGMENT = JudgmentReviewRow.__table__, JudgmentRow.__table__
+REVIEWED = JUDGMENT_REVIEW
 ANSWERS = 24
 
 

@@ -15,9 +15,9 @@ from judgeboard.errors import BadInput
 from judgeboard.flagging import raise_flags
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
 
-REVIEWED = JudgmentReviewRow.__table__
+REVIEWED = JUDGMENT_REVIEW
 
 
 @contextmanager

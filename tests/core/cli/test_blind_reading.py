@@ -14,7 +14,7 @@ from judgeboard.review import ensure_reviewer, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from marked_answer import mark_answer
 from queue_desk import queue_desk
 
@@ -79,9 +79,7 @@ def say_more(store: Store) -> None:
     """A colleague and a judge say of the hidden answer what had not been said."""
     jon = ensure_reviewer(store, "desk", "Jon")
     with store.reading() as connection:
-        response_id = connection.execute(
-            select(ResponseRow.__table__.c.id).where(ResponseRow.__table__.c.external_id == "marked")
-        ).scalar_one()
+        response_id = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id == "marked")).scalar_one()
     grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))

@@ -15,7 +15,7 @@ from judgeboard.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.landing import land_responses
 from judgeboard.store.pairs.compared_pairs import latest_asks, versions_that_compared
-from judgeboard.store.schema.method_tables import ComparisonRow, PairRow
+from judgeboard.store.schema.method_tables import COMPARISON, PAIR
 from judging_log import address, judgeboard, runs, until
 from pair_log import asked, by_pair, land, record, said
 from review_desk import rows_of
@@ -96,7 +96,7 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
     assert (content["groups"][0]["counts"]["wins_a"], content["groups"][0]["counts"]["ties"]) == (1, 1)
-    pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PairRow)}
+    pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)}
     assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
     shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
     assert sum("[BEGIN PASSAGE 1" in text for text in shown) == 2, "passages are shown where both answers had them"
@@ -106,7 +106,7 @@ def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: S
     answers(sqlite_store, "old", ("one?", "left-1", None), ("one?", "left-2", None))
     answers(sqlite_store, "new", ("one?", "right-1", None), ("one?", "right-2", None), ("one?", "right-3", None))
     compare(sqlite_store, always(said("tie")), "--a", "old", "--b", "new")
-    assert [(row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PairRow)] == [(1, 3), (2, 4)]
+    assert [(row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)] == [(1, 3), (2, 4)]
 
 
 def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Path, capsys) -> None:
@@ -209,5 +209,5 @@ def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store:
 
         code, endpoint = compare(sqlite_store, answering, *more)
     assert code == 0
-    assert len(rows_of(sqlite_store, ComparisonRow)) == 300
+    assert len(rows_of(sqlite_store, COMPARISON)) == 300
     assert len(endpoint.requests) <= LEAST_READ_AHEAD + 3 * AT_ONCE, "what was read ahead, nothing stored by then"

@@ -16,7 +16,7 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import failure
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.method_tables import ComparisonRow, SampleRow
+from judgeboard.store.schema.method_tables import COMPARISON, SAMPLE
 from judging_log import address, judgeboard, runs, until
 from solving_log import OPTIONS, TORN, Solver
 
@@ -52,7 +52,7 @@ def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> l
 def stored(store: Store) -> int:
     """How many samples and verdicts are stored."""
     with store.reading() as connection:
-        tables = (SampleRow.__table__, ComparisonRow.__table__)
+        tables = (SAMPLE, COMPARISON)
         return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
 
 

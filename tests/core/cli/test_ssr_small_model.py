@@ -8,7 +8,7 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.method_tables import ComparisonRow, SampleRow
+from judgeboard.store.schema.method_tables import COMPARISON, SAMPLE
 from judging_log import address
 from review_desk import rows_of
 
@@ -34,7 +34,7 @@ def test_a_real_small_model_goes_through_all_of_it(
         assert run([*command, "--db", address(sqlite_store)]) == 0
     result = json.loads(capsys.readouterr().out)
     asked = sum(result[status] for status in ("ok", "unparsable", "refused", "error"))
-    stored = len(rows_of(sqlite_store, SampleRow)) + len(rows_of(sqlite_store, ComparisonRow))
+    stored = len(rows_of(sqlite_store, SAMPLE)) + len(rows_of(sqlite_store, COMPARISON))
     assert result["asked"] == asked == stored == 3
     assert (result["error"], result["not_reached"], result["items"]) == (0, 0, 1)
     assert result["no_answer"] in {0, 1}

@@ -20,11 +20,10 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import judge_by_jury
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, VERSION
 from judgeboard.store.settings_table import set_setting
 from judging_log import address, land_answers
 
-JUDGMENT, VERSION, FLAG = (row.__table__ for row in (JudgmentRow, JudgeVersionRow, FlagRow))
 DETECTORS = (
     "approach_1_modernbert",
     "baseline_nli",

@@ -21,10 +21,8 @@ from judgeboard.methods.repeats import judge_repeats, repeats_report
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow
+from judgeboard.store.schema.tables import FLAG, VERSION
 from judging_log import address, asked, judgments, land_answers, number_in, rag, runs
-
-FLAG, VERSION = FlagRow.__table__, JudgeVersionRow.__table__
 
 
 def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:

@@ -3,7 +3,7 @@
 from held_endpoint import held_endpoint
 from judgeboard.llm.scripted_replies import completion
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 from judging_log import land_answers, runs
 from killed_command import AT_ONCE, killed_then_repeated, stored
 
@@ -15,8 +15,8 @@ def test_repeats_go_on_after_a_kill(sqlite_store: Store) -> None:
     words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
     with held_endpoint() as endpoint:
         endpoint.reply = completion("incorrect 0")
-        killed_then_repeated(sqlite_store, endpoint, JudgmentRow.__table__, *words)
+        killed_then_repeated(sqlite_store, endpoint, JUDGMENT, *words)
         asks = endpoint.asked.total()
-    assert stored(sqlite_store, JudgmentRow.__table__) == ANSWERS * REPEATS
+    assert stored(sqlite_store, JUDGMENT) == ANSWERS * REPEATS
     assert asks <= ANSWERS * REPEATS + AT_ONCE
     assert [row["state"] for row in runs(sqlite_store)] == ["done"]

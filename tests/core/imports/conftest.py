@@ -9,7 +9,7 @@ import pytest
 
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.tables import Table
+from judgeboard.store.schema.tables import METADATA
 
 Bring = Callable[..., ImportSummary]
 
@@ -32,7 +32,7 @@ def contents(store: Store) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
 
     def read() -> dict[str, list[tuple[Any, ...]]]:
         with store.reading() as connection:
-            tables = [table for table in Table.metadata.sorted_tables if table.name != "import_batch"]
+            tables = [table for table in METADATA.sorted_tables if table.name != "import_batch"]
             return {
                 table.name: sorted(tuple(map(str, row)) for row in connection.execute(table.select()))
                 for table in tables

@@ -14,7 +14,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.responses.import_batches import list_batches
-from judgeboard.store.schema.tables import ImportBatchRow, JudgmentRow, ResponseRow, ReviewRow, RunRow, UserFeedbackRow
+from judgeboard.store.schema.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -44,7 +44,7 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
     again = import_file(store, log)
     assert (again.new, again.unchanged, again.rejected) == (0, 5, 0)
     assert again.before is not None
-    assert count(store, ImportBatchRow) == 1
+    assert count(store, IMPORT_BATCH) == 1
 
 
 def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_known_id_with_other_content_is_a_conflict_and_not_overwritten(
     summary = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9)))
     assert (summary.new, summary.rejected, summary.conflicts) == (1, 1, 1)
     with store.reading() as connection:
-        stored = select(ResponseRow.__table__.c.answer).where(ResponseRow.__table__.c.external_id == "a1")
+        stored = select(RESPONSE.c.answer).where(RESPONSE.c.external_id == "a1")
         assert connection.execute(stored).scalar_one() == "answer 1"
     (kept,) = [json.loads(line) for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()]
     assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
@@ -85,14 +85,14 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
     path = write(tmp_path / "feedback.jsonl", answer(1, feedback="down"))
     assert import_file(store, path).feedback_added == 1
     assert import_file(store, path).feedback_added == 0
-    assert count(store, UserFeedbackRow) == 1
+    assert count(store, FEEDBACK) == 1
 
 
 def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
     assert (summary.new, summary.unchanged, summary.rejected, summary.conflicts) == (1, 1, 2, 1)
-    assert count(store, ResponseRow) == 5
+    assert count(store, RESPONSE) == 5
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
 
@@ -101,7 +101,7 @@ def test_grades_become_reviews_of_imported_people_once(store: Store, log: Path, 
     path = write(tmp_path / "grades.jsonl", grade, {**grade, "response_id": "a2", "annotator": "Bo"})
     assert import_file(store, path, kind="grades").new == 2
     assert import_file(store, path, kind="grades").unchanged == 2
-    assert count(store, ReviewRow) == 2
+    assert count(store, REVIEW) == 2
 
 
 def test_another_grade_of_the_same_person_replaces_the_one_before(store: Store, log: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_another_grade_of_the_same_person_replaces_the_one_before(store: Store, 
     import_file(store, write(tmp_path / "first.jsonl", grade), kind="grades")
     import_file(store, write(tmp_path / "second.jsonl", {**grade, "quality": 3}), kind="grades")
     with store.reading() as connection:
-        review = ReviewRow.__table__.c
+        review = REVIEW.c
         rows = connection.execute(select(review.id, review.quality, review.replaces).order_by(review.id)).all()
     assert [(row.quality, row.replaces) for row in rows] == [(2, None), (3, rows[0].id)]
 
@@ -123,7 +123,7 @@ def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, l
     path = write(tmp_path / "verdicts.jsonl", *rows)
     assert import_file(store, path, kind="verdicts").new == 6
     assert import_file(store, path, kind="verdicts").unchanged == 6
-    assert (count(store, JudgmentRow), count(store, RunRow)) == (6, 2)
+    assert (count(store, JUDGMENT), count(store, RUN)) == (6, 2)
 
 
 def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_another_verdict_of_the_same_judge_is_a_conflict(store: Store, log: Path
     import_file(store, write(tmp_path / "first.jsonl", verdict), kind="verdicts")
     second = import_file(store, write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}), kind="verdicts")
     assert (second.new, second.conflicts) == (0, 1)
-    assert count(store, JudgmentRow) == 1
+    assert count(store, JUDGMENT) == 1
 
 
 def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Store, log: Path, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_
     broken.write_bytes(packed[: len(packed) // 2])
     first = import_file(store, broken)
     assert first.unreadable is not None
-    assert 0 < first.new == count(store, ResponseRow) < 2500
+    assert 0 < first.new == count(store, RESPONSE) < 2500
     broken.write_bytes(packed)
     second = import_file(store, broken)
     assert (second.new, second.unchanged) == (2500 - first.new, first.new)

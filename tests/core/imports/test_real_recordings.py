@@ -6,19 +6,19 @@ from sqlalchemy import func, select
 
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.tables import Table
+from judgeboard.store.schema.tables import METADATA
 
 
 def counts(store: Store, *names: str) -> dict[str, int]:
     with store.reading() as connection:
         return {
-            name: connection.execute(select(func.count()).select_from(Table.metadata.tables[name])).scalar_one()
+            name: connection.execute(select(func.count()).select_from(METADATA.tables[name])).scalar_one()
             for name in names
         }
 
 
 def where(store: Store, table: str, column: str, *, null: bool = False, value: object = None) -> int:
-    found = Table.metadata.tables[table].c[column]
+    found = METADATA.tables[table].c[column]
     condition = found == value if value is not None else found.is_(None) if null else found.is_not(None)
     with store.reading() as connection:
         return connection.execute(select(func.count()).where(condition)).scalar_one()
@@ -28,7 +28,7 @@ def bring_twice(store: Store, shared: Path, *files: tuple[str, str]) -> None:
     beside = Path(str(store.engine.url.database)).with_name("rejected.jsonl")  # the labelled data stay as they are
     for name, kind in files:
         assert import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside).conflicts == 0
-    before = counts(store, *(name for name in Table.metadata.tables))
+    before = counts(store, *(name for name in METADATA.tables))
     for name, kind in files:
         again = import_file(store, shared / "data" / f"{name}.jsonl.gz", kind=kind, rejected=beside)
         assert (again.new, again.unchanged) == (0, again.rows - again.rejected)

@@ -17,8 +17,8 @@ from judgeboard.store.judgments.judge_versions import get_version
 from judgeboard.store.pairs.comparisons import load_comparisons
 from judgeboard.store.pairs.pairs import load_pairs, pair_ids
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import ComparisonRow, PairRow
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow, RunRow
+from judgeboard.store.schema.method_tables import COMPARISON, PAIR
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, RUN
 
 
 def row(name: str = "p", **more: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, 
         ("overall", None, None, True, True),
     ]
     with store.reading() as connection:
-        query = select(ComparisonRow.__table__.c.raw).where(ComparisonRow.__table__.c.raw.is_not(None))
+        query = select(COMPARISON.c.raw).where(COMPARISON.c.raw.is_not(None))
         assert list(connection.execute(query).scalars()) == ["no idea"]
 
 
@@ -120,8 +120,8 @@ def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(
     bring({"id": "r1", "query": "which p?", "answer": "left"}, kind="responses")
     bring(row(response_a="r1", response_b="r2"))
     with store.reading() as connection:
-        stored = ResponseRow.__table__.c
-        kinds = {each.external_id: each.derived_from for each in connection.execute(select(ResponseRow.__table__))}
+        stored = RESPONSE.c
+        kinds = {each.external_id: each.derived_from for each in connection.execute(select(RESPONSE))}
         logged = connection.execute(select(stored.id).where(stored.external_id == "r1")).scalar_one()
     assert kinds == {"r1": None, "pair:p:a": logged, "pair:p:b": None}
 
@@ -210,7 +210,7 @@ def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(store,
 def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> None:
     bring(row(judge="x", verdict_order_ab="A"), row(judge="y", verdict_order_ab="A"))
     with store.reading() as connection:
-        runs = connection.execute(select(RunRow.__table__)).all()
+        runs = connection.execute(select(RUN)).all()
     assert [(run.kind, run.state) for run in runs] == [("import", "done")] * 2
 
 
@@ -271,6 +271,6 @@ def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -
     assert (summary.new, summary.rejected) == (1, 1)
     with store.reading() as connection:
         (pair,) = load_pairs(connection, pair_ids(connection))
-        judged = connection.execute(select(JudgmentRow.__table__.c.response_id)).scalars().all()
-        kept = connection.execute(select(PairRow.__table__.c.response_a_id)).scalar_one()
+        judged = connection.execute(select(JUDGMENT.c.response_id)).scalars().all()
+        kept = connection.execute(select(PAIR.c.response_a_id)).scalar_one()
     assert (pair.answer_a, judged) == ("", [kept])

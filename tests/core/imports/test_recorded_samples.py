@@ -7,9 +7,9 @@ from sqlalchemy import select
 from judgeboard.store.judgments.judge_versions import get_version, list_versions
 from judgeboard.store.pairs.comparisons import load_comparisons
 from judgeboard.store.pairs.samples import load_samples
-from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow, ResponseRow, ReviewRow, ReviewScoreRow
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE
 
-JUDGMENT, SCORE = JudgmentRow.__table__, JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 
 def sampled(name: str = "q", **more: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
             .order_by(JUDGMENT.c.judge_version_id, JUDGMENT.c.repeat)
         )
         judged = [tuple(row)[1:] for row in connection.execute(query)]
-        kinds = set(connection.execute(select(ResponseRow.__table__.c.kind)).scalars())
+        kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
     assert [(each.title, each.prompt, each.scale, each.params) for each in versions] == [
         ("m v1", "by care", "1-5", {"scale": "1-5"}),
         ("m v2", "by speed", "1-5", {"scale": "1-5"}),
@@ -110,7 +110,7 @@ def test_grades_on_a_scale_of_their_own_are_scores_of_a_review(store, bring, con
     grades = [{"response_id": "r", "annotator": name, "quality": 5, "scale": "1-5"} for name in ("ada", "bo")]
     assert bring(*grades, kind="grades").new == 2
     with store.reading() as connection:
-        review, score = ReviewRow.__table__, ReviewScoreRow.__table__
+        review, score = REVIEW, REVIEW_SCORE
         given = select(review.c.quality, score.c.dimension, score.c.value, score.c.scale)
         rows = connection.execute(given.join(score, score.c.review_id == review.c.id)).all()
     assert [tuple(row) for row in rows] == [(None, "score", 5, "1-5")] * 2

@@ -13,7 +13,7 @@ from judgeboard.pairs import Compared, compare_pairs
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.compared_pairs import latest_asks, said_of_pair
 from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.schema.method_tables import ComparisonRow
+from judgeboard.store.schema.method_tables import COMPARISON
 from pair_log import asked, by_pair, land, pairwise, said
 from review_desk import rows_of
 
@@ -43,7 +43,7 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
         ab, ba = said_of_pair(connection, compared.version.id, pair_id)
     assert (ab.shown, ab.preferences, ab.reasoning) == (Shown.AB, {"overall": "a"}, "The first of the two.")
     assert (ba.shown, ba.preferences) == (Shown.BA, {"overall": "b"})
-    row = rows_of(store, ComparisonRow)[0]
+    row = rows_of(store, COMPARISON)[0]
     assert (row["condition"], row["prompt_tokens"], row["model_reported"]) == ("plain", 100, "scripted-model")
 
 

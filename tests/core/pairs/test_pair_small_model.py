@@ -7,7 +7,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.pairs import compare_pairs, make_pairwise_judge, measure_pairs
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs.compared_pairs import said_of_pair
-from judgeboard.store.schema.method_tables import ComparisonRow
+from judgeboard.store.schema.method_tables import COMPARISON
 from pair_log import land
 from review_desk import rows_of
 
@@ -19,7 +19,7 @@ def test_whatever_a_real_model_says_of_a_pair_is_kept_and_accounted_for(small_mo
         judge = make_pairwise_judge(model="smollm2", base_url=endpoint.base_url, max_output=64, timeout_s=120)
         compared = compare_pairs(sqlite_store, judge, pair_ids, concurrency=1)
     assert (compared.account.asked, compared.account.not_reached) == (2, 0)
-    rows = rows_of(sqlite_store, ComparisonRow)
+    rows = rows_of(sqlite_store, COMPARISON)
     assert sum(len(row["attempts"]) for row in rows) == len(endpoint.requests)
     assert all(row["raw"] and row["model_reported"] for row in rows)
     with sqlite_store.reading() as connection:

@@ -17,8 +17,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import ComparisonRow, PreferenceScoreRow
-from judgeboard.store.schema.tables import EventRow, ReviewRow
+from judgeboard.store.schema.method_tables import COMPARISON, PREFERENCE_SCORE
+from judgeboard.store.schema.tables import EVENT, REVIEW
 from pair_log import land, people_say, record
 from review_desk import rows_of
 
@@ -45,18 +45,18 @@ def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | No
 def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Store, mara: Reviewer) -> None:
     (pair_id,) = land(store, 1)
     say(store, pair_id, mara, B, "one", shown=Shown.BA, note=" clearer ", seconds=12.5)
-    (row,) = rows_of(store, ReviewRow)
+    (row,) = rows_of(store, REVIEW)
     assert (row["shown"], row["note"], row["seconds"], row["reviewer_id"]) == ("ba", "clearer", 12.5, mara.id)
     assert (row["comparison_seen_id"], row["replaces"], row["at"]) == (None, None, NOW)
-    assert [(each["aspect"], each["preference"]) for each in rows_of(store, PreferenceScoreRow)] == [("overall", "b")]
-    event = rows_of(store, EventRow)[-1]
+    assert [(each["aspect"], each["preference"]) for each in rows_of(store, PREFERENCE_SCORE)] == [("overall", "b")]
+    event = rows_of(store, EVENT)[-1]
     assert (event["kind"], event["actor"], event["details"]["pair"]) == ("prefer", "Mara", pair_id)
 
 
 def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: Store, mara: Reviewer) -> None:
     first, other = land(store, 2)
     assert say(store, first, mara, A, "one") == say(store, first, mara, A, "one")
-    assert len(rows_of(store, ReviewRow)) == 1
+    assert len(rows_of(store, REVIEW)) == 1
     for pair_id, by, preference in (
         (other, mara, A),
         (first, mara, B),
@@ -72,7 +72,7 @@ def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mar
     say(store, pair_id, mara, A, "one")
     changed = say(store, pair_id, mara, TIE, "two")
     say(store, pair_id, mara, B, "three")
-    rows = rows_of(store, ReviewRow)
+    rows = rows_of(store, REVIEW)
     assert [(not row["seen"], row["replaces"]) for row in rows] == [(True, None), (False, None), (False, changed)]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
@@ -89,7 +89,7 @@ def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store
     assert other.revealed is not None
     assert other.own is None
     say(sqlite_store, pair_id, mara, B, "two", aspect="style")
-    assert [not row["seen"] for row in rows_of(sqlite_store, ReviewRow)] == [True, False]
+    assert [not row["seen"] for row in rows_of(sqlite_store, REVIEW)] == [True, False]
 
 
 def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Store) -> None:
@@ -117,11 +117,11 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
 ) -> None:
     (pair_id,) = land(store, 1)
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
-    seen = rows_of(store, ComparisonRow)[0]["id"]
+    seen = rows_of(store, COMPARISON)[0]["id"]
     say(store, pair_id, mara, A, "one")
     over = say(store, pair_id, mara, TIE, "two", comparison_seen_id=seen)
     say(store, pair_id, mara, B, "three", comparison_seen_id=seen)
-    assert [row["replaces"] for row in rows_of(store, ReviewRow)] == [None, None, over]
+    assert [row["replaces"] for row in rows_of(store, REVIEW)] == [None, None, over]
     shown = screen(store, pair_id, mara, version)
     assert (shown.own, shown.overruled) == (A, B)
     (group,) = measure_pairs(store, version.id).groups
@@ -134,9 +134,9 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
 def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Reviewer) -> None:
     (pair_id,) = land(store, 1)
     record(store, [pair_id], {"ab": "b", "ba": "b"})
-    say(store, pair_id, mara, A, "one", comparison_seen_id=rows_of(store, ComparisonRow)[0]["id"])
+    say(store, pair_id, mara, A, "one", comparison_seen_id=rows_of(store, COMPARISON)[0]["id"])
     say(store, pair_id, mara, A, "two")
-    assert [not row["seen"] for row in rows_of(store, ReviewRow)] == [False, False]
+    assert [not row["seen"] for row in rows_of(store, REVIEW)] == [False, False]
     with store.reading() as connection:
         (vote,) = votes_by_pair(load_preferences(connection)).values()
     assert (vote.majority, vote.people) == (A, 1), "there is no blind word: the latest counts"
@@ -146,7 +146,7 @@ def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
     (pair_id,) = land(store, 1)
     say(store, pair_id, mara, A, "one")
     say(store, pair_id, mara, B, "two", aspect="style")
-    assert [row["replaces"] for row in rows_of(store, ReviewRow)] == [None, None]
+    assert [row["replaces"] for row in rows_of(store, REVIEW)] == [None, None]
 
 
 def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
@@ -156,11 +156,11 @@ def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
     with pytest.raises(NotFound, match="no pair 99"):
         say(sqlite_store, 99, mara, A, "one")
     with pytest.raises(BadInput, match="not one of pair"):
-        say(sqlite_store, first, mara, A, "one", comparison_seen_id=rows_of(sqlite_store, ComparisonRow)[0]["id"])
+        say(sqlite_store, first, mara, A, "one", comparison_seen_id=rows_of(sqlite_store, COMPARISON)[0]["id"])
     for more in ({"seconds": -1}, {"note": "a\x00b"}, {"aspect": ""}):
         with pytest.raises(BadInput):
             say(sqlite_store, first, mara, A, "one", **more)
-    assert rows_of(sqlite_store, ReviewRow) == []
+    assert rows_of(sqlite_store, REVIEW) == []
 
 
 def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
@@ -206,7 +206,7 @@ def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store:
         assert screen(sqlite_store, pair_id, mara, version).seen_id is None
         say(sqlite_store, pair_id, mara, A, f"key {pair_id}", shown=order_for(pair_id, mara.id))
         shown = screen(sqlite_store, pair_id, mara, version)
-        seen = next(row for row in rows_of(sqlite_store, ComparisonRow) if row["id"] == shown.seen_id)
+        seen = next(row for row in rows_of(sqlite_store, COMPARISON) if row["id"] == shown.seen_id)
         assert (seen["pair_id"], seen["shown"]) == (pair_id, shown.shown)
 
 

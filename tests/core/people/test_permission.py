@@ -11,9 +11,7 @@ from judgeboard.people import PERMISSIONS, Action, allowed, check_allowed, may, 
 from judgeboard.review import Reviewer, ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews.reviewers import set_role, store_reviewer
-from judgeboard.store.schema.tables import EventRow, SettingRow
-
-EVENT, SETTING = EventRow.__table__, SettingRow.__table__
+from judgeboard.store.schema.tables import EVENT, SETTING
 
 
 def person(store: Store, role: Role, name: str = "ann@example.org") -> Reviewer:

@@ -47,9 +47,9 @@ from judgeboard.store.reviews.comments import comments_on
 from judgeboard.store.reviews.own_reviews import own_reviews_page
 from judgeboard.store.runs.asks import Selection, ask_mode, count_unasked
 from judgeboard.store.runs.run_problems import run_problems
-from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
-from judgeboard.store.schema.table_base import Table
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM, QUEUE_ITEM_FLAG
+from judgeboard.store.schema.table_base import METADATA
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
 from judgeboard.trends import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_desk import QueueDesk
@@ -88,12 +88,12 @@ def marked(desk: QueueDesk) -> Marked:
 
 
 def everything(connection: Connection) -> list[Any]:
-    return [tuple(row) for table in Table.metadata.tables.values() for row in connection.execute(select(table))]
+    return [tuple(row) for table in METADATA.tables.values() for row in connection.execute(select(table))]
 
 
 def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
     hiding = {**ANSWERS, **PAIRS, **PARTS}
-    assert hiding.keys() | OPEN == Table.metadata.tables.keys()
+    assert hiding.keys() | OPEN == METADATA.tables.keys()
     assert not hiding.keys() & OPEN
 
 
@@ -111,7 +111,7 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
     marked.give()
     names = [f"one of many {number}" for number in range(1_200)]
     ids = desk.land(*names)
-    flag, item, link = (one.__table__ for one in (FlagRow, QueueItemRow, QueueItemFlagRow))
+    flag, item, link = FLAG, QUEUE_ITEM, QUEUE_ITEM_FLAG
     with desk.store.writing() as connection:
         connection.execute(insert(flag), [_flag(response_id) for response_id in ids])
         connection.execute(
@@ -382,7 +382,7 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
         hide_rows(connection, desk.mara.id)
         with pytest.raises(ValueError, match="queries alone"):
             connection.execute(text("UPDATE flag SET state = 'open'"))
-    judgment, score = JudgmentRow.__table__, text("judgment.score FROM judgment")
+    judgment, score = JUDGMENT, text("judgment.score FROM judgment")
     refused: list[Callable[[Connection], Any]] = [
         lambda c: c.execute(text("SELECT reasoning FROM judgment")),
         lambda c: c.execute(text("SELECT reasoning FROM judgment").columns(judgment.c.reasoning)),
@@ -397,7 +397,7 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Mar
 
 
 def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -> None:
-    desk, judgment, response = marked.desk, JudgmentRow.__table__, ResponseRow.__table__
+    desk, judgment, response = marked.desk, JUDGMENT, RESPONSE
     same, picked = judgment.alias(), select(judgment).cte("picked")
     said = select(judgment.c.reasoning).where(judgment.c.response_id == response.c.id).limit(1)
     places = {

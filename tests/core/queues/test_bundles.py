@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.queues import MergedBundle, close_queue, export_bundle, merge_bundle, take_item
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.reviews.reviewers import store_reviewer
-from judgeboard.store.schema.method_tables import PreferenceScoreRow
+from judgeboard.store.schema.method_tables import PREFERENCE_SCORE
 from pair_log import land
 from queue_desk import CONFIRM, DISMISS, QueueDesk
 
@@ -185,7 +185,7 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp
         merged(desk, file)
     fill(file, {}, {}, {}, {}, {}, {"note": None})
     assert counts(merged(desk, file)) == (5, 0, 1, 0)
-    better = [row["preference"] for row in desk.rows(PreferenceScoreRow)]
+    better = [row["preference"] for row in desk.rows(PREFERENCE_SCORE)]
     assert better == ["a" if line["left"].startswith("left") else "b" for line in lines[:5]]
     fill(file, {}, {}, {}, {}, {"preference": "tie"})
     came = merged(desk, file)

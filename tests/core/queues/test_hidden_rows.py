@@ -29,12 +29,12 @@ from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.queue_rows import queue_by_id
 from judgeboard.store.runs.asks import Selection, ask_mode
 from judgeboard.store.runs.runs import get_run
-from judgeboard.store.schema.queue_tables import QueueItemRow
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
 
-RESPONSE, JUDGMENT, ITEM = ResponseRow.__table__, JudgmentRow.__table__, QueueItemRow.__table__
+ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
     *("actor", "answers", "at", "batch_id", "by", "counts", "executor_id", "file", "flag", "flags", "grades", "hashed"),

@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.queue_tables import LeaseRow
-from judgeboard.store.schema.tables import ReviewRow
+from judgeboard.store.schema.queue_tables import LEASE
+from judgeboard.store.schema.tables import REVIEW
 from queue_desk import race_desk
 from queue_race import work
 
@@ -36,7 +36,7 @@ def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> 
     address = store.engine.url.render_as_string(hide_password=False)
     said = acknowledged(address, until=40) | acknowledged(address, until=60)
     assert len(said) >= 100
-    review, lease = ReviewRow.__table__, LeaseRow.__table__
+    review, lease = REVIEW, LEASE
     with store.reading() as connection:
         stored = dict(tuple(row) for row in connection.execute(select(review.c.id, review.c.queue_item_id)))
         used = dict(tuple(row) for row in connection.execute(select(lease.c.review_id, lease.c.queue_item_id)))

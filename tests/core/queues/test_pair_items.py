@@ -24,8 +24,8 @@ from judgeboard.queues import (
 from judgeboard.review import Reviewer, prefer, undo
 from judgeboard.store.pairs.pair_facts import SIDES, pair_facts
 from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import PreferenceScoreRow
-from judgeboard.store.schema.tables import ReviewRow
+from judgeboard.store.schema.method_tables import PREFERENCE_SCORE
+from judgeboard.store.schema.tables import REVIEW
 from pair_log import land
 from queue_desk import QueueDesk
 
@@ -73,7 +73,7 @@ class PairDesk:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        return self.desk.rows(ReviewRow)
+        return self.desk.rows(REVIEW)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairDesk
         pairs.say(held, desk.mara, better)
         shown.add(text.shown)
     assert shown == set(Shown)
-    said = [row["preference"] for row in desk.rows(PreferenceScoreRow)]
+    said = [row["preference"] for row in desk.rows(PREFERENCE_SCORE)]
     assert said == [(A if row["shown"] == "ab" else B) for row in pairs.rows()]
     assert {(row["stage"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", ())}
 

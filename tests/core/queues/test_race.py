@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.queue_tables import LeaseRow, QueueItemRow
-from judgeboard.store.schema.tables import FlagRow, ReviewRow
+from judgeboard.store.schema.queue_tables import LEASE, QUEUE_ITEM
+from judgeboard.store.schema.tables import FLAG, REVIEW
 from queue_desk import race_desk
 from queue_race import Worked, race_threads
 
@@ -28,10 +28,10 @@ def check(store: Store, worked: list[Worked], items: int = ITEMS) -> None:
         counts = {
             table.name: dict(tuple(row) for row in connection.execute(select(column, func.count()).group_by(column)))
             for table, column in (
-                (FlagRow.__table__, FlagRow.__table__.c.state),
-                (QueueItemRow.__table__, QueueItemRow.__table__.c.state),
-                (LeaseRow.__table__, LeaseRow.__table__.c.done),
-                (ReviewRow.__table__, ReviewRow.__table__.c.decision),
+                (FLAG, FLAG.c.state),
+                (QUEUE_ITEM, QUEUE_ITEM.c.state),
+                (LEASE, LEASE.c.done),
+                (REVIEW, REVIEW.c.decision),
             )
         }
     assert counts == {

@@ -16,7 +16,7 @@ from judgeboard.methods.reflect_run import ReflectSummary, reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
 from judging_log import judgments, land_answers, runs
 from refining_log import (
     LONG,
@@ -54,7 +54,7 @@ def judge_first(store: Store, **said: Any) -> None:
     """Give every answer of the log a verdict of the judge version that the tests use."""
     with RecordingEndpoint() as endpoint, store.writing() as connection:
         version = ensure_version(connection, judge("rag", endpoint).version)
-        ids = connection.execute(select(ResponseRow.__table__.c.id)).scalars()
+        ids = connection.execute(select(RESPONSE.c.id)).scalars()
         given = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
         land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, given) for id_ in ids])
 
@@ -70,7 +70,7 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
     assert (new["generator_model"], new["derived_from"]) == ("writer", 1)
     assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [("0", 0.2), (new["external_id"], 0.9)]
     [row] = refinements(store)
-    before, after = (one["id"] for one in rows(store, JudgmentRow))
+    before, after = (one["id"] for one in rows(store, JUDGMENT))
     assert (row["method"], row["outcome"]) == ("reflect", "kept_new")
     assert (row["root_response_id"], row["response_id"]) == (1, new["id"])
     assert (row["judgment_before_id"], row["judgment_id"]) == (before, after)
@@ -270,7 +270,7 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> 
 def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
     land_bad(sqlite_store)
     reflect(sqlite_store, writing(granite=(0.0, 1)))
-    assert {row["response_id"] for row in rows(sqlite_store, FlagRow)} == {1}
+    assert {row["response_id"] for row in rows(sqlite_store, FLAG)} == {1}
     again, endpoint = reflect(sqlite_store, writing())
     assert (again.eligible, endpoint.requests) == (0, []), "a made answer is not made anew"
 

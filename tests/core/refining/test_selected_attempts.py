@@ -12,7 +12,7 @@ from judgeboard.review import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.schema.tables import EVENT
 from refining_log import generator, judge, land_bad, made, ratings, refinements, rows, standing
 
 
@@ -55,7 +55,7 @@ def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Stor
         (0, True, 2),
         (2, False, None),
     ]
-    kinds = [row["kind"] for row in rows(refined, EventRow)]
+    kinds = [row["kind"] for row in rows(refined, EVENT)]
     assert kinds.count("select_attempt") == 4
     assert kinds.count("deselect_attempt") == 1
 

@@ -25,7 +25,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
 from judgeboard.store.responses.items import load_item
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 from review_desk import ANSWER, Desk
 
 CLAIMS = (
@@ -41,7 +41,7 @@ def judgment(desk: Desk) -> int:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         verdict = Verdict(Status.OK, groundedness=0.9, claims=CLAIMS)
         land_judgments(connection, version, None, [LandedVerdict(desk.response_id, 0, 0, verdict)])
-    [row] = desk.rows(JudgmentRow)
+    [row] = desk.rows(JUDGMENT)
     return int(row["id"])
 
 

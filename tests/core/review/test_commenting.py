@@ -11,7 +11,7 @@ from judgeboard.review import comment, edit_comment, withdraw_comment
 from judgeboard.review.commenting import LONGEST_COMMENT
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.reviews.comments import Comment, comments_on
-from judgeboard.store.schema.queue_tables import CommentRow
+from judgeboard.store.schema.queue_tables import COMMENT
 from review_desk import NOW, Desk
 
 LATER = NOW + timedelta(minutes=5)
@@ -45,7 +45,7 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(desk: Desk) -> None:
     edited, answered = said(desk)
     assert (edited.id, edited.text, edited.at, edited.edited_at) == (second, "70 m", NOW, LATER)
     assert answered.text == "No."
-    assert [row["text"] for row in desk.rows(CommentRow)] == ["60 m", "No.", "70 m"], "what was said first stays"
+    assert [row["text"] for row in desk.rows(COMMENT)] == ["60 m", "No.", "70 m"], "what was said first stays"
     assert desk.events()[-1] == ("edit_comment", "Mara")
     with pytest.raises(DecisionRefused, match="edited or withdrawn"):
         edit_comment(desk.store, comment_id=first, reviewer=desk.mara, text="80 m", request_key="four")
@@ -55,7 +55,7 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(desk:
     first = say(desk, desk.mara, "60 m")
     last = withdraw_comment(desk.store, comment_id=first, reviewer=desk.mara, request_key="back", now=LATER)
     assert said(desk) == ()
-    assert [(row["text"], row["replaces"]) for row in desk.rows(CommentRow)] == [("60 m", None), (None, first)]
+    assert [(row["text"], row["replaces"]) for row in desk.rows(COMMENT)] == [("60 m", None), (None, first)]
     for gone in (first, last):
         with pytest.raises(DecisionRefused, match="edited or withdrawn"):
             withdraw_comment(desk.store, comment_id=gone, reviewer=desk.mara, request_key=f"again {gone}")
@@ -67,7 +67,7 @@ def test_only_its_author_changes_a_comment(desk: Desk) -> None:
         edit_comment(desk.store, comment_id=first, reviewer=desk.jon, text="70 m", request_key="k")
     with pytest.raises(DecisionRefused, match="only Mara can edit it"):
         withdraw_comment(desk.store, comment_id=first, reviewer=desk.jon, request_key="k")
-    assert len(desk.rows(CommentRow)) == 1
+    assert len(desk.rows(COMMENT)) == 1
 
 
 def test_the_same_press_twice_is_one_comment(desk: Desk) -> None:
@@ -86,7 +86,7 @@ def test_the_same_press_twice_is_one_comment(desk: Desk) -> None:
 def test_what_is_no_comment_is_refused(desk: Desk, text: str) -> None:
     with pytest.raises(BadInput):
         say(desk, desk.mara, text)
-    assert desk.rows(CommentRow) == []
+    assert desk.rows(COMMENT) == []
     assert desk.events() == []
 
 
@@ -102,7 +102,7 @@ def test_a_forgotten_answer_has_no_comments(desk: Desk) -> None:
     with desk.store.writing() as connection:
         forget_response(connection, "ragtruth-12260", actor="Mara")
     assert said(desk) == ()
-    assert [row["text"] for row in desk.rows(CommentRow)] == [None]
+    assert [row["text"] for row in desk.rows(COMMENT)] == [None]
 
 
 def test_comments_are_exported_with_those_they_replaced(desk: Desk, tmp_path: Path) -> None:

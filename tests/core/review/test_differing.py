@@ -9,7 +9,7 @@ from judgeboard.domain import Decision, Grade, Label, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.review.differing import differs, say_why
 from judgeboard.store.figures.why_counts import why_counts
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 from review_desk import Desk
 
 
@@ -46,7 +46,7 @@ def judgments(desk: Desk) -> list[int]:
     """Two versions' judgments of the one answer."""
     desk.judge(0.3, version=1)
     desk.judge(0.2, version=2)
-    return [row["id"] for row in desk.rows(JudgmentRow)]
+    return [row["id"] for row in desk.rows(JUDGMENT)]
 
 
 def counts(desk: Desk) -> list[tuple[str, int, dict[str, int]]]:

@@ -1,7 +1,7 @@
 """A review outside of queues says what its author had before them: the judge, other people."""
 
 from judgeboard.domain import Decision, Label
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 from review_desk import Desk
 
 
@@ -11,7 +11,7 @@ def seen(desk: Desk) -> list[list[str] | None]:
 
 def judged(desk: Desk) -> int:
     desk.judge(0.1)
-    return int(desk.rows(JudgmentRow)[-1]["id"])
+    return int(desk.rows(JUDGMENT)[-1]["id"])
 
 
 def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ReviewRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, REVIEW
 from judgeboard.store.settings_table import set_setting
 from review_desk import rows_of
 
@@ -24,7 +24,7 @@ def test_each_flag_is_decided_once(store: Store) -> None:
         low = Verdict(Status.OK, groundedness=0.1)
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, low) for id_ in ids])
-    flags = [flag["id"] for flag in rows_of(store, FlagRow)]
+    flags = [flag["id"] for flag in rows_of(store, FLAG)]
     people = [ensure_reviewer(store, "desk", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
 
@@ -51,9 +51,9 @@ def test_each_flag_is_decided_once(store: Store) -> None:
 
     assert sorted(flag for decided, _ in outcomes for flag in decided) == flags
     assert all(sorted(decided + refused) == flags for decided, refused in outcomes)
-    reviews = rows_of(store, ReviewRow)
+    reviews = rows_of(store, REVIEW)
     assert len(reviews) == REVIEWERS * FLAGS, "every note is there, decided or refused"
-    for flag in rows_of(store, FlagRow):
+    for flag in rows_of(store, FLAG):
         (decision,) = [row["decision"] for row in reviews if row["flag_id"] == flag["id"] and row["decision"]]
         assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decision]
 
@@ -65,7 +65,7 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         low = Verdict(Status.OK, groundedness=0.1)
         land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, low) for id_ in ids])
-    flags = [flag["id"] for flag in rows_of(store, FlagRow)]
+    flags = [flag["id"] for flag in rows_of(store, FLAG)]
     people = [ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon")]
 
     def judge(first_ask: int) -> None:
@@ -86,4 +86,4 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
         jobs = [pool.submit(judge, 1), pool.submit(judge, 100), *(pool.submit(press, one) for one in people)]
     for job in jobs:
         job.result()
-    assert len(rows_of(store, JudgmentRow)) == 10 * 17
+    assert len(rows_of(store, JUDGMENT)) == 10 * 17

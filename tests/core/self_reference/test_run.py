@@ -20,11 +20,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judgments.judge_versions import list_versions
 from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.schema.method_tables import ComparisonRow, SampleRow
+from judgeboard.store.schema.method_tables import COMPARISON, SAMPLE
 from judging_log import runs
 from solving_log import TORN, Solver, land_questions, self_reference
-
-COMPARISON, SAMPLE = ComparisonRow.__table__, SampleRow.__table__
 
 
 def ask(

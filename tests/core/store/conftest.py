@@ -11,11 +11,8 @@ from judgeboard.domain import Feedback, FeedbackKind, FlagState, JudgeVersion, R
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.landing import LandedResponses, LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow
+from judgeboard.store.schema.tables import CURRENT, FLAG
 from judgeboard.store.settings_table import set_setting
-
-FLAG = FlagRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
 
 
 @dataclass

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow, UserFeedbackRow
+from judgeboard.store.schema.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE
 
 WRITERS = 6
 ANSWERS = 40
@@ -22,9 +22,9 @@ def test_two_imports_of_one_log_land_it_once(desk) -> None:
 
     with ThreadPoolExecutor(WRITERS) as threads:
         landed = list(threads.map(land, range(WRITERS)))
-    assert sum(new for new, _, _ in landed) == len(desk.rows(ResponseRow)) == ANSWERS
+    assert sum(new for new, _, _ in landed) == len(desk.rows(RESPONSE)) == ANSWERS
     assert all(new + unchanged == ANSWERS for new, unchanged, _ in landed)
-    assert sum(added for _, _, added in landed) == len(desk.rows(UserFeedbackRow)) == ANSWERS
+    assert sum(added for _, _, added in landed) == len(desk.rows(FEEDBACK)) == ANSWERS
 
 
 def test_one_ask_answered_by_several_lands_once_with_one_flag(desk) -> None:
@@ -40,7 +40,7 @@ def test_one_ask_answered_by_several_lands_once_with_one_flag(desk) -> None:
 
     with ThreadPoolExecutor(WRITERS) as threads:
         stored = list(threads.map(land, range(WRITERS)))
-    assert sum(stored) == len(desk.rows(JudgmentRow)) == 2 * ANSWERS
-    open_flags = [flag for flag in desk.rows(FlagRow) if flag["state"] == "open"]
+    assert sum(stored) == len(desk.rows(JUDGMENT)) == 2 * ANSWERS
+    open_flags = [flag for flag in desk.rows(FLAG) if flag["state"] == "open"]
     assert len({(flag["response_id"], flag["rule"]) for flag in open_flags}) == len(open_flags)
     assert all(len([row for row in desk.current(id_) if row["is_current"]]) == 2 for id_ in ids)

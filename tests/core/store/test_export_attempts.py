@@ -9,7 +9,7 @@ from judgeboard.store.export import EXPORTS
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
 from judgeboard.store.runs.runs import start_import_run
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)
@@ -34,7 +34,7 @@ def test_refinements_and_audits_name_the_answer_they_are_of(desk) -> None:
         attempt = NewRefinement("reflect", str(root), 1, root, "kept_new", again, 2, 1, feedback="be brief")
         insert_refinements(connection, run, [attempt], NOW)
         audit = {"judgment_id": 1, "judge_version_id": version.id, "correct": False, "inclusion_probability": 0.1}
-        connection.execute(insert(JudgmentReviewRow.__table__), audit | step_columns(PAID, run, NOW))
+        connection.execute(insert(JUDGMENT_REVIEW), audit | step_columns(PAID, run, NOW))
     (refined,) = rows(desk, "refinements")
     assert (refined["source"], refined["external_id"], refined["answer_id"], refined["answer"]) == (
         *("log", "a", "a/again"),

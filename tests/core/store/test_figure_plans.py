@@ -12,7 +12,7 @@ from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.figures.graded_answers import load_graded
 from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, JudgmentRow, ResponseRow, ReviewerRow, ReviewRow
+from judgeboard.store.schema.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER
 from judgeboard.trends import trend
 
 ROWS = 20_000
@@ -27,12 +27,12 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         made = {
-            ResponseRow: (_response(number) for number in range(1, ROWS + 1)),
-            JudgmentRow: (_judgment(number, version.id) for number in range(1, ROWS + 1)),
-            CurrentJudgmentRow: (_current(number, version.id) for number in range(1, ROWS + 1)),
-            FlagRow: (_flag(number) for number in range(1, ROWS // 5)),
-            ReviewerRow: [{"id": 1, "origin": "desk", "name": "mara", "role": "reviewer", "created_at": NOW}],
-            ReviewRow: (_review(number) for number in range(1, ROWS // 20)),
+            RESPONSE: (_response(number) for number in range(1, ROWS + 1)),
+            JUDGMENT: (_judgment(number, version.id) for number in range(1, ROWS + 1)),
+            CURRENT: (_current(number, version.id) for number in range(1, ROWS + 1)),
+            FLAG: (_flag(number) for number in range(1, ROWS // 5)),
+            REVIEWER: [{"id": 1, "origin": "desk", "name": "mara", "role": "reviewer", "created_at": NOW}],
+            REVIEW: (_review(number) for number in range(1, ROWS // 20)),
         }
         for table, rows in made.items():
             connection.execute(insert(table.__table__), list(rows))

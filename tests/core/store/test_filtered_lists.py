@@ -11,7 +11,7 @@ from judgeboard.filters import RowFilter
 from judgeboard.store.desk.queue_pages import queue_page
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, VERSION
 
 Row = dict[str, Any]
 DAY = (START - START.replace(year=1970, month=1, day=1, hour=0)).days
@@ -87,9 +87,9 @@ def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
         for row in desk.standing()
         if any(row[name] is not None for name in ("label", "groundedness", "quality"))
     }
-    flags = desk.all(FlagRow)
-    last = {(row["response_id"], row["judge_version_id"]): row for row in desk.all(JudgmentRow)}
-    versions = {row["id"]: row["name"] for row in desk.all(JudgeVersionRow)}
+    flags = desk.all(FLAG)
+    last = {(row["response_id"], row["judge_version_id"]): row for row in desk.all(JUDGMENT)}
+    versions = {row["id"]: row["name"] for row in desk.all(VERSION)}
 
     def wants(row: Row) -> bool:
         verdict, said = current.get(row["id"]), feedback.get(row["id"])
@@ -149,7 +149,7 @@ def expected(desk: DeskRows, where: RowFilter) -> Callable[[Row], bool]:
 def _by_version(desk: DeskRows, version: int) -> dict[int, Row]:
     return {
         row["response_id"]: row
-        for row in desk.all(JudgmentRow)
+        for row in desk.all(JUDGMENT)
         if row["judge_version_id"] == version and row["status"] == "ok"
     }
 

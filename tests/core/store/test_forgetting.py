@@ -35,10 +35,9 @@ from judgeboard.store.responses.response_rows import key_of
 from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
 from judgeboard.store.runs.runs import start_import_run
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import GenerationRow, JudgmentReviewRow
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
+from judgeboard.store.schema.method_tables import GENERATION, JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
 
-RESPONSE = ResponseRow.__table__
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET = "Quokka-7741"
 TRIED = (Attempt("first", "ok", f"raw {SECRET}", detail=SECRET),)
@@ -80,7 +79,7 @@ class Story:
             scores=(DimensionScore("care", 2, "1-5", f"for {SECRET}"),),
         )
         land_judgments(connection, self.version, self.run, [LandedVerdict(response_id, 0, 0, verdict)])
-        judgment = select(JudgmentRow.__table__.c.id).where(JudgmentRow.__table__.c.response_id == response_id)
+        judgment = select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == response_id)
         audit = {
             "judgment_id": connection.execute(judgment).scalar_one(),
             "judge_version_id": self.version.id,
@@ -89,7 +88,7 @@ class Story:
             "reasoning": f"right about {SECRET}",
             "inclusion_probability": 1.0,
         }
-        connection.execute(insert(JudgmentReviewRow.__table__), audit | step_columns(SAID, self.run, NOW))
+        connection.execute(insert(JUDGMENT_REVIEW), audit | step_columns(SAID, self.run, NOW))
 
     def _grade(self, connection: Any) -> None:
         grade = Grade(quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}")
@@ -158,7 +157,7 @@ class Story:
                 load_comparisons(connection, [self.version.id]),
                 [one.statuses for one in tried],
                 [(one.aspect, one.preference) for one in load_preferences(connection)],
-                [(row["groundedness"], row["quality"]) for row in self.desk.rows(JudgmentRow)],
+                [(row["groundedness"], row["quality"]) for row in self.desk.rows(JUDGMENT)],
             ]
 
 
@@ -254,7 +253,7 @@ def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_i
 def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
     with story.desk.store.writing() as connection:
         forget_response(connection, "secret", actor="me")
-    calls = story.desk.rows(GenerationRow)
+    calls = story.desk.rows(GENERATION)
     assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
         *((False, None, None), (True, None, None)),
         (True, None, None),

@@ -8,7 +8,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.judgments.verdict_json import claims_from
 from judgeboard.store.landing import LandedVerdict, land_judgments, rebuild_current
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT
 
 FULL = Verdict(
     Status.OK,
@@ -33,7 +33,7 @@ def test_a_judgment_comes_back_as_it_was_given(desk) -> None:
     response, version = desk.answer(), desk.version()
     with desk.store.writing() as connection:
         assert land_judgments(connection, version, None, [LandedVerdict(response, 0, 0, FULL)]) == 1
-    [row] = desk.rows(JudgmentRow)
+    [row] = desk.rows(JUDGMENT)
     assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (0.8, 3, "grounded", "ok")
     assert (row["raw"], row["reasoning"], row["cost_micro"]) == (FULL.raw, "because", 12)
     assert claims_from(row["claims"]) == FULL.claims
@@ -49,7 +49,7 @@ def test_one_ask_is_stored_once_and_never_overwritten(desk) -> None:
         other = LandedVerdict(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
         rejudged = LandedVerdict(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
         assert land_judgments(connection, version, None, [other, rejudged]) == 1
-    assert [row["groundedness"] for row in desk.rows(JudgmentRow)] == [0.8, 0.2]
+    assert [row["groundedness"] for row in desk.rows(JUDGMENT)] == [0.8, 0.2]
 
 
 def test_a_judgment_of_an_unknown_response_is_refused(desk) -> None:
@@ -72,7 +72,7 @@ def test_what_neither_engine_can_hold_is_replaced(desk) -> None:
         claims=(Claim(bad, ClaimStatus.SUPPORTED),),
         attempts=(Attempt("first", "ok", bad),),
     )
-    [row] = desk.rows(JudgmentRow)
+    [row] = desk.rows(JUDGMENT)
     good = "a\ufffdb\ufffdc"
     assert {row[name] for name in ("raw", "reasoning", "error", "model_reported")} == {good}
     assert (row["claims"][0]["text"], row["attempts"][0]["raw"]) == (good, good)
@@ -122,7 +122,7 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(desk) -> None:
     desk.say(version, response, groundedness=0.4)
     desk.say(version, other, groundedness=0.6)
     right = desk.current(response)
-    table = CurrentJudgmentRow.__table__
+    table = CURRENT
     with desk.store.writing() as connection:
         assert rebuild_current(connection, [response, other]) == 0
         connection.execute(table.update().where(table.c.response_id == response).values(groundedness=0.9))

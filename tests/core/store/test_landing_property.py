@@ -17,12 +17,12 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judgments.judge_versions import ensure_version
 from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses, reapply_flags, rebuild_current
 from judgeboard.store.schema.tables import (
-    CurrentJudgmentRow,
-    FlagRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    ResponseRow,
-    UserFeedbackRow,
+    CURRENT,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    VERSION,
 )
 from judgeboard.store.settings_table import set_setting
 
@@ -118,13 +118,13 @@ def table(store: Store, row: Any) -> list[Any]:
 
 def defined_current(store: Store) -> set[tuple[Any, ...]]:
     """The definition, by brute force: latest ok judgment (highest id, repeat 0) of a version, and of a judge."""
-    judgments = [row for row in table(store, JudgmentRow) if row.status == "ok" and row.repeat == 0]
-    versions = {row.id: row for row in table(store, JudgeVersionRow)}
+    judgments = [row for row in table(store, JUDGMENT) if row.status == "ok" and row.repeat == 0]
+    versions = {row.id: row for row in table(store, VERSION)}
     feedback: dict[int, float] = {}
-    for row in sorted(table(store, UserFeedbackRow), key=lambda row: row.id):
+    for row in sorted(table(store, FEEDBACK), key=lambda row: row.id):
         feedback[row.response_id] = 1 + (row.value - 1) * 0.75
     current = set()
-    for response in table(store, ResponseRow):
+    for response in table(store, RESPONSE):
         mine = [row for row in judgments if row.response_id == response.id]
         for version in versions.values():
             of_version = [row for row in mine if row.judge_version_id == version.id]
@@ -150,12 +150,12 @@ def kept_current(store: Store) -> set[tuple[Any, ...]]:
             row.label,
             row.user_quality,
         )
-        for row in table(store, CurrentJudgmentRow)
+        for row in table(store, CURRENT)
     }
 
 
 def open_flags(store: Store) -> set[tuple[int, str]]:
-    return {(row.response_id, row.raise_key) for row in table(store, FlagRow) if row.state == "open"}
+    return {(row.response_id, row.raise_key) for row in table(store, FLAG) if row.state == "open"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -180,12 +180,12 @@ def test_current_and_flags_follow_from_what_was_said(sqlite_template: Path, hist
             assert open_flags(replayed) == flags
 
         # A judgment that is stored already multiplies nothing.
-        before = (table(store, JudgmentRow), kept_current(store), table(store, FlagRow))
+        before = (table(store, JUDGMENT), kept_current(store), table(store, FLAG))
         assert play(store, history) == 0
-        assert (table(store, JudgmentRow), kept_current(store), table(store, FlagRow)) == before
+        assert (table(store, JUDGMENT), kept_current(store), table(store, FLAG)) == before
 
 
 def judged_first(store: Store) -> str | None:
-    versions = {row.id: row.name for row in table(store, JudgeVersionRow)}
-    judgments = sorted(table(store, JudgmentRow), key=lambda row: row.id)
+    versions = {row.id: row.name for row in table(store, VERSION)}
+    judgments = sorted(table(store, JUDGMENT), key=lambda row: row.id)
     return versions[judgments[0].judge_version_id] if judgments else None

@@ -8,7 +8,7 @@ import pytest
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.store.landing import Conflict
-from judgeboard.store.schema.tables import FlagRow, ResponseRow, UserFeedbackRow
+from judgeboard.store.schema.tables import FEEDBACK, FLAG, RESPONSE
 
 UP = Feedback(FeedbackKind.THUMBS, 1, "u-1", datetime(2026, 3, 1, 9, tzinfo=UTC))
 DOWN = Feedback(FeedbackKind.THUMBS, 0)
@@ -33,7 +33,7 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
             metadata={"session": "s-1"},
         )
     )
-    [row] = desk.rows(ResponseRow)
+    [row] = desk.rows(RESPONSE)
     assert landed.new == [row["id"]]
     assert (row["passages"], row["query_type"], row["generator_cost"]) == (["one", "two"], "sql", 0.0123)
     assert (row["messages"], row["extra"]) == ([{"role": "user", "content": "hi"}], {"session": "s-1"})
@@ -44,12 +44,12 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
 
 def test_absent_passages_are_not_an_empty_list(desk) -> None:
     desk.land(logged("absent"), logged("none", passages=()))
-    assert [row["passages"] for row in desk.rows(ResponseRow)] == [None, []]
+    assert [row["passages"] for row in desk.rows(RESPONSE)] == [None, []]
 
 
 def test_ids_follow_the_order_of_the_log(desk) -> None:
     new = desk.land(*(logged(f"a{number}") for number in range(300))).new
-    assert [row["external_id"] for row in desk.rows(ResponseRow)] == [f"a{number}" for number in range(300)]
+    assert [row["external_id"] for row in desk.rows(RESPONSE)] == [f"a{number}" for number in range(300)]
     assert new == sorted(new)
 
 
@@ -58,7 +58,7 @@ def test_the_same_again_changes_nothing(desk) -> None:
     desk.land(*batch)
     again = desk.land(*batch)
     assert (again.new, again.unchanged, again.conflicts, again.feedback_added) == ([], 2, [], 0)
-    assert len(desk.rows(UserFeedbackRow)) == 1
+    assert len(desk.rows(FEEDBACK)) == 1
 
 
 def test_other_content_under_a_known_id_is_a_conflict_and_not_stored(desk) -> None:
@@ -66,7 +66,7 @@ def test_other_content_under_a_known_id_is_a_conflict_and_not_stored(desk) -> No
     landed = desk.land(logged("c"), logged("b", "another answer", feedback=(DOWN,)))
     assert landed.conflicts == [Conflict("log", "b", 1)]
     assert (len(landed.new), landed.unchanged, landed.feedback_added) == (1, 0, 0)
-    assert [row["answer"] for row in desk.rows(ResponseRow)] == ["an answer"] * 3
+    assert [row["answer"] for row in desk.rows(RESPONSE)] == ["an answer"] * 3
 
 
 def test_an_id_of_another_source_is_another_response(desk) -> None:
@@ -85,7 +85,7 @@ def test_new_feedback_on_a_known_row_is_appended(desk) -> None:
     landed = desk.land(logged("a", feedback=(UP, DOWN, DOWN)))
     assert (landed.unchanged, landed.feedback_added) == (1, 1)
     assert desk.land(logged("a", feedback=(DOWN,))).feedback_added == 0
-    assert [(row["value"], row["user"], row["at"]) for row in desk.rows(UserFeedbackRow)] == [
+    assert [(row["value"], row["user"], row["at"]) for row in desk.rows(FEEDBACK)] == [
         (1, "u-1", UP.at),
         (0, None, None),
     ]
@@ -103,14 +103,14 @@ def test_drawn_rules_flag_a_response_when_it_lands(desk) -> None:
     desk.set("random_share", 1)
     desk.set("always_review", ["sql"])
     desk.land(logged("a", query_type="sql"), logged("b"), logged("c", kind=ResponseKind.CONTROL, query_type="sql"))
-    flags = desk.rows(FlagRow)
+    flags = desk.rows(FLAG)
     assert [(flag["rule"], flag["query_type"], flag["inclusion_probability"]) for flag in flags] == [
         ("always_review", "sql", 1.0),
         ("random_sample", "sql", 1.0),
         ("random_sample", "unspecified", 1.0),
     ]
     desk.land(logged("a", query_type="sql"), logged("b"))
-    assert len(desk.rows(FlagRow)) == 3
+    assert len(desk.rows(FLAG)) == 3
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_drawn_rules_flag_a_response_when_it_lands(desk) -> None:
 def test_what_not_both_engines_can_hold_is_refused(desk, fields: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         desk.land(logged("before"), logged(**{"external_id": "a", **fields}))
-    assert desk.rows(ResponseRow) == []
+    assert desk.rows(RESPONSE) == []
 
 
 @pytest.mark.parametrize("text", ["'); DROP TABLE response; --", "𝄞 אב\u202e <script>", "line\r\nline"])
 def test_hostile_text_is_only_text(desk, text: str) -> None:
     desk.land(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
-    [row] = desk.rows(ResponseRow)
+    [row] = desk.rows(RESPONSE)
     assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (text, text, text, [text])

@@ -18,9 +18,7 @@ from judgeboard.store.migrations import HEAD
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.schema.guards import install_guards
 from judgeboard.store.schema.search_index import install_search
-from judgeboard.store.schema.tables import ResponseRow, Table
-
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import METADATA, RESPONSE
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -104,7 +102,7 @@ def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
     migrated = catalogue(empty)
     with empty.writing() as connection:
         drop_everything(connection)
-        Table.metadata.create_all(connection)
+        METADATA.create_all(connection)
         install_guards(connection)
         install_search(connection)
     assert catalogue(empty) == migrated

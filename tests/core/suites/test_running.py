@@ -25,13 +25,11 @@ from judgeboard.store.engine import Store
 from judgeboard.store.figures.totals import count_responses
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.method_tables import GenerationRow, SuiteCaseRow
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow
+from judgeboard.store.schema.method_tables import GENERATION, SUITE_CASE
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
 from judgeboard.store.settings_table import primary_judge
 from judging_log import judgments, rag
 from suite_runs import asked, playing, scored, suite
-
-RESPONSE, JUDGMENT, GENERATION = ResponseRow.__table__, JudgmentRow.__table__, GenerationRow.__table__
 
 
 def run(
@@ -80,7 +78,7 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
         assert kinds == {ResponseKind.CANDIDATE.value}
         assert count_responses(connection) == 0
         assert primary_judge(connection) is None, "who judged no answer of the log is not its judge"
-    assert rows(sqlite_store, FlagRow.__table__) == 0
+    assert rows(sqlite_store, FLAG) == 0
     with RecordingEndpoint() as endpoint:
         assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
 
@@ -246,7 +244,7 @@ def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: 
 
     second, _ = run(sqlite_store, meanwhile, suite(6), concurrency=1)
     assert {first.run, second.run, other[0].run} == {first.run}
-    assert rows(sqlite_store, SuiteCaseRow.__table__) == 6
+    assert rows(sqlite_store, SUITE_CASE) == 6
     assert rows(sqlite_store, JUDGMENT) == 6, "no verdict is kept on an answer that is not stored"
     assert {row["status"] for row in judgments(sqlite_store)} == {"ok"}
 

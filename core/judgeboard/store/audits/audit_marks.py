@@ -7,12 +7,10 @@ from sqlalchemy import Connection, bindparam, select
 
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.signals import Said
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 
-JUDGMENT = JudgmentRow.__table__
-REVIEWED = JudgmentReviewRow.__table__
-VERSION = JudgeVersionRow.__table__
+REVIEWED = JUDGMENT_REVIEW
 
 _REVIEWS = (
     select(

@@ -14,19 +14,15 @@ from judgeboard.store.filters.filter_sql import response_conditions
 from judgeboard.store.flags.flag_rows import keep_flags
 from judgeboard.store.judgments.signals import read_responses, read_said
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import JudgmentReviewRow
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, JudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.schema.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE
 from judgeboard.store.settings_table import rules_in_force
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
 
-REVIEWED = JudgmentReviewRow.__table__
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-FLAG = FlagRow.__table__
+REVIEWED = JUDGMENT_REVIEW
+SCORE = JUDGMENT_SCORE
 
 
 class AuditedJudgment(NamedTuple):

@@ -2,10 +2,8 @@
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.tables import CurrentJudgmentRow
+from judgeboard.store.schema.tables import CURRENT
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
-
-CURRENT = CurrentJudgmentRow.__table__
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:

@@ -12,11 +12,9 @@ from judgeboard.domain import Decision, FlagState, Status
 from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.row_filter import by_index
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 from judgeboard.store.sql.literal_conditions import OPEN
 
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
 

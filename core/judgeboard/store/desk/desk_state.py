@@ -7,11 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import Decision, ResponseKind
 from judgeboard.store.reviews.standing import standing
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow, ReviewRow
-
-RESPONSE = ResponseRow.__table__
-REVIEW = ReviewRow.__table__
-FLAG = FlagRow.__table__
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE, REVIEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +28,7 @@ def desk_state(connection: Connection, now: datetime) -> DeskState:
         responses=connection.execute(
             select(func.count()).select_from(RESPONSE).where(RESPONSE.c.kind == ResponseKind.LOG.value)
         ).scalar_one(),
-        any_judged=connection.execute(select(JudgmentRow.__table__.c.id).limit(1)).first() is not None,
+        any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
         decided_today=connection.execute(
             select(func.count())
             .select_from(REVIEW)

@@ -11,10 +11,9 @@ from judgeboard.store.desk.desk_days import DeskDay, JudgeDay, desk_days, judge_
 from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.store.desk.queue_order import FLAG
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.settings_table import primary_judge
 
-RESPONSE = ResponseRow.__table__
 DAYS = 7
 LAST = 5
 START = 200  # characters of a question in a short list

@@ -4,9 +4,7 @@ from sqlalchemy import literal_column
 
 from judgeboard.errors import BadInput
 from judgeboard.store.listing import Order
-from judgeboard.store.schema.tables import FlagRow
-
-FLAG = FlagRow.__table__
+from judgeboard.store.schema.tables import FLAG
 
 # A missing score or time comes last on both engines, which place NULLs differently: hence coalesce, as in the indexes.
 ORDERS: dict[str, Order] = {

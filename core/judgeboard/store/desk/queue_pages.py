@@ -15,12 +15,9 @@ from judgeboard.store.desk.queue_order import FLAG, order_named
 from judgeboard.store.listing import LinePage, Place
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
-from judgeboard.store.schema.tables import CurrentJudgmentRow, ResponseRow
+from judgeboard.store.schema.tables import CURRENT, RESPONSE
 from judgeboard.store.settings_table import primary_judge
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME
-
-RESPONSE = ResponseRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

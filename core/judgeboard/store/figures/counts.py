@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import FlagState, ResponseKind
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
-
-RESPONSE = ResponseRow.__table__
-FLAG = FlagRow.__table__
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 
 
 @dataclass(frozen=True, slots=True)

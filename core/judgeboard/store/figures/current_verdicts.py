@@ -9,12 +9,11 @@ from sqlalchemy import Connection, func, select
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.store.reviews.ratings import Given, given_columns, given_of
 from judgeboard.store.reviews.standing import REVIEW
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE
 from judgeboard.store.sql.column_arrays import Texts, read_columns
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
 
-CURRENT = CurrentJudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 NO_DAY = -1
 """Stands for a response without a time."""

@@ -9,12 +9,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow, ResponseRow, ReviewerRow
-
-RESPONSE = ResponseRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-JUDGMENT = JudgmentRow.__table__
-REVIEWER = ReviewerRow.__table__
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT, RESPONSE, REVIEWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,8 @@ from judgeboard.judges.examples import example_responses
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.store.figures.current_verdicts import aligned, current_verdicts
 from judgeboard.store.reviews.ratings import Given, StandingReviews, standing_reviews
-from judgeboard.store.schema.tables import JudgeVersionRow, ResponseRow
+from judgeboard.store.schema.tables import RESPONSE, VERSION
 from judgeboard.store.sql.batches import batches
-
-RESPONSE = ResponseRow.__table__
-VERSION = JudgeVersionRow.__table__
 
 _CHUNK = 5_000  # far below the 32,766 variables of a statement
 

@@ -7,12 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import FlagState, Label, ResponseKind, Status
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow, ResponseRow, ReviewerRow
-
-RESPONSE = ResponseRow.__table__
-REVIEWER = ReviewerRow.__table__
-JUDGMENT = JudgmentRow.__table__
-FLAG = FlagRow.__table__
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE, REVIEWER
 
 _LOGGED = RESPONSE.c.kind == ResponseKind.LOG.value
 

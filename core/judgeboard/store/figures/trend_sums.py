@@ -12,12 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_co
 from judgeboard.domain import ResponseKind
 from judgeboard.filters import ScoreName
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, ResponseRow
+from judgeboard.store.schema.tables import CURRENT, FLAG, RESPONSE
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_NAME, CURRENT_OF_VERSION
-
-CURRENT = CurrentJudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-FLAG = FlagRow.__table__
 
 # Written out like those of literal_conditions, for the index of the share flagged.
 _SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")

@@ -8,13 +8,7 @@ from sqlalchemy import Connection, FromClause, Select, func, select
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
 from judgeboard.store.responses.text_starts import QUESTION
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgeVersionRow, JudgmentRow, ResponseRow, RunRow
-
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-RUN = RunRow.__table__
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT, RESPONSE, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True)

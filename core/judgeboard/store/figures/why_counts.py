@@ -7,10 +7,7 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import WhyDiffers
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
-
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 
 
 @dataclass(frozen=True, slots=True)

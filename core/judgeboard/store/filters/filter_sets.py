@@ -15,13 +15,9 @@ from judgeboard.store.filters.judge_sides import CURRENT
 from judgeboard.store.filters.search import text_condition
 from judgeboard.store.filters.user_sides import FEEDBACK, feedback_sides, is_latest
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT, VERSION
 from judgeboard.store.sql.batches import listed
 from judgeboard.store.sql.literal_conditions import NOT_OK
-
-FLAG = FlagRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
 
 
 def picked_elsewhere(

@@ -8,11 +8,8 @@ from sqlalchemy import ColumnElement, Connection, select
 from judgeboard.filters import RowFilter
 from judgeboard.store.filters.filter_columns import on_days, one_of, within
 from judgeboard.store.filters.filter_sets import picked_elsewhere
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 from judgeboard.store.sql.literal_conditions import LOGGED
-
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
 
 
 class Narrowing(NamedTuple):

@@ -4,9 +4,7 @@ from sqlalchemy import ColumnElement, and_, or_
 
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP, Thresholds
-from judgeboard.store.schema.tables import CurrentJudgmentRow
-
-CURRENT = CurrentJudgmentRow.__table__
+from judgeboard.store.schema.tables import CURRENT
 
 
 def is_low(at: Thresholds) -> ColumnElement[bool]:

@@ -4,9 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, column, literal_column, or_, select, table
 
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 
-RESPONSE = ResponseRow.__table__
 _INDEX = table("response_search", column("rowid"))
 _MATCHED: ColumnElement[str] = literal_column("response_search")  # FTS5 matches the index as a whole by its name
 

@@ -3,9 +3,7 @@
 from sqlalchemy import ColumnElement, exists, or_
 
 from judgeboard.domain import FeedbackKind
-from judgeboard.store.schema.tables import UserFeedbackRow
-
-FEEDBACK = UserFeedbackRow.__table__
+from judgeboard.store.schema.tables import FEEDBACK
 
 
 def is_latest() -> ColumnElement[bool]:

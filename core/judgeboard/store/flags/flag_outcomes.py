@@ -8,11 +8,8 @@ from judgeboard.domain import Decision, FlagState
 from judgeboard.flags import random_sample
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import FlagRow, JudgmentRow
+from judgeboard.store.schema.tables import FLAG, JUDGMENT
 from judgeboard.store.sql.column_arrays import Texts, read_columns
-
-FLAG = FlagRow.__table__
-JUDGMENT = JudgmentRow.__table__
 
 _DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
 

@@ -13,10 +13,8 @@ from judgeboard.flags.rule import Rule, Signals
 from judgeboard.flags.rules import Raise, StandingFlag, reasons_for, reconcile
 from judgeboard.store.flags.flag_signals import read_signals
 from judgeboard.store.judgments.signals import Said, ShortResponse
-from judgeboard.store.schema.tables import FlagRow
+from judgeboard.store.schema.tables import FLAG
 from judgeboard.store.settings_table import RulesInForce
-
-FLAG = FlagRow.__table__
 
 _STANDING = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
     FLAG.c.response_id.in_(bindparam("ids", expanding=True)), FLAG.c.state != FlagState.SUPERSEDED.value

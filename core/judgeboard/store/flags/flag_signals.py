@@ -11,11 +11,8 @@ from judgeboard.judge_kinds import JURY
 from judgeboard.store.audits.audit_marks import WrongMark, wrong_marks
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.judgments.signals import Said, ShortJudgment
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, VERSION
 
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-RESPONSE = ResponseRow.__table__
 SPLIT = "split"
 
 

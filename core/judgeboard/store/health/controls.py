@@ -10,10 +10,9 @@ from judgeboard.domain import Response, ResponseKind
 from judgeboard.filters import RowFilter
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filters.filter_sql import response_conditions
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.column_arrays import read_columns
 
-RESPONSE = ResponseRow.__table__
 _MARK = "#control-"
 # In the metadata of a control whose answer is another's: the id of that one.
 ANSWER_OF = "answer_of"

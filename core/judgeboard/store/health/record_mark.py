@@ -2,20 +2,20 @@
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.method_tables import ComparisonRow, JudgmentReviewRow, SampleRow
-from judgeboard.store.schema.tables import EventRow, JudgmentRow, ResponseRow, ReviewRow, SettingRow, UserFeedbackRow
+from judgeboard.store.schema.method_tables import COMPARISON, JUDGMENT_REVIEW, SAMPLE
+from judgeboard.store.schema.tables import EVENT, FEEDBACK, JUDGMENT, RESPONSE, REVIEW, SETTING
 
 # All of them only ever grow; what is forgotten leaves an event.
 _MADE_OF = (
-    JudgmentRow,
-    ComparisonRow,
-    SampleRow,
-    JudgmentReviewRow,
-    ResponseRow,
-    UserFeedbackRow,
-    ReviewRow,
-    SettingRow,
-    EventRow,
+    JUDGMENT,
+    COMPARISON,
+    SAMPLE,
+    JUDGMENT_REVIEW,
+    RESPONSE,
+    FEEDBACK,
+    REVIEW,
+    SETTING,
+    EVENT,
 )
 
 RecordMark = tuple[int, ...]

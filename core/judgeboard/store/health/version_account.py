@@ -11,25 +11,18 @@ from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.ratio import RatioSums
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.runs.runs import RESUMABLE
-from judgeboard.store.schema.method_tables import STEP_TABLES, ComparisonRow, JudgmentReviewRow, PairRow, SampleRow
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentRow, ResponseRow, RunRow
+from judgeboard.store.schema.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT, RESPONSE, RUN
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION, LOGGED
 
-CURRENT = CurrentJudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
-COMPARISON = ComparisonRow.__table__
-PAIR = PairRow.__table__
-RUN = RunRow.__table__
-
-REVIEWED = JudgmentReviewRow.__table__
+REVIEWED = JUDGMENT_REVIEW
 
 # Tables whose rows a judge version was asked for; a mark outside a run was read off two verdicts, and nobody asked.
 _ASKED = (
     (JUDGMENT, true()),
     (COMPARISON, true()),
-    (SampleRow.__table__, true()),
+    (SAMPLE, true()),
     (REVIEWED, REVIEWED.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000

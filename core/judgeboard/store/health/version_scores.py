@@ -11,13 +11,11 @@ from judgeboard.domain import Label, ResponseKind
 from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.store.health.controls import control_kind
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE, RESPONSE
 from judgeboard.store.sql.column_arrays import Texts, read_columns
 from judgeboard.store.sql.literal_conditions import CURRENT_OF_VERSION
 
-CURRENT = CurrentJudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-SCORE = JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 EXPECTED = f"{EXPECTED_PREFIX}%"
 """Dimensions that repeat another one as its mean by token probability (G-Eval), as a pattern of SQL."""

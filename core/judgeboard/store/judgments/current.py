@@ -6,10 +6,9 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, select, tuple_
 
 from judgeboard.store.judgments.signals import Said
-from judgeboard.store.schema.tables import CurrentJudgmentRow
+from judgeboard.store.schema.tables import CURRENT
 from judgeboard.store.sql.insertion import upsert
 
-CURRENT = CurrentJudgmentRow.__table__
 _KEY = ("judge_version_id", "response_id")
 _COLUMNS = tuple(column.name for column in CURRENT.columns)
 _IS_CURRENT = _COLUMNS.index("is_current")

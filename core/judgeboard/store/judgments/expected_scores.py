@@ -2,10 +2,9 @@
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE
 
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 
 def count_expected(connection: Connection, run_id: int) -> int:

@@ -6,9 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from judgeboard.domain import JudgeInput
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 
-RESPONSE = ResponseRow.__table__
 INPUT_COLUMNS = tuple(
     RESPONSE.c[name] for name in ("id", "query", "answer", "passages", "query_type", "reference", "external_id")
 )

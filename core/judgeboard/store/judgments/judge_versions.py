@@ -11,11 +11,8 @@ from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
 from judgeboard.judges.version import fingerprint, prompt_hash
 from judgeboard.store.judgments.closest_versions import closest, closest_of_all
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 from judgeboard.store.sql.insertion import insert_or_skip
-
-VERSION = JudgeVersionRow.__table__
-JUDGMENT = JudgmentRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from judgeboard.domain import Verdict
 from judgeboard.storable_text import storable_or_none
 from judgeboard.store.judgments.verdict_json import claims_json
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE
 from judgeboard.store.sql.insertion import insert_or_skip
 
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 _ONE_ASK = ("response_id", "judge_version_id", "ask", "repeat")
 
 

@@ -9,11 +9,9 @@ from sqlalchemy import Connection, Select, select
 from judgeboard.domain import DimensionScore, Label, Status, Verdict
 from judgeboard.filters import RowFilter
 from judgeboard.store.filters.filter_sql import response_conditions
-from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE
 
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
-RESPONSE = ResponseRow.__table__
+SCORE = JUDGMENT_SCORE
 
 
 class StoredOpinion(NamedTuple):

@@ -6,11 +6,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Verdict
-from judgeboard.store.schema.tables import JudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE
 
-JUDGMENT = JudgmentRow.__table__
-SCORE = JudgmentScoreRow.__table__
-RESPONSE = ResponseRow.__table__
+SCORE = JUDGMENT_SCORE
 
 
 class StoredVerdict(NamedTuple):

@@ -8,9 +8,8 @@ from sqlalchemy import Connection, select
 from judgeboard.errors import BadInput
 from judgeboard.store.events import record_event
 from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.schema.tables import EventRow
+from judgeboard.store.schema.tables import EVENT
 
-EVENT = EventRow.__table__
 RETIRED, RESTORED = "retire_version", "restore_version"
 
 

@@ -9,20 +9,15 @@ from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.store.judgments.judge_versions import version_title
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.tables import (
-    CurrentJudgmentRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    JudgmentScoreRow,
-    ReviewerRow,
-    ReviewScoreRow,
+    CURRENT,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
 )
 
-CURRENT = CurrentJudgmentRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-SCORE = JudgmentScoreRow.__table__
-REVIEWER = ReviewerRow.__table__
-REVIEW_SCORE = ReviewScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 RUBRIC = "rubric"
 

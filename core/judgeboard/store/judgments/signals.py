@@ -8,12 +8,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, select
 
 from judgeboard.domain import Feedback, FeedbackKind, Status
 from judgeboard.errors import NotFound
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, ResponseRow, UserFeedbackRow
-
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-FEEDBACK = UserFeedbackRow.__table__
+from judgeboard.store.schema.tables import FEEDBACK, JUDGMENT, RESPONSE, VERSION
 
 
 class ShortResponse(NamedTuple):

@@ -2,11 +2,11 @@
 
 from alembic import context
 
-from judgeboard.store.schema.tables import Table
+from judgeboard.store.schema.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Table.metadata,
+    target_metadata=METADATA,
     render_as_batch=True,
     transactional_ddl=False,
 )

@@ -9,14 +9,11 @@ from judgeboard.domain import Preference, Shown, Status
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.pairs.comparisons import PLAIN, BothOrders
-from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, PairRow
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.method_tables import COMPARISON, COMPARISON_SCORE, PAIR
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.batches import batches
 
-COMPARISON = ComparisonRow.__table__
-SCORE = ComparisonScoreRow.__table__
-PAIR = PairRow.__table__
-RESPONSE = ResponseRow.__table__
+SCORE = COMPARISON_SCORE
 QUESTION_START = 300
 
 

@@ -12,13 +12,11 @@ from judgeboard.pair_records import OVERALL
 from judgeboard.storable_text import storable_or_none
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, PairRow
+from judgeboard.store.schema.method_tables import COMPARISON, COMPARISON_SCORE, PAIR
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
-COMPARISON = ComparisonRow.__table__
-SCORE = ComparisonScoreRow.__table__
-PAIR = PairRow.__table__
+SCORE = COMPARISON_SCORE
 
 PLAIN, REFERENCE = "plain", "reference"
 _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.method_tables import ComparisonRow, PairRow, SampleRow
-from judgeboard.store.schema.tables import EventRow, ReviewRow
+from judgeboard.store.schema.method_tables import COMPARISON, PAIR, SAMPLE
+from judgeboard.store.schema.tables import EVENT, REVIEW
 
 
 class LastRows(NamedTuple):
@@ -23,6 +23,6 @@ class LastRows(NamedTuple):
 
 def last_rows(connection: Connection) -> LastRows:
     """Return up to which rows there are, each a look at the end of its primary key."""
-    tables = (PairRow, ComparisonRow, ReviewRow, SampleRow, EventRow)
+    tables = (PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
     highest = (func.coalesce(select(func.max(each.__table__.c.id)).scalar_subquery(), 0) for each in tables)
     return LastRows._make(connection.execute(select(*highest)).one())

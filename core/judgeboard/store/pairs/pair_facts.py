@@ -10,14 +10,11 @@ from judgeboard.pair_records import OVERALL
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.store.pairs.preferences import SCORE as PREFERENCE_SCORE
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.method_tables import PairRow
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow, ResponseRow
+from judgeboard.store.schema.method_tables import PAIR
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE, RESPONSE
 from judgeboard.store.sql.column_arrays import Texts, read_columns
 
-CURRENT = CurrentJudgmentRow.__table__
-PAIR = PairRow.__table__
-RESPONSE = ResponseRow.__table__
-SCORE = JudgmentScoreRow.__table__
+SCORE = JUDGMENT_SCORE
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
 """What the positions in ``PairFacts.gold`` stand for; the first is no gold."""

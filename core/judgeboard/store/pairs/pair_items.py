@@ -8,12 +8,9 @@ from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import Preference
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.schema.method_tables import PairRow
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.method_tables import PAIR
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.batches import batches
-
-PAIR = PairRow.__table__
-RESPONSE = ResponseRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,9 @@ from judgeboard.domain import Response, ResponseKind
 from judgeboard.pair_records import Pair
 from judgeboard.store.landing import land_responses
 from judgeboard.store.responses.response_rows import find_responses
-from judgeboard.store.schema.method_tables import PairRow
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.method_tables import PAIR
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.batches import batches
-
-PAIR = PairRow.__table__
-RESPONSE = ResponseRow.__table__
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}
 """Under what a pair keeps the outside id of an answer that no log holds, by side."""

@@ -13,7 +13,7 @@ from judgeboard.pair_records import Pair
 from judgeboard.storable_text import unstorable
 from judgeboard.store.pairs.pair_items import NamedPair, PairItem, load_pairs, pair_ids, pairs_named
 from judgeboard.store.pairs.pair_sides import land_sides, origins_of, unlogged_names
-from judgeboard.store.schema.method_tables import PairRow
+from judgeboard.store.schema.method_tables import PAIR
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
@@ -28,7 +28,6 @@ __all__ = [
     "pairs_named",
 ]
 
-PAIR = PairRow.__table__
 
 Key = tuple[str, str]
 

@@ -15,14 +15,12 @@ from judgeboard.store.queues.leases import LEASE
 from judgeboard.store.reviews.imported_reviews import imported_reviewers
 from judgeboard.store.reviews.reviews import insert_preferences
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.method_tables import ComparisonRow, PreferenceScoreRow
-from judgeboard.store.schema.tables import ReviewerRow
+from judgeboard.store.schema.method_tables import COMPARISON, PREFERENCE_SCORE
+from judgeboard.store.schema.tables import REVIEWER
 from judgeboard.store.sql.batches import batches
 from judgeboard.times import iso_z
 
-COMPARISON = ComparisonRow.__table__
-SCORE = PreferenceScoreRow.__table__
-REVIEWER = ReviewerRow.__table__
+SCORE = PREFERENCE_SCORE
 
 _Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person stands
 

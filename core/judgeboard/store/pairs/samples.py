@@ -11,12 +11,10 @@ from judgeboard.domain import Preference, Status, StepRecord
 from judgeboard.storable_text import storable_or_none
 from judgeboard.store.judgments.judge_versions import StoredVersion
 from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import PairRow, SampleRow
+from judgeboard.store.schema.method_tables import PAIR, SAMPLE
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
-SAMPLE = SampleRow.__table__
-PAIR = PairRow.__table__
 _KEY = ("pair_id", "judge_version_id", "number", "ask")
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})

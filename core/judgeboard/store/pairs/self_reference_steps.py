@@ -9,11 +9,9 @@ from sqlalchemy import Connection, func, select
 from judgeboard.pair_records import OVERALL
 from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
 from judgeboard.store.pairs.comparisons import REFERENCE
-from judgeboard.store.schema.method_tables import ComparisonRow, ComparisonScoreRow, SampleRow
+from judgeboard.store.schema.method_tables import COMPARISON, COMPARISON_SCORE, SAMPLE
 
-COMPARISON = ComparisonRow.__table__
-SAMPLE = SampleRow.__table__
-SCORE = ComparisonScoreRow.__table__
+SCORE = COMPARISON_SCORE
 
 
 @dataclass(slots=True)

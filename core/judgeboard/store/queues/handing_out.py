@@ -13,11 +13,10 @@ from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
 from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, assign_lease, release_lease
 from judgeboard.store.reviews.reviews import hold_responses
-from judgeboard.store.schema.queue_tables import QueueItemFlagRow
-from judgeboard.store.schema.tables import FlagRow
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM_FLAG
+from judgeboard.store.schema.tables import FLAG
 
-FLAG = FlagRow.__table__
-ITEM_FLAG = QueueItemFlagRow.__table__
+ITEM_FLAG = QUEUE_ITEM_FLAG
 
 # As the index of waiting places says it: SQLite uses a partial index only for its own words.
 _WAITING: ColumnElement[bool] = literal_column("NOT place.done")

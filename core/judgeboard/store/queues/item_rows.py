@@ -12,12 +12,12 @@ from judgeboard.errors import NotFound
 from judgeboard.store.queues.leases import LEASE, fit_leases, insert_leases, move_leases
 from judgeboard.store.reviews.standing import REVIEW
 from judgeboard.store.row_filter import by_index
-from judgeboard.store.schema.queue_tables import QueueItemFlagRow, QueueItemRow
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM, QUEUE_ITEM_FLAG
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 
-ITEM = QueueItemRow.__table__
-LINK = QueueItemFlagRow.__table__
+ITEM = QUEUE_ITEM
+LINK = QUEUE_ITEM_FLAG
 
 UNFINISHED = (ItemState.OPEN.value, ItemState.SPLIT.value)
 

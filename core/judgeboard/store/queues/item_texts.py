@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 from judgeboard.store.sql.batches import batches
-
-RESPONSE = ResponseRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,7 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.store.schema.queue_tables import LeaseRow, QueueRow, SkipRow
-
-QUEUE = QueueRow.__table__
-LEASE = LeaseRow.__table__
-SKIP = SkipRow.__table__
+from judgeboard.store.schema.queue_tables import LEASE, QUEUE
 
 PLACE = LEASE.alias("place")
 

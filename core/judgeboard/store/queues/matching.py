@@ -11,14 +11,9 @@ from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
 from judgeboard.flags.random_sample import draw
 from judgeboard.store.filters.filter_sql import flag_narrowing
 from judgeboard.store.queues.queue_rows import Queue
-from judgeboard.store.schema.tables import CurrentJudgmentRow, FlagRow, JudgmentRow, ResponseRow
+from judgeboard.store.schema.tables import CURRENT, FLAG, JUDGMENT, RESPONSE
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.literal_conditions import OPEN
-
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-JUDGMENT = JudgmentRow.__table__
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 

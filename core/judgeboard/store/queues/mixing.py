@@ -14,10 +14,7 @@ from judgeboard.store.queues.item_rows import ITEM, NewItem, insert_items
 from judgeboard.store.queues.matching import drawn_answers, reviews_needed
 from judgeboard.store.queues.queue_rows import Queue
 from judgeboard.store.reviews.reviews import hold_responses
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
-
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 
 
 @dataclass(frozen=True, slots=True)

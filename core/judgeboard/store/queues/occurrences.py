@@ -7,11 +7,8 @@ from sqlalchemy import Connection, select
 
 from judgeboard.store.pairs.pair_items import PAIR
 from judgeboard.store.reviews.dimensions import OF_JUDGES, OF_PEOPLE
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 from judgeboard.store.sql.literal_conditions import LOGGED
-
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
 
 
 def rules_without_flags(connection: Connection, rules: Collection[str]) -> list[str]:

@@ -9,10 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, exists, 
 from judgeboard.domain import Decision, ItemState
 from judgeboard.store.queues.item_rows import ITEM
 from judgeboard.store.queues.leases import LEASE, SKIP
-from judgeboard.store.schema.tables import ReviewerRow, ReviewRow
-
-REVIEW = ReviewRow.__table__
-REVIEWER = ReviewerRow.__table__
+from judgeboard.store.schema.tables import REVIEW, REVIEWER
 
 
 class ItemCount(NamedTuple):

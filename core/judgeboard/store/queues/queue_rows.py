@@ -11,11 +11,10 @@ from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import NotFound
 from judgeboard.filters import RowFilter, from_dict
 from judgeboard.store.reviews.reviewers import Reviewer, reviewers_by_id
-from judgeboard.store.schema.queue_tables import QueueAssignmentRow, QueueRow
+from judgeboard.store.schema.queue_tables import QUEUE, QUEUE_ASSIGNMENT
 from judgeboard.store.sql.insertion import insert_or_skip
 
-QUEUE = QueueRow.__table__
-ASSIGNMENT = QueueAssignmentRow.__table__
+ASSIGNMENT = QUEUE_ASSIGNMENT
 
 ANSWERS, PAIRS = "answers", "pairs"
 

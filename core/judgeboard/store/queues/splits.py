@@ -11,11 +11,9 @@ from judgeboard.store.queues.item_rows import ITEM
 from judgeboard.store.queues.leases import LEASE
 from judgeboard.store.queues.queue_rows import QUEUE
 from judgeboard.store.responses.text_starts import QUESTION
-from judgeboard.store.schema.method_tables import PairRow
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.method_tables import PAIR
+from judgeboard.store.schema.tables import RESPONSE
 
-RESPONSE = ResponseRow.__table__
-PAIR = PairRow.__table__
 DIFFERED = (ItemState.SPLIT.value, ItemState.ADJUDICATED.value)
 
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from judgeboard.store.responses.text_starts import QUESTION
-from judgeboard.store.schema.tables import ResponseRow
-
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import RESPONSE
 
 
 @dataclass(frozen=True, slots=True)

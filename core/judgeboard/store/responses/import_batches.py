@@ -8,9 +8,9 @@ from sqlalchemy import Connection, insert, select, update
 
 from judgeboard.storable_text import storable
 from judgeboard.store.events import record_event
-from judgeboard.store.schema.tables import ImportBatchRow
+from judgeboard.store.schema.tables import IMPORT_BATCH
 
-BATCH = ImportBatchRow.__table__
+BATCH = IMPORT_BATCH
 
 
 @dataclass(frozen=True, slots=True)

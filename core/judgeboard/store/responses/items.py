@@ -18,29 +18,21 @@ from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.schema.tables import (
-    CurrentJudgmentRow,
-    EventRow,
-    FlagRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    ResponseRow,
-    ReviewerRow,
-    ReviewScoreRow,
-    UserFeedbackRow,
+    CURRENT,
+    EVENT,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
 )
 from judgeboard.store.settings_table import primary_judge
 
 __all__ = ["Item", "ItemFeedback", "ItemFlag", "ItemJudgment", "ItemReview", "load_item", "response_of_flag"]
 
-RESPONSE = ResponseRow.__table__
-FEEDBACK = UserFeedbackRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
-CURRENT = CurrentJudgmentRow.__table__
-FLAG = FlagRow.__table__
-REVIEWER = ReviewerRow.__table__
-EVENT = EventRow.__table__
-SCORE = ReviewScoreRow.__table__
+SCORE = REVIEW_SCORE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import ResponseKind
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 
-_response = ResponseRow.__table__.c
+_response = RESPONSE.c
 
 
 class LogAnswer(NamedTuple):

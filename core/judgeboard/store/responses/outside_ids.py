@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from judgeboard.store.schema.tables import ResponseRow
-
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import RESPONSE
 
 
 class NamedResponse(NamedTuple):

@@ -8,12 +8,9 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import FlagState
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.figures.current_verdicts import NO_DAY
-from judgeboard.store.schema.tables import FlagRow, ResponseRow
+from judgeboard.store.schema.tables import FLAG, RESPONSE
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.column_arrays import Texts, read_columns
-
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
 
 UNKNOWN = "unknown"
 """Stands for an answer whose writer the log does not name."""

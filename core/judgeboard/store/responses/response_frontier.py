@@ -3,9 +3,7 @@
 from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import ResponseKind
-from judgeboard.store.schema.tables import ResponseRow
-
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import RESPONSE
 
 
 def last_response_id(connection: Connection) -> int:

@@ -18,11 +18,8 @@ from judgeboard.store.responses.response_list import response_list
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION
 from judgeboard.store.responses.user_words import latest_feedback
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import FlagRow, JudgeVersionRow
+from judgeboard.store.schema.tables import FLAG, VERSION
 from judgeboard.store.sql.literal_conditions import OPEN
-
-FLAG = FlagRow.__table__
-VERSION = JudgeVersionRow.__table__
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,10 @@ from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from judgeboard.content_hash import evidence_group
 from judgeboard.domain import Feedback, Response, ResponseKind
-from judgeboard.store.schema.tables import ResponseRow, UserFeedbackRow
+from judgeboard.store.schema.tables import FEEDBACK, RESPONSE
 from judgeboard.store.sql.batches import batches
 from judgeboard.store.sql.insertion import insert_or_skip
 from judgeboard.times import as_utc, utc_day
-
-RESPONSE = ResponseRow.__table__
-FEEDBACK = UserFeedbackRow.__table__
 
 _BY_KEY = select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.content_hash).where(
     RESPONSE.c.source.in_(bindparam("sources", expanding=True)),

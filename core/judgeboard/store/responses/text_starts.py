@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case, func
 
-from judgeboard.store.schema.tables import ResponseRow
+from judgeboard.store.schema.tables import RESPONSE
 
 _LENGTH = 300
 
@@ -15,5 +15,5 @@ def text_start(text: ColumnElement[Any]) -> ColumnElement[str | None]:
     return case((longer, func.rtrim(func.substr(text, 1, _LENGTH - 1)) + "…"), else_=text)
 
 
-QUESTION: ColumnElement[str | None] = text_start(ResponseRow.__table__.c.query).label("question")
-ANSWER: ColumnElement[str | None] = text_start(ResponseRow.__table__.c.answer).label("answer")
+QUESTION: ColumnElement[str | None] = text_start(RESPONSE.c.query).label("question")
+ANSWER: ColumnElement[str | None] = text_start(RESPONSE.c.answer).label("answer")

@@ -5,9 +5,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import FeedbackKind
-from judgeboard.store.schema.tables import UserFeedbackRow
-
-FEEDBACK = UserFeedbackRow.__table__
+from judgeboard.store.schema.tables import FEEDBACK
 
 
 def feedback_words(kind: str, value: float) -> str:

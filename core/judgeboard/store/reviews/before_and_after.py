@@ -8,10 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Float, case, cast, func, selec
 from judgeboard.domain import Label
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT
 from judgeboard.store.sql.column_arrays import read_columns
-
-JUDGMENT = JudgmentRow.__table__
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,9 +7,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus
 from judgeboard.store.judgments.verdict_json import claims_from
-from judgeboard.store.schema.tables import JudgmentRow
-
-JUDGMENT = JudgmentRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT
 
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:

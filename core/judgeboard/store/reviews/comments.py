@@ -8,11 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, insert, select
 
 from judgeboard.store.hidden_rows import hidden_of_response
-from judgeboard.store.schema.queue_tables import CommentRow
-from judgeboard.store.schema.tables import ReviewerRow
-
-COMMENT = CommentRow.__table__
-REVIEWER = ReviewerRow.__table__
+from judgeboard.store.schema.queue_tables import COMMENT
+from judgeboard.store.schema.tables import REVIEWER
 
 
 @dataclass(frozen=True, slots=True)

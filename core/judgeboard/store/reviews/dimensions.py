@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, case, func, select
 
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import CurrentJudgmentRow, JudgmentScoreRow, ReviewScoreRow
+from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE, REVIEW_SCORE
 
-CURRENT = CurrentJudgmentRow.__table__
-OF_JUDGES = JudgmentScoreRow.__table__
-OF_PEOPLE = ReviewScoreRow.__table__
+OF_JUDGES = JUDGMENT_SCORE
+OF_PEOPLE = REVIEW_SCORE
 
 
 @dataclass(frozen=True, slots=True)

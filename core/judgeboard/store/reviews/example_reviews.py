@@ -11,11 +11,10 @@ from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.examples import Example
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.tables import ResponseRow, ReviewScoreRow
+from judgeboard.store.schema.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.sql.batches import batches
 
-RESPONSE = ResponseRow.__table__
-SCORE = ReviewScoreRow.__table__
+SCORE = REVIEW_SCORE
 
 
 @dataclass(frozen=True, slots=True)

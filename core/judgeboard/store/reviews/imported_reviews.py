@@ -11,13 +11,11 @@ from sqlalchemy import Connection, insert, select
 
 from judgeboard.domain import ImportedGrade
 from judgeboard.store.reviews.standing import standing
-from judgeboard.store.schema.tables import ReviewerRow, ReviewRow, ReviewScoreRow
+from judgeboard.store.schema.tables import REVIEW, REVIEW_SCORE, REVIEWER
 from judgeboard.store.sql.insertion import insert_into
 from judgeboard.times import iso_z
 
-REVIEW = ReviewRow.__table__
-REVIEWER = ReviewerRow.__table__
-SCORE = ReviewScoreRow.__table__
+SCORE = REVIEW_SCORE
 ORIGIN = "import"
 # No file carries these, and a key that named them would be another than the one of the same grade stored before.
 ONLY_AT_THE_DESK = {"claim_marks", "why_differs"}

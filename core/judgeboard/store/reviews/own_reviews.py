@@ -12,17 +12,12 @@ from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.responses.text_starts import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews.claim_marks import marks_from
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.method_tables import PairRow, PreferenceScoreRow
-from judgeboard.store.schema.queue_tables import QueueItemRow, QueueRow
-from judgeboard.store.schema.tables import FlagRow, ResponseRow, ReviewScoreRow
+from judgeboard.store.schema.method_tables import PAIR, PREFERENCE_SCORE
+from judgeboard.store.schema.queue_tables import QUEUE, QUEUE_ITEM
+from judgeboard.store.schema.tables import FLAG, RESPONSE, REVIEW_SCORE
 
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
-SCORE = ReviewScoreRow.__table__
-ITEM = QueueItemRow.__table__
-QUEUE = QueueRow.__table__
-PAIR = PairRow.__table__
-PREFERENCE_SCORE = PreferenceScoreRow.__table__
+SCORE = REVIEW_SCORE
+ITEM = QUEUE_ITEM
 
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True

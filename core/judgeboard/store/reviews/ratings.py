@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, Connection, case, exists, func, literal, s
 from judgeboard.domain import Label
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
-from judgeboard.store.schema.queue_tables import QueueItemRow
-from judgeboard.store.schema.tables import ReviewScoreRow
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM
+from judgeboard.store.schema.tables import REVIEW_SCORE
 from judgeboard.store.sql.column_arrays import read_columns
 
-SCORE = ReviewScoreRow.__table__
-ITEM = QueueItemRow.__table__
+SCORE = REVIEW_SCORE
+ITEM = QUEUE_ITEM
 
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)
 """What the positions in ``Given.labels`` stand for; the first is no label."""

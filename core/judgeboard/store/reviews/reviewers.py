@@ -11,10 +11,9 @@ from sqlalchemy import Connection, select, update
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.store.reviews.standing import REVIEW, has_grade, standing
-from judgeboard.store.schema.tables import ReviewerRow
+from judgeboard.store.schema.tables import REVIEWER
 from judgeboard.store.sql.insertion import insert_into
 
-REVIEWER = ReviewerRow.__table__
 LONGEST_NAME = 80
 
 

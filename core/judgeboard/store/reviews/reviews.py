@@ -13,25 +13,18 @@ from judgeboard.flags.rules import RULES
 from judgeboard.pair_records import AspectPreference
 from judgeboard.store.reviews.claim_marks import marks_json
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.method_tables import PairRow, PreferenceScoreRow
+from judgeboard.store.schema.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.schema.tables import (
-    FlagRow,
-    JudgeVersionRow,
-    JudgmentRow,
-    ResponseRow,
-    ReviewerRow,
-    ReviewScoreRow,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
 )
 from judgeboard.store.sql.batches import batches
 
-FLAG = FlagRow.__table__
-RESPONSE = ResponseRow.__table__
-REVIEWER = ReviewerRow.__table__
-JUDGMENT = JudgmentRow.__table__
-SCORE = ReviewScoreRow.__table__
-PREFERENCE_SCORE = PreferenceScoreRow.__table__
-PAIR = PairRow.__table__
-VERSION = JudgeVersionRow.__table__
+SCORE = REVIEW_SCORE
 
 STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
 

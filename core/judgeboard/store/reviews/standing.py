@@ -3,9 +3,7 @@
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, or_, select
 
 from judgeboard.domain import Decision
-from judgeboard.store.schema.tables import ReviewRow
-
-REVIEW = ReviewRow.__table__
+from judgeboard.store.schema.tables import REVIEW
 
 
 def standing(review: FromClause = REVIEW) -> ColumnElement[bool]:

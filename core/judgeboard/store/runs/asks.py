@@ -10,11 +10,8 @@ from judgeboard.domain import Status
 from judgeboard.errors import BadInput
 from judgeboard.filters import RowFilter
 from judgeboard.store.filters.filter_sql import response_conditions
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
 from judgeboard.store.sql.literal_conditions import NOT_OK
-
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
 
 
 class AskMode(StrEnum):

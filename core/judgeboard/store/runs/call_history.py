@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow
+from judgeboard.store.schema.tables import JUDGMENT, VERSION
 
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
 LATEST = 1_000
 
 

@@ -9,10 +9,7 @@ from sqlalchemy import Connection, Row, exists, insert, select, update
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.schema.tables import JobRow, RunRow
-
-JOB = JobRow.__table__
-RUN = RunRow.__table__
+from judgeboard.store.schema.tables import JOB, RUN
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Status
-from judgeboard.store.schema.tables import JudgmentRow
-
-JUDGMENT = JudgmentRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT
 
 
 class LatestAsk(NamedTuple):

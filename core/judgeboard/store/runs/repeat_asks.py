@@ -6,10 +6,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from judgeboard.filters import RowFilter
 from judgeboard.store.filters.filter_sql import response_conditions
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
-
-RESPONSE = ResponseRow.__table__
-JUDGMENT = JudgmentRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
 
 
 class Repeat(NamedTuple):

@@ -5,9 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.store.schema.tables import JudgmentRow
-
-JUDGMENT = JudgmentRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT
 
 
 def last_verdicts(connection: Connection, run_ids: Collection[int]) -> dict[int, datetime]:

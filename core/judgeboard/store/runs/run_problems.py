@@ -6,16 +6,10 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select, func, literal, select
 
 from judgeboard.domain import Status
-from judgeboard.store.schema.method_tables import ComparisonRow, GenerationRow, JudgmentReviewRow, PairRow, SampleRow
-from judgeboard.store.schema.tables import JudgmentRow, ResponseRow
+from judgeboard.store.schema.method_tables import COMPARISON, GENERATION, JUDGMENT_REVIEW, PAIR, SAMPLE
+from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
 
-JUDGMENT = JudgmentRow.__table__
-RESPONSE = ResponseRow.__table__
-PAIR = PairRow.__table__
-COMPARISON = ComparisonRow.__table__
-SAMPLE = SampleRow.__table__
-GENERATION = GenerationRow.__table__
-REVIEW = JudgmentReviewRow.__table__
+REVIEW = JUDGMENT_REVIEW
 
 LONGEST = 300  # characters of a reason that count: some repeat a whole reply
 

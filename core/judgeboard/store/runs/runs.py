@@ -19,11 +19,7 @@ from judgeboard.store.judgments.retired_versions import refuse_retired
 from judgeboard.store.responses.response_frontier import last_response_id
 from judgeboard.store.runs.asks import AskMode, SelectedAsk, Selection, ask_mode, count_unasked, unasked
 from judgeboard.store.schema.method_tables import STEP_TABLES
-from judgeboard.store.schema.tables import JudgeVersionRow, JudgmentRow, RunRow
-
-RUN = RunRow.__table__
-JUDGMENT = JudgmentRow.__table__
-VERSION = JudgeVersionRow.__table__
+from judgeboard.store.schema.tables import JUDGMENT, RUN, VERSION
 
 RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
 

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, delete, select, update
 
 from judgeboard.store.events import record_event
-from judgeboard.store.schema.tables import WorkerRow
+from judgeboard.store.schema.tables import WORKER
 from judgeboard.store.sql.insertion import insert_into
 
-WORKER = WorkerRow.__table__
 SILENT_AFTER = timedelta(seconds=15)
 
 

@@ -6,7 +6,7 @@ One source for migrations and tests. The only sanctioned change is `judgeboard f
 
 from sqlalchemy import Connection, text
 
-from judgeboard.store.schema.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, RESPONSES, Table
+from judgeboard.store.schema.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, METADATA, RESPONSES
 
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 
@@ -66,7 +66,7 @@ def _guard(table: str, dialect: str) -> list[str]:
 
 def _allowed_update(table: str, dialect: str) -> str:
     """The condition under which an UPDATE may pass."""
-    columns = [column.name for column in Table.metadata.tables[table].columns]
+    columns = [column.name for column in METADATA.tables[table].columns]
     changeable = CHANGEABLE.get(table, ())
     forgettable = FORGETTABLE.get(table, ())
     kept = [name for name in columns if name not in changeable and name not in forgettable]

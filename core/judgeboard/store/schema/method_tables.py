@@ -4,266 +4,267 @@ A *step* is one request to a model with all its calls: rows of ``comparison``, `
 ``judgment_review`` are steps, as judgments are, and carry the same account of them.
 """
 
-from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import CheckConstraint, Index, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
 from judgeboard.domain import Preference, Shown, Status
 from judgeboard.store.schema.column_types import BigId, JsonValue, Utc
-from judgeboard.store.schema.table_base import Table, one_of
+from judgeboard.store.schema.table_base import METADATA, one_of
 
 
-class StepColumns(SQLModel):
+def step_columns() -> list[Column[Any]]:
     """The account of one step: what came of it, as it came, and what it took."""
-
-    run_id: int | None = Field(default=None, foreign_key="run.id", sa_type=BigId)
-    status: str
-    raw: str | None = None
-    model_reported: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_micro: int | None = Field(default=None, sa_type=BigId)
-    latency_ms: int | None = None
-    attempts: list[dict[str, Any]] | None = Field(default=None, sa_type=JsonValue)
-    reply_format: str | None = None
-    dropped_parameters: list[str] | None = Field(default=None, sa_type=JsonValue)
-    error: str | None = None
-    created_at: datetime = Field(sa_type=Utc)
-
-
-class PairRow(Table, table=True):
-    """Two answers to one question; a side is missing where only samples of answers were recorded."""
-
-    __tablename__ = "pair"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("source", "external_id"),
-        one_of("gold", Preference),
-        Index("ix_pair_response_a", "response_a_id"),
-        Index("ix_pair_response_b", "response_b_id"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    source: str
-    external_id: str
-    query_type: str
-    question: str | None = None  # null only after forgetting
-    options: list[str] | None = Field(default=None, sa_type=JsonValue)
-    reference: str | None = None
-    response_a_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    response_b_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    gold: str | None = None
-    extra: dict[str, Any] = Field(default_factory=dict, sa_type=JsonValue)
-    content_hash: str
-    import_batch_id: int | None = Field(default=None, foreign_key="import_batch.id", sa_type=BigId)
-    imported_at: datetime = Field(sa_type=Utc)
+    return [
+        Column("run_id", BigId, ForeignKey("run.id")),
+        Column("status", String, nullable=False),
+        Column("raw", String),
+        Column("model_reported", String),
+        Column("prompt_tokens", Integer),
+        Column("completion_tokens", Integer),
+        Column("cost_micro", BigId),
+        Column("latency_ms", Integer),
+        Column("attempts", JsonValue),
+        Column("reply_format", String),
+        Column("dropped_parameters", JsonValue),
+        Column("error", String),
+        Column("created_at", Utc, nullable=False),
+    ]
 
 
-class ComparisonRow(StepColumns, Table, table=True):
-    """What a judge said of a pair when it was shown in one order; ``condition`` is what else it was shown."""
-
-    __tablename__ = "comparison"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
-        one_of("status", Status),
-        one_of("shown", Shown),
-        CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
-        Index("ix_comparison_version", "judge_version_id", "pair_id"),
-        Index("ix_comparison_run", "run_id", "status"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    pair_id: int = Field(foreign_key="pair.id", sa_type=BigId)
-    judge_version_id: int = Field(foreign_key="judge_version.id", sa_type=BigId)
-    condition: str = "plain"
-    reference: str | None = None  # the answer it was shown as correct, in the condition ``reference``
-    shown: str
-    ask: int = 0
-    reasoning: str | None = None
-
-
-class ComparisonScoreRow(Table, table=True):
-    """A comparison's verdict on one aspect, in terms of the stored answers, whatever the order shown."""
-
-    __tablename__ = "comparison_score"
-    __table_args__: ClassVar[Any] = (UniqueConstraint("comparison_id", "aspect"), one_of("preference", Preference))
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    comparison_id: int = Field(foreign_key="comparison.id", sa_type=BigId)
-    aspect: str
-    preference: str
+PAIR = Table(
+    "pair",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("source", String, nullable=False),
+    Column("external_id", String, nullable=False),
+    Column("query_type", String, nullable=False),
+    Column("question", String),  # null only after forgetting
+    Column("options", JsonValue),
+    Column("reference", String),
+    Column("response_a_id", BigId, ForeignKey("response.id")),
+    Column("response_b_id", BigId, ForeignKey("response.id")),
+    Column("gold", String),
+    Column("extra", JsonValue, nullable=False),
+    Column("content_hash", String, nullable=False),
+    Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
+    Column("imported_at", Utc, nullable=False),
+    UniqueConstraint("source", "external_id"),
+    one_of("gold", Preference),
+    Index("ix_pair_response_a", "response_a_id"),
+    Index("ix_pair_response_b", "response_b_id"),
+)
+"""Two answers to one question; a side is missing where only samples of answers were recorded."""
 
 
-class PreferenceScoreRow(Table, table=True):
-    """A review's preference on one aspect of a pair: a side, a grade on a scale of its own, or both."""
+COMPARISON = Table(
+    "comparison",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("condition", String, nullable=False),
+    Column("reference", String),  # the answer it was shown as correct, in the condition ``reference``
+    Column("shown", String, nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("reasoning", String),
+    UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
+    one_of("status", Status),
+    one_of("shown", Shown),
+    CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
+    Index("ix_comparison_version", "judge_version_id", "pair_id"),
+    Index("ix_comparison_run", "run_id", "status"),
+)
+"""What a judge said of a pair when it was shown in one order; ``condition`` is what else it was shown."""
 
-    __tablename__ = "preference_score"
-    __table_args__: ClassVar[Any] = (UniqueConstraint("review_id", "aspect"), one_of("preference", Preference))
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    review_id: int = Field(foreign_key="review.id", sa_type=BigId)
-    aspect: str
-    preference: str | None = None
-    value: float | None = None
-    scale: str | None = None
+COMPARISON_SCORE = Table(
+    "comparison_score",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("comparison_id", BigId, ForeignKey("comparison.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", String, nullable=False),
+    UniqueConstraint("comparison_id", "aspect"),
+    one_of("preference", Preference),
+)
+"""A comparison's verdict on one aspect, in terms of the stored answers, whatever the order shown."""
 
 
-class SampleRow(StepColumns, Table, table=True):
-    """One of several tries of a model at a question; ``answer`` is null where none could be extracted.
+PREFERENCE_SCORE = Table(
+    "preference_score",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("review_id", BigId, ForeignKey("review.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", String),
+    Column("value", Float),
+    Column("scale", String),
+    UniqueConstraint("review_id", "aspect"),
+    one_of("preference", Preference),
+)
+"""A review's preference on one aspect of a pair: a side, a grade on a scale of its own, or both."""
+
+
+SAMPLE = Table(
+    "sample",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("answer", String),
+    UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
+    one_of("status", Status),
+    Index("ix_sample_version", "judge_version_id", "pair_id"),
+    Index("ix_sample_run", "run_id", "status"),
+)
+"""One of several tries of a model at a question; ``answer`` is null where none could be extracted.
 
     ``ask`` counts how often this try was asked for before: a call that failed is asked again, and the latest counts.
     """
 
-    __tablename__ = "sample"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
-        one_of("status", Status),
-        Index("ix_sample_version", "judge_version_id", "pair_id"),
-        Index("ix_sample_run", "run_id", "status"),
-    )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    pair_id: int = Field(foreign_key="pair.id", sa_type=BigId)
-    judge_version_id: int = Field(foreign_key="judge_version.id", sa_type=BigId)
-    number: int
-    ask: int = 0
-    answer: str | None = None
-
-
-class GenerationRow(StepColumns, Table, table=True):
-    """A call to a model that answers; ``response_id`` is the answer it made, null where it made none.
+GENERATION = Table(
+    "generation",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("model", String),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    UniqueConstraint("run_id", "subject", "number"),
+    one_of("status", Status),
+    Index("ix_generation_response", "response_id"),
+    Index("ix_generation_run", "run_id", "status"),
+)
+"""A call to a model that answers; ``response_id`` is the answer it made, null where it made none.
 
     ``subject`` names within the run what was answered: a logged response, a prompt of a file, a case of a suite.
     """
 
-    __tablename__ = "generation"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("run_id", "subject", "number"),
-        one_of("status", Status),
-        Index("ix_generation_response", "response_id"),
-        Index("ix_generation_run", "run_id", "status"),
-    )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    subject: str
-    number: int
-    model: str | None = None
-    response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-
-
-class RefinementRow(Table, table=True):
-    """What came of one attempt at a better answer: its judgment, and what was decided upon it.
+REFINEMENT = Table(
+    "refinement",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("method", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("root_response_id", BigId, ForeignKey("response.id")),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("judgment_before_id", BigId, ForeignKey("judgment.id")),
+    Column("rating", Integer),
+    Column("feedback", String),
+    Column("outcome", String, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id", "subject", "number"),
+    CheckConstraint("method IN ('reflect', 'refine')", name="method"),
+    Index("ix_refinement_root", "root_response_id"),
+    Index("ix_refinement_response", "response_id"),
+)
+"""What came of one attempt at a better answer: its judgment, and what was decided upon it.
 
     ``root_response_id`` is the logged answer it began with, null where it began with a prompt.
     """
 
-    __tablename__ = "refinement"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("run_id", "subject", "number"),
-        CheckConstraint("method IN ('reflect', 'refine')", name="method"),
-        Index("ix_refinement_root", "root_response_id"),
-        Index("ix_refinement_response", "response_id"),
-    )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    run_id: int = Field(foreign_key="run.id", sa_type=BigId)
-    method: str
-    subject: str
-    number: int
-    root_response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    judgment_id: int | None = Field(default=None, foreign_key="judgment.id", sa_type=BigId)
-    judgment_before_id: int | None = Field(default=None, foreign_key="judgment.id", sa_type=BigId)
-    rating: int | None = None
-    feedback: str | None = None
-    outcome: str
-    created_at: datetime = Field(sa_type=Utc)
+STANDING_ATTEMPT = Table(
+    "standing_attempt",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("withdrawn", Boolean, nullable=False),
+    Column("replaces", BigId, ForeignKey("standing_attempt.id")),
+    Column("request_key", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("request_key"),
+    UniqueConstraint("replaces"),
+    Index("ix_standing_attempt_run", "run_id", "subject"),
+)
+"""Which attempt a person wants to stand; number 0 is the answer that was there before. Undo is a row too."""
 
 
-class StandingAttemptRow(Table, table=True):
-    """Which attempt a person wants to stand; number 0 is the answer that was there before. Undo is a row too."""
-
-    __tablename__ = "standing_attempt"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("request_key"),
-        UniqueConstraint("replaces"),
-        Index("ix_standing_attempt_run", "run_id", "subject"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    run_id: int = Field(foreign_key="run.id", sa_type=BigId)
-    subject: str
-    number: int
-    reviewer_id: int = Field(foreign_key="reviewer.id", sa_type=BigId)
-    withdrawn: bool = False
-    replaces: int | None = Field(default=None, foreign_key="standing_attempt.id", sa_type=BigId)
-    request_key: str
-    at: datetime = Field(sa_type=Utc)
-
-
-class JudgmentReviewRow(StepColumns, Table, table=True):
-    """What a supreme judge said of a judgment: whether its verdict is correct.
+JUDGMENT_REVIEW = Table(
+    "judgment_review",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("correct", Boolean),
+    Column("reasoning", String),
+    Column("inclusion_probability", Float, nullable=False),
+    UniqueConstraint("judgment_id", "judge_version_id", "ask"),
+    one_of("status", Status),
+    Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
+    Index("ix_judgment_review_run", "run_id", "status"),
+)
+"""What a supreme judge said of a judgment: whether its verdict is correct.
 
     ``inclusion_probability`` is the share of the draw that it was asked in; a later, larger draw leaves it as it is.
     """
 
-    __tablename__ = "judgment_review"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("judgment_id", "judge_version_id", "ask"),
-        one_of("status", Status),
-        Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
-        Index("ix_judgment_review_run", "run_id", "status"),
-    )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    judgment_id: int = Field(foreign_key="judgment.id", sa_type=BigId)
-    judge_version_id: int = Field(foreign_key="judge_version.id", sa_type=BigId)
-    ask: int = 0
-    correct: bool | None = None
-    reasoning: str | None = None
-    inclusion_probability: float = 1.0
-
-
-class SuiteRunRow(Table, table=True):
-    """A suite as it was run: its cases, its candidate and its gate; the run row holds state and end."""
-
-    __tablename__ = "suite_run"
-    __table_args__: ClassVar[Any] = (UniqueConstraint("run_id"), Index("ix_suite_run_name", "name", "id"))
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    run_id: int = Field(foreign_key="run.id", sa_type=BigId)
-    name: str
-    spec: dict[str, Any] = Field(default_factory=dict, sa_type=JsonValue)
-    spec_hash: str
-    candidate: str
-    judge_version_id: int = Field(foreign_key="judge_version.id", sa_type=BigId)
-    created_at: datetime = Field(sa_type=Utc)
+SUITE_RUN = Table(
+    "suite_run",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("spec", JsonValue, nullable=False),
+    Column("spec_hash", String, nullable=False),
+    Column("candidate", String, nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id"),
+    Index("ix_suite_run_name", "name", "id"),
+)
+"""A suite as it was run: its cases, its candidate and its gate; the run row holds state and end."""
 
 
-class SuiteCaseRow(Table, table=True):
-    """What came of one case of a suite run: the candidate's answer, its judgment, its programmatic checks."""
-
-    __tablename__ = "suite_case"
-    __table_args__: ClassVar[Any] = (
-        UniqueConstraint("suite_run_id", "position"),
-        Index("ix_suite_case_response", "response_id"),
-    )
-
-    id: int | None = Field(default=None, primary_key=True, sa_type=BigId)
-    suite_run_id: int = Field(foreign_key="suite_run.id", sa_type=BigId)
-    position: int
-    case_key: str  # the content address of the case: the same in every run that has it
-    response_id: int | None = Field(default=None, foreign_key="response.id", sa_type=BigId)
-    judgment_id: int | None = Field(default=None, foreign_key="judgment.id", sa_type=BigId)
-    checks: list[dict[str, Any]] | None = Field(default=None, sa_type=JsonValue)
-    score: float | None = None
-    reason: str | None = None  # why it could not be measured
-    created_at: datetime = Field(sa_type=Utc)
+SUITE_CASE = Table(
+    "suite_case",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("case_key", String, nullable=False),  # the content address of the case: the same in every run that has it
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("checks", JsonValue),
+    Column("score", Float),
+    Column("reason", String),  # why it could not be measured
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("suite_run_id", "position"),
+    Index("ix_suite_case_response", "response_id"),
+)
+"""What came of one case of a suite run: the candidate's answer, its judgment, its programmatic checks."""
 
 
 # Tables whose rows are steps: one request to a model each, beside ``judgment``.
-STEP_TABLES = (ComparisonRow.__table__, SampleRow.__table__, GenerationRow.__table__, JudgmentReviewRow.__table__)
+STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
 
 METHOD_APPEND_ONLY: tuple[str, ...] = (
     "pair",

@@ -1,12 +1,9 @@
 """What all tables are made of: their base, their naming and the constraints they share."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-import sqlalchemy
 from sqlalchemy import CheckConstraint, MetaData, text
-from sqlalchemy.orm import registry
-from sqlmodel import SQLModel
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -17,12 +14,7 @@ NAMES = {
 }
 
 
-# A registry of our own: with SQLModel's default one, any edit under `streamlit run` ends in "Table is already defined".
-class Table(SQLModel, registry=registry(metadata=MetaData(naming_convention=NAMES))):
-    """Base of all tables."""
-
-    if TYPE_CHECKING:
-        __table__: ClassVar[sqlalchemy.Table]  # set by SQLModel at run time, unknown to its types
+METADATA = MetaData(naming_convention=NAMES)
 
 
 def one_of(column: str, choices: type[StrEnum], name: str | None = None) -> CheckConstraint:

@@ -15,7 +15,7 @@ from judgeboard.store.desk.quadrant import quadrant
 from judgeboard.store.desk.queue_pages import queue_page
 from judgeboard.store.engine import Store
 from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.schema.tables import FlagRow
+from judgeboard.store.schema.tables import FLAG
 
 TODAY = date(2026, 3, 9)
 
@@ -41,7 +41,7 @@ def flag(desk, days_ago: int, state: str = "open") -> int:
         "created_at": at(days_ago),
     }
     with desk.store.writing() as connection:
-        inserted = connection.execute(insert(FlagRow.__table__).returning(FlagRow.__table__.c.id), row)
+        inserted = connection.execute(insert(FLAG).returning(FLAG.c.id), row)
         return inserted.scalar_one()
 
 

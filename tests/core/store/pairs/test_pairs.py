@@ -10,9 +10,7 @@ from judgeboard.domain import Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.pair_records import Pair
 from judgeboard.store.pairs.pairs import LandedPairs, land_pairs, load_pairs, pair_ids, pairs_named
-from judgeboard.store.schema.tables import ResponseRow
-
-RESPONSE = ResponseRow.__table__
+from judgeboard.store.schema.tables import RESPONSE
 
 
 def pair(name: str = "p", **more: Any) -> Pair:

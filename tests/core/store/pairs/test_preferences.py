@@ -6,7 +6,7 @@ from judgeboard.domain import Preference, Shown
 from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
 from judgeboard.store.pairs.pairs import land_pairs
 from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
-from judgeboard.store.schema.tables import ReviewRow
+from judgeboard.store.schema.tables import REVIEW
 
 A, B, TIE = (AspectPreference(each) for each in Preference)
 GRADE = AspectPreference(None, 1, "-2..2")
@@ -53,7 +53,7 @@ def test_people_and_aspects_and_orders_stand_apart(desk, pair_id) -> None:
 def test_other_words_replace_and_nothing_is_lost(desk, pair_id) -> None:
     assert land(desk, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
     assert [row[3] for row in standing(desk)] == [Preference.TIE]
-    assert len(desk.rows(ReviewRow)) == 3
+    assert len(desk.rows(REVIEW)) == 3
     assert land(desk, pair_id, GivenPreference("ada", {"overall": A})) == [False]  # the file before, once more
 
 

@@ -11,7 +11,7 @@ from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
 from judgeboard.store.events import record_event
 from judgeboard.store.schema.column_types import Utc
 from judgeboard.store.schema.guards import install_guards
-from judgeboard.store.schema.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, ReviewerRow, ReviewRow, Table
+from judgeboard.store.schema.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, METADATA, REVIEW, REVIEWER
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "created_at": NOW}
@@ -77,12 +77,12 @@ def filled(desk):
     desk.say(desk.version(), response, groundedness=0.1, reasoning="x", claims=(Claim("c", ClaimStatus.SUPPORTED),))
     with desk.store.writing() as connection:
         record_event(connection, "test", "me")
-        connection.execute(insert(ReviewerRow.__table__), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
+        connection.execute(insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
         review = {"response_id": response, "reviewer_id": 1, "note": "n", "request_key": "k", "at": NOW}
         review |= {"claim_marks": [{"status": "supported"}]}
-        connection.execute(insert(ReviewRow.__table__), review)
+        connection.execute(insert(REVIEW), review)
         for table, row in SAMPLE.items():
-            connection.execute(insert(Table.metadata.tables[table]), row)
+            connection.execute(insert(METADATA.tables[table]), row)
     return desk
 
 
@@ -93,7 +93,7 @@ def refused(desk, statement: str) -> None:
 
 def contents(desk) -> dict[str, list[tuple[Any, ...]]]:
     with desk.store.reading() as connection:
-        tables = Table.metadata.tables
+        tables = METADATA.tables
         return {name: [tuple(row) for row in connection.execute(select(tables[name]))] for name in tables}
 
 
@@ -102,7 +102,7 @@ def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full) -> None
     for table in APPEND_ONLY:
         assert before[table], f"{table} is empty: nothing would be refused"
         refused(full, f'DELETE FROM "{table}"')
-        for column in Table.metadata.tables[table].columns:
+        for column in METADATA.tables[table].columns:
             refused(full, f'UPDATE "{table}" SET "{column.name}" = {other_value(column)}')
     assert contents(full) == before
 
@@ -112,7 +112,7 @@ def test_of_other_guarded_tables_only_the_named_columns_change(full) -> None:
     for table, changeable in CHANGEABLE.items():
         assert before[table], f"{table} is empty: nothing would be refused"
         refused(full, f'DELETE FROM "{table}"')
-        for column in Table.metadata.tables[table].columns:
+        for column in METADATA.tables[table].columns:
             if column.name not in changeable:
                 refused(full, f'UPDATE "{table}" SET "{column.name}" = {other_value(column)}')
     assert contents(full) == before
@@ -137,7 +137,7 @@ def test_truncating_is_refused_too(postgres_desk) -> None:
 def test_texts_go_only_after_an_event_names_their_response(full) -> None:
     for table, columns in FORGETTABLE.items():
         for column in columns:
-            if contents(full)[table][0][list(Table.metadata.tables[table].columns.keys()).index(column)] is not None:
+            if contents(full)[table][0][list(METADATA.tables[table].columns.keys()).index(column)] is not None:
                 refused(full, f'UPDATE "{table}" SET "{column}" = {blank(column)}')
     with full.store.writing() as connection:
         record_event(connection, "forget", "me", response_id=1)

@@ -6,7 +6,7 @@ the tables is a revision of its own, and this one lists the tables as they were.
 
 from alembic import op
 
-from judgeboard.store.schema.tables import Table
+from judgeboard.store.schema.tables import METADATA
 
 revision = "0005"
 down_revision = None
@@ -15,4 +15,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    Table.metadata.create_all(op.get_bind())
+    METADATA.create_all(op.get_bind())
