@@ -23,6 +23,5 @@ RecordMark = tuple[int, ...]
 
 def record_mark(connection: Connection) -> RecordMark:
     """Return the highest id of each table; where it is the same, so are the figures of every judge version."""
-    tables = (row.__table__ for row in _MADE_OF)
-    highest = (select(func.max(table.c.id)).scalar_subquery() for table in tables)
+    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _MADE_OF)
     return tuple(each or 0 for each in connection.execute(select(*highest)).one())

@@ -24,5 +24,5 @@ class LastRows(NamedTuple):
 def last_rows(connection: Connection) -> LastRows:
     """Return up to which rows there are, each a look at the end of its primary key."""
     tables = (PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
-    highest = (func.coalesce(select(func.max(each.__table__.c.id)).scalar_subquery(), 0) for each in tables)
+    highest = (func.coalesce(select(func.max(each.c.id)).scalar_subquery(), 0) for each in tables)
     return LastRows._make(connection.execute(select(*highest)).one())

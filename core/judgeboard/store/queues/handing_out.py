@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, literal_column
 from judgeboard.domain import FlagState, ItemState
 from judgeboard.store.queues.item_rows import item_by_id
 from judgeboard.store.queues.joining import follow_queues
-from judgeboard.store.queues.leases import LEASE, PLACE, SKIP, Lease, assign_lease, release_lease
+from judgeboard.store.queues.leases import LEASE, PLACE, Lease, assign_lease, release_lease
 from judgeboard.store.reviews.reviews import hold_responses
-from judgeboard.store.schema.queue_tables import QUEUE_ITEM_FLAG
+from judgeboard.store.schema.queue_tables import QUEUE_ITEM_FLAG, SKIP
 from judgeboard.store.schema.tables import FLAG
 
 ITEM_FLAG = QUEUE_ITEM_FLAG

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, exists, func, or_, select
 
-from judgeboard.store.queues.leases import LEASE, PLACE, SKIP
+from judgeboard.store.queues.leases import LEASE, PLACE
+from judgeboard.store.schema.queue_tables import SKIP
 
 
 def own_place(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:

@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, exists, 
 
 from judgeboard.domain import Decision, ItemState
 from judgeboard.store.queues.item_rows import ITEM
-from judgeboard.store.queues.leases import LEASE, SKIP
+from judgeboard.store.queues.leases import LEASE
+from judgeboard.store.schema.queue_tables import SKIP
 from judgeboard.store.schema.tables import REVIEW, REVIEWER
 
 

@@ -7,9 +7,10 @@ from sqlalchemy import Connection, exists, func, select
 from judgeboard.domain import ItemState, Stage
 from judgeboard.flags.random_sample import draw
 from judgeboard.store.queues.item_rows import ITEM, NewItem, insert_items
-from judgeboard.store.queues.leases import LEASE, SKIP
+from judgeboard.store.queues.leases import LEASE
 from judgeboard.store.queues.queue_rows import Queue
 from judgeboard.store.reviews.standing import REVIEW, standing
+from judgeboard.store.schema.queue_tables import SKIP
 
 EARLIEST = timedelta(days=7)
 

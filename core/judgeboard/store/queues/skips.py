@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select
 
-from judgeboard.store.queues.leases import SKIP
+from judgeboard.store.schema.queue_tables import SKIP
 
 
 @dataclass(frozen=True, slots=True)
