@@ -8,13 +8,11 @@ from sqlalchemy import Connection, Subquery, and_, case, func, literal, select
 from judgeboard.domain import Preference, Stage
 from judgeboard.pair_records import OVERALL
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.store.pairs.preferences import SCORE as PREFERENCE_SCORE
+from judgeboard.store.pairs.preferences import JUDGMENT_SCORE as PREFERENCE_SCORE
 from judgeboard.store.reviews.standing import REVIEW, standing
 from judgeboard.store.schema.method_tables import PAIR
 from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE, RESPONSE
 from judgeboard.store.sql.column_arrays import Texts, read_columns
-
-SCORE = JUDGMENT_SCORE
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
 """What the positions in ``PairFacts.gold`` stand for; the first is no gold."""
@@ -46,9 +44,9 @@ def pair_facts(connection: Connection) -> PairFacts:
 def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[str]:
     """Return the dimensions that a judge version's current verdicts score, on answers of any kind."""
     query = (
-        select(SCORE.c.dimension)
-        .join(CURRENT, CURRENT.c.judgment_id == SCORE.c.judgment_id)
-        .where(CURRENT.c.judge_version_id == version_id, SCORE.c.value.is_not(None))
+        select(JUDGMENT_SCORE.c.dimension)
+        .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT_SCORE.c.judgment_id)
+        .where(CURRENT.c.judge_version_id == version_id, JUDGMENT_SCORE.c.value.is_not(None))
     )
     return frozenset(connection.execute(query.distinct()).scalars())
 
@@ -59,10 +57,12 @@ def score_differences(connection: Connection, version_id: int, dimension: str | 
     A side's score is that of the answer itself, else that of the logged answer it was taken from. Differences are
     rounded to 1e-9: float noise would make or break ties. Without ``dimension`` the score is the quality.
     """
-    value = CURRENT.c.quality if dimension is None else SCORE.c.value
+    value = CURRENT.c.quality if dimension is None else JUDGMENT_SCORE.c.value
     scores = select(CURRENT.c.response_id, value).where(CURRENT.c.judge_version_id == version_id, value.is_not(None))
     if dimension is not None:
-        scores = scores.join(SCORE, SCORE.c.judgment_id == CURRENT.c.judgment_id).where(SCORE.c.dimension == dimension)
+        scores = scores.join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
+            JUDGMENT_SCORE.c.dimension == dimension
+        )
     scored, values = read_columns(connection, scores.order_by(CURRENT.c.response_id))
     a, b = RESPONSE.alias(), RESPONSE.alias()
     sides = (

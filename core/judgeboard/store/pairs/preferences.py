@@ -20,8 +20,6 @@ from judgeboard.store.schema.tables import REVIEWER
 from judgeboard.store.sql.batches import batches
 from judgeboard.times import iso_z
 
-SCORE = PREFERENCE_SCORE
-
 _Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person stands
 
 
@@ -86,10 +84,10 @@ _PREFERENCES: Select[Any] = (
         REVIEWER.c.name,
         REVIEWER.c.origin,
         REVIEW.c.shown,
-        SCORE.c.aspect,
-        SCORE.c.preference,
-        SCORE.c.value,
-        SCORE.c.scale,
+        PREFERENCE_SCORE.c.aspect,
+        PREFERENCE_SCORE.c.preference,
+        PREFERENCE_SCORE.c.value,
+        PREFERENCE_SCORE.c.scale,
         REVIEW.c.comparison_seen_id,
         REVIEW.c.note,
         REVIEW.c.at,
@@ -97,7 +95,7 @@ _PREFERENCES: Select[Any] = (
         REVIEW.c.stage,
         REVIEW.c.queue_item_id,
     )
-    .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
+    .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
     .where(standing())
 )
@@ -113,9 +111,9 @@ def load_preferences(
         pair_ids: Only those on these pairs; all where it is not given.
         aspect: Only those on this aspect.
     """
-    query = _PREFERENCES.order_by(SCORE.c.id)
+    query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
     if aspect is not None:
-        query = query.where(SCORE.c.aspect == aspect)
+        query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
     if pair_ids is None:
         return [_standing(row) for row in connection.execute(query)]
     ordered, found = sorted(set(pair_ids)), []
@@ -129,8 +127,8 @@ def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspe
 
     At most two were given here: one blind, one after the rest was revealed.
     """
-    own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, SCORE.c.aspect == aspect
-    query = _PREFERENCES.where(*own, SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
+    own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
+    query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
     return [_standing(row) for row in connection.execute(query)]
 
 
@@ -139,7 +137,7 @@ def saw_the_rest(connection: Connection, pair_id: int, reviewer_id: int) -> bool
 
     A review outside a queue reveals them, on whatever aspect; one in a queue does only where its author then looked.
     """
-    preferred = exists().where(SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
+    preferred = exists().where(PREFERENCE_SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
     query = (
         select(REVIEW.c.queue_item_id, REVIEW.c.seen, LEASE.c.revealed_at)
         .join(
