@@ -8,9 +8,8 @@ from sqlalchemy import Connection, Subquery, and_, case, func, literal, select
 from judgeboard.domain import Preference, Stage
 from judgeboard.pair_records import OVERALL
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.store.pairs.preferences import JUDGMENT_SCORE as PREFERENCE_SCORE
 from judgeboard.store.reviews.standing import REVIEW, standing
-from judgeboard.store.schema.method_tables import PAIR
+from judgeboard.store.schema.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.schema.tables import CURRENT, JUDGMENT_SCORE, RESPONSE
 from judgeboard.store.sql.column_arrays import Texts, read_columns
 
