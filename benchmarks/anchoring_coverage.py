@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.anchoring import anchoring
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import grouping
 
 
 def main() -> None:

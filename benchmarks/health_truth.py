@@ -30,6 +30,7 @@ from judgeboard.domain import (
     FeedbackKind,
     JudgeInput,
     JudgeVersion,
+    Pair,
     Preference,
     Response,
     Shown,
@@ -37,22 +38,21 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
-from judgeboard.judge_health import CHECKS, Check, State
-from judgeboard.judge_health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats
-from judgeboard.judging import judge_pending
-from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-from judgeboard.methods.control_kinds import CONTROL_KINDS
-from judgeboard.pair_records import Pair
+from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
+from judgeboard.health.report import CHECKS
+from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.both_orders import OrderVerdicts
-from judgeboard.stats.ratio import RatioSums
+from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.health.version_scores import ControlScores, FeedbackScores, ScoredAnswers
-from judgeboard.store.judgments.judge_inputs import judge_inputs
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.responses import judge_inputs
+from judgeboard.store.storing import land_judgments, land_responses
 
 ANSWERS, CONTROLS_MADE, PAIRS, REPEATED = 400, 50, 400, 200
 SPLIT = 0.4  # of the pairs get another verdict in the other order

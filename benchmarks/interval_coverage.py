@@ -20,13 +20,10 @@ from itertools import product
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
-from judgeboard.stats.grouping import Grouping, grouping
-from judgeboard.stats.gwet import gwet
-from judgeboard.stats.krippendorff import alpha
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import LABEL
-from judgeboard.stats.table_estimates import TableEstimates
+from judgeboard.stats.arrays import FloatArray, Grouping, grouping
+from judgeboard.stats.chance_corrected import alpha, gwet
+from judgeboard.stats.confusion import TableEstimates
+from judgeboard.stats.ratings import LABEL, Ratings
 
 RATERS = ("first", "second", "third")
 MISSING = 0.2

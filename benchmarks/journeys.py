@@ -31,11 +31,11 @@ from unittest import mock
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.cli.app import run
-from judgeboard.demo import fill
-from judgeboard.review import ensure_reviewer
+from judgeboard.cli.demo import fill
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import open_store
 from judgeboard_dashboard import session
-from judgeboard_dashboard.controls import Keyboard, Press
+from judgeboard_dashboard.widgets.keys import Keyboard, Press
 
 ROOT = Path(session.__file__).parents[2]
 BOUNDS = {"a press of Y": 40, "an import": 30, "an agreement figure": 35}

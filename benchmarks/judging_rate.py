@@ -21,14 +21,12 @@ from pathlib import Path
 from rates import MODEL, Clock, Turn, bare, endpoint, parsed, take_turns
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, Verdict
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.protocol import Judge
-from judgeboard.judges.rag import rag_messages
-from judgeboard.judges.verdict_schema import VerdictForm
-from judgeboard.judging import judge_pending_async
+from judgeboard.judges.judge import Judge
+from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.chat import ChatRequest
+from judgeboard.runs.judging import judge_pending_async, make_judge
 from judgeboard.store.engine import open_store
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 
 PASSAGES, PASSAGE_LENGTH = 3, 500
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "

@@ -16,12 +16,10 @@ from statistics import median
 
 import numpy as np
 
-from judgeboard.stats.arrays import IntArray
-from judgeboard.stats.confusion import confusion_cells
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import IntArray, grouping
+from judgeboard.stats.confusion import TableEstimates, confusion_cells
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY
-from judgeboard.stats.table_estimates import TableEstimates
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
 
 QUALITIES = (1, 2, 3, 4)
 GROUP_SIZE = 5

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from judgeboard.domain import Attempt, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RAW = '{"groundedness": 0.8, "quality": 3}' * 10

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from judgeboard.demo import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import Estimate
 from judgeboard.judges.lexical import lexical_verdict
-from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.auroc import auroc
+from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
 from judgeboard.stats.correlation import spearman
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.detection import auroc
 
 
 def main() -> None:

@@ -22,17 +22,14 @@ from sqlalchemy import Connection, text
 
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
-from judgeboard.filters import RowFilter
-from judgeboard.judge_health.reading import KeptRecords
-from judgeboard.judge_health.report import health_page, judges_in_use
-from judgeboard.store.desk.overview import overview
-from judgeboard.store.desk.queue_counts import open_counts, queue_facets
-from judgeboard.store.desk.queue_order import ORDERS
-from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.health.reading import KeptRecords
+from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.overview import overview
+from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.trends import trend
 
 PAGE = 50

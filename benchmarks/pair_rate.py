@@ -16,15 +16,14 @@ from pathlib import Path
 
 from rates import MODEL, Clock, Turn, bare, endpoint, parsed, take_turns
 
-from judgeboard.domain import Shown
-from judgeboard.judge_choice import make_endpoint
-from judgeboard.judges.pairwise import ComparedPair, Comparison, PairwiseJudge
-from judgeboard.judges.pairwise_form import comparison_example
+from judgeboard.domain import OVERALL, Pair, Shown
+from judgeboard.judges.pairwise import ComparedPair, Comparison, PairwiseJudge, comparison_example
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.pair_records import OVERALL, Pair
-from judgeboard.pairs import compare_pairs_async
+from judgeboard.methods.pairwise import compare_pairs_async
+from judgeboard.runs.judging import make_endpoint
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.pairs.pairs import land_pairs, load_pairs
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pairs import load_pairs
 
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "
 

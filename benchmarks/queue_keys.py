@@ -26,7 +26,7 @@ from pages_in_browser import CHROMIUM, free_port, wait_for
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from judgeboard.domain import QueueOrder
-from judgeboard.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import open_store
 
 LIMIT_MS = 300

@@ -19,13 +19,12 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from judgeboard.demo import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.imports.importing import import_file
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import open_store
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.store.tables import JUDGMENT
 
 SERVER = Path(__file__).parents[1] / "tests" / "small_model.py"
 STATUSES = ("ok", "unparsable", "refused", "error")

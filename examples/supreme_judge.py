@@ -27,12 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import judgeboard
-from judgeboard.auditing import AuditReport
 from judgeboard.cli.audit import report_lines
-from judgeboard.judge_choice import make_endpoint
-from judgeboard.llm.generator import Generator
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.llm.asking import Generator
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.methods.audit_report import AuditReport
+from judgeboard.runs.judging import make_endpoint
 
 QUESTION = "A shop sells 3 pens for 2 euros. What do 27 pens cost, in euros? Show your working in one sentence."
 RIGHT_ANSWER = 18

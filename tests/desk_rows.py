@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from judgeboard.store.schema.tables import Table
 from sqlalchemy import select
 
 from judgeboard.domain import (
@@ -21,19 +22,15 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import DecisionRefused
-from judgeboard.review import Reviewer, decide, ensure_reviewer, grade, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import (
-    FEEDBACK,
-    FLAG,
-    JUDGMENT,
-    RESPONSE,
-    REVIEW,
-    VERSION,
-    Table,
-)
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TYPES = ("QA", "Summary", "Data2txt")

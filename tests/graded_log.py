@@ -10,13 +10,14 @@ from sqlalchemy import func, insert, select, update
 
 from judgeboard.domain import Decision, JudgeVersion, Label, Response, ResponseKind, RunState, Status, Verdict
 from judgeboard.store.engine import Store
-from judgeboard.store.filters.filter_sql import response_conditions
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.runs.runs import finish_run, start_or_continue_run
-from judgeboard.store.schema.queue_tables import QUEUE, QUEUE_ITEM
-from judgeboard.store.schema.tables import FLAG, RESPONSE, REVIEW, REVIEWER
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
+from judgeboard.store.runs import finish_run, start_or_continue_run
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEWER
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, verdict
 
 
 @dataclass

@@ -11,10 +11,10 @@ from typing import Any
 
 from held_endpoint import HeldEndpoint
 from judgeboard.domain import Response
-from judgeboard.jobs import JobProgress, job_progress, request_rejudge
-from judgeboard.jobs.worker import Worker
+from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
+from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 
 ANSWERS = 24
 PATIENCE = 40

@@ -14,13 +14,12 @@ from typing import Any
 from sqlalchemy import select
 
 from judgeboard.domain import Response
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.protocol import Judge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, verdict
+from judgeboard.judges.judge import Judge
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, RUN
+from judgeboard.store.storing import land_responses
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
 
 PATIENCE = 60
 

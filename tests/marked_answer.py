@@ -19,11 +19,12 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
-from judgeboard.review import Reviewer
+from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.table_base import METADATA
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.storing import land_judgments, land_responses
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
 MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")

@@ -7,9 +7,10 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FLAG, RESPONSE
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FLAG, RESPONSE
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 PASSAGES = (

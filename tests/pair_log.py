@@ -6,17 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
+from judgeboard.domain import (
+    AspectPreference,
+    GivenPreference,
+    JudgeVersion,
+    Pair,
+    Preference,
+    Shown,
+    Status,
+    StepRecord,
+)
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, completion
-from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.preferences import PreferenceOf, land_preferences
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 

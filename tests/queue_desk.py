@@ -5,27 +5,24 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+from judgeboard.store.schema.tables import Table
+
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.filters import RowFilter
-from judgeboard.queues import (
-    DecidedItem,
-    Held,
-    Made,
-    QueueRules,
-    adjudicate,
-    answer_reveal,
-    create_queue,
-    decide_item,
-    next_item,
-    reveal,
-)
-from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.leases import Held, next_item
+from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
+from judgeboard.reviews.queues import Made, QueueRules, create_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.queue_tables import LEASE, QUEUE_ITEM
-from judgeboard.store.schema.tables import FLAG, REVIEW, Table
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FLAG, REVIEW
 from review_desk import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)

@@ -3,9 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import Scale
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.ratings import Ratings, Scale
 
 
 def ordered(k):

@@ -6,15 +6,14 @@ from typing import Any
 from sqlalchemy import select
 
 from judgeboard.domain import Response
-from judgeboard.filters import RowFilter
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import refine_pending
-from judgeboard.methods.reflect_run import reflect_pending
+from judgeboard.methods.reflect import reflect_pending
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.tables import RESPONSE
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.storing import land_responses
+from judgeboard.store.tables import RESPONSE
 from refining_log import both, generator, judge, rated, scored
 
 ORIGINAL = "Granite is a soft rock that grows on trees in the warm months of the year. <b>old</b>"

@@ -7,19 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from judgeboard.store.schema.table_base import Table
 from sqlalchemy import select
 
 from judgeboard.domain import Response
-from judgeboard.judge_choice import make_judge
-from judgeboard.llm.generator import Generator
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion, verdict
+from judgeboard.llm.asking import Generator
+from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion, verdict
 from judgeboard.methods.generation import make_generator
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
-from judgeboard.store.schema.table_base import Table
-from judgeboard.store.schema.tables import RESPONSE
+from judgeboard.store.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
+from judgeboard.store.storing import land_responses
+from judgeboard.store.tables import RESPONSE
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)

@@ -6,15 +6,20 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from judgeboard.store.schema.tables import Table
 from sqlalchemy import select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.review import Decided, Reviewer, Undone, decide, ensure_reviewer, grade, undo
+from judgeboard.reviews.changes import Undone, undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import EVENT, FLAG, REVIEW, Table
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import EVENT, FLAG, REVIEW
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 ANSWER = "The rope is 60 m long."

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 START_SECONDS = 60
-SERVE = "import sys; from judgeboard_dashboard.serve import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
+SERVE = "import sys; from judgeboard_dashboard.server import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
 
 
 class serving:  # noqa: N801 - reads as what it does in a with statement

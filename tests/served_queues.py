@@ -9,10 +9,11 @@ from typing import Any
 from sqlalchemy import text
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, QueueOrder, Response, Status, Verdict
-from judgeboard.filters import RowFilter
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
 from queue_desk import QueueDesk, queue_desk
 from served import serving
 

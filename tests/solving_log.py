@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from judgeboard.domain import Preference
+from judgeboard.domain import Pair, Preference
 from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, completion
-from judgeboard.pair_records import Pair
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pair_storing import land_pairs
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"

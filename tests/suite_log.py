@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.methods.suite_file import Case, Suite
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store

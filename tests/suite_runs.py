@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Answering, Script, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.methods.suite_file import Case, Suite
 
 WORDS = ("bad", "poor", "fair", "good", "best")

@@ -12,59 +12,15 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "judgeboard"
 DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 
-# A layer may import itself and what stands before it; what stands beside each other is never circular.
+# A layer may import itself and the layers before it; parts of one layer never import each other in a circle.
 LAYERS: list[set[str]] = [
-    {
-        "ask_counts",
-        "desk_terms",
-        "domain",
-        "pair_records",
-        "errors",
-        "settings",
-        "times",
-        "content_hash",
-        "storable_text",
-        "filters",
-        "filter_words",
-        "yaml_file",
-        "blocking",
-        "next_ask",
-        "judge_kinds",
-    },
-    {"llm", "judges", "flags", "formats", "stats", "reports"},
+    {"domain", "errors", "settings", "text"},
+    {"llm", "judges", "flags", "formats", "stats"},
     {"store"},
-    {
-        *(
-            "imports",
-            "exporting",
-            "flagging",
-            "review",
-            "people",
-            "retiring",
-            "setting_changes",
-            "demo",
-            "checkup",
-        ),
-        *(
-            "runner",
-            "hand_out",
-            "run_account",
-            "judging",
-            "method",
-            "judge_choice",
-            "judge_answer",
-        ),
-        *("answer_pairs", "pair_cells", "agreement"),
-        "evidence_alignment",
-        *("disagreement", "disagreement_picture", "disagreement_words", "verdict_changes"),
-        *("rejudge_comparison", "flag_worth", "report"),
-        *("trends", "trend_left_out", "trend_measures", "trend_periods", "trend_words"),
-        *("methods", "judge_health"),
-        "pairs",
-        "self_reference",
-    },
-    {"auditing", "audit_choice", "queues"},
-    {"jobs"},
+    {"runs", "imports", "people"},
+    {"reviews", "agreement", "trends"},
+    {"methods", "health"},
+    {"reports"},
     {"cli"},
 ]
 LEVELS = {name: level for level, layer in enumerate(LAYERS) for name in layer}

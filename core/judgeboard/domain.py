@@ -1,17 +1,72 @@
 """The value types of Judgeboard: frozen, validated on construction, without I/O."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from judgeboard.desk_terms import ItemState as ItemState  # noqa: PLC0414 - domain words too
-from judgeboard.desk_terms import QueueOrder as QueueOrder  # noqa: PLC0414 - domain words too
-from judgeboard.desk_terms import QueueState as QueueState  # noqa: PLC0414 - domain words too
-from judgeboard.desk_terms import Role as Role  # noqa: PLC0414 - domain words too
-from judgeboard.desk_terms import Stage as Stage  # noqa: PLC0414 - domain words too
-from judgeboard.desk_terms import WhyDiffers as WhyDiffers  # noqa: PLC0414 - domain words too
+
+class Role(StrEnum):
+    """What a person may do here, each including the one before it; ``none`` stays as an author, no more."""
+
+    NONE = "none"
+    REVIEWER = "reviewer"
+    LEAD = "lead"
+    ADMIN = "admin"
+
+    @property
+    def rank(self) -> int:
+        """0 to 3: who has a higher one may do all that the lower may."""
+        return list(Role).index(self)
+
+
+class Stage(StrEnum):
+    """When a review was given: before its author saw the judge, after, or as the last word on a split."""
+
+    BLIND = "blind"
+    REVEALED = "revealed"
+    ADJUDICATION = "adjudication"
+
+
+class WhyDiffers(StrEnum):
+    """Why a person and the judge differ on an answer, in the person's opinion."""
+
+    MISSED_SUPPORT = "missed_support"
+    FLUENT_TEXT = "fluent_text"
+    REFUSAL = "refusal"
+    PARTIAL_SUPPORT = "partial_support"
+    RUBRIC_UNCLEAR = "rubric_unclear"
+    PERSON = "person"
+    OTHER = "other"
+
+
+class QueueState(StrEnum):
+    """A closed queue hands out nothing, and its open items hold no flag open."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class QueueOrder(StrEnum):
+    """Which item of a queue comes first; all but ``oldest`` and ``random`` are made from judges' scores."""
+
+    SEVERITY = "severity"
+    OLDEST = "oldest"
+    DISAGREEMENT = "disagreement"
+    INSTABILITY = "instability"
+    RANDOM = "random"
+
+
+class ItemState(StrEnum):
+    """Where a queue item is: ``left`` stopped matching before anybody reviewed it."""
+
+    OPEN = "open"
+    SETTLED = "settled"
+    SPLIT = "split"
+    ADJUDICATED = "adjudicated"
+    LEFT = "left"
 
 
 class ResponseKind(StrEnum):
@@ -388,3 +443,72 @@ class Estimate:
     reason: str | None = None
     level: float = 0.95
     left_out: tuple[tuple[str, int], ...] = ()
+
+
+OVERALL = "overall"
+"""The aspect of a preference that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two answers to one question, before they are stored; without answers it is a question that was sampled.
+
+    ``response_a``/``response_b`` are outside ids of logged responses that the answers were taken from. ``sides`` are
+    the ids of two stored responses where these are themselves the answers: no copies are stored then.
+    """
+
+    source: str
+    external_id: str
+    question: str
+    answer_a: str | None = None
+    answer_b: str | None = None
+    query_type: str = "unspecified"
+    options: tuple[str, ...] | None = None
+    reference: str | None = None
+    model_a: str | None = None
+    model_b: str | None = None
+    response_a: str | None = None
+    response_b: str | None = None
+    gold: Preference | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    sides: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.answer_a is None) != (self.answer_b is None):
+            raise ValueError("a pair has two answers, or none where only samples were recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class AspectPreference:
+    """What a person says of a pair on one aspect: a side, a grade on a scale (above 0: B is better), or both."""
+
+    preference: Preference | None = None
+    value: float | None = None
+    scale: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.preference is None and self.value is None:
+            raise ValueError("no preference: name a side, a tie or a grade")
+        if (self.value is None) != (self.scale is None):
+            raise ValueError("a grade needs its scale")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPreference:
+    """A person's preference from a file: what they said by aspect, in which order the answers were ``shown``."""
+
+    annotator: str
+    aspects: Mapping[str, AspectPreference]
+    shown: Shown | None = None
+    note: str | None = None
+    at: datetime | None = None
+
+
+RECORDED = "replay"
+"""Verdicts that came in by an import."""
+JURY = "jury"
+"""One verdict made of several judges' ones."""
+REPEATS = "repeats"
+"""One verdict made of several by the same judge."""
+AUDIT = "audit"
+"""A supreme judge's: it judges the judgments of another."""

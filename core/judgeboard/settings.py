@@ -1,4 +1,4 @@
-"""What the environment sets; nothing else of Judgeboard reads it. Secrets show masked."""
+"""The settings that the environment gives, and how they are shown."""
 
 import os
 import re

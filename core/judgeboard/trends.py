@@ -1,21 +1,229 @@
-"""Trends of one judge by query type: what the charts of a week or a day show, with n and interval of each point."""
+"""Groundedness and quality over time, per query type, with the words of the page."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.filters import RowFilter
-from judgeboard.stats.moved import Move
-from judgeboard.store.figures.trend_sums import DaySums, judged_counts
-from judgeboard.store.judgments.judge_versions import get_version, list_versions
-from judgeboard.store.settings_table import rules_in_force
-from judgeboard.trend_left_out import LeftOut, left_out
-from judgeboard.trend_measures import MEASURES, Asked, Measure, MeasureName
-from judgeboard.trend_periods import PERIOD_DAYS, Period, by_period, leading_versions, start_of
+from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.means import Move, mean_interval, moved, share_moved
+from judgeboard.stats.proportions import share_intervals
+from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.overview import DaySums, count_responses, flagged_sums, judged_counts, low_sums, score_sums
+from judgeboard.store.settings import rules_in_force
+
+Period = Literal["week", "day"]
+
+PERIOD_DAYS: Mapping[Period, int] = {"week": 7, "day": 1}
+
+DayOrDays = TypeVar("DayOrDays", int, npt.NDArray[np.int64])
+
+_MONDAY = 3  # 1970-01-01 was a Thursday: the week of day 0 began three days before
+
+
+def start_of(day: DayOrDays, period: Period) -> DayOrDays:
+    """Return the first day of the period that holds a UTC day (or each of an array): itself, or its week's Monday."""
+    return day - (day + _MONDAY) % 7 if period == "week" else day
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodSums:
+    """Sums by period, oldest first: equally long tuples; ``starts`` are days since 1970-01-01."""
+
+    starts: tuple[int, ...] = ()
+    n: tuple[int, ...] = ()
+    total: tuple[float, ...] = ()
+    squares: tuple[float, ...] = ()
+
+    def filled(self, period: Period) -> "PeriodSums":
+        """Return the same with a row of zeros for each empty period between the first and the last."""
+        if not self.starts:
+            return self
+        step = PERIOD_DAYS[period]
+        known = {row[0]: row for row in zip(self.starts, self.n, self.total, self.squares, strict=True)}
+        every = range(self.starts[0], self.starts[-1] + step, step)
+        return _columns([known.get(start, (start, 0, 0.0, 0.0)) for start in every])
+
+    def segments(self, period: Period) -> tuple[int, ...]:
+        """Return for each period how many gaps lie before it: a line is drawn within one segment only."""
+        step = PERIOD_DAYS[period]
+        numbers = [0]
+        for before, after in pairwise(self.starts):
+            numbers.append(numbers[-1] + (after - before > step))
+        return tuple(numbers[: len(self.starts)])
+
+
+def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
+    """Return the sums of each period that has values, from the period beginning with day ``kept_from`` on."""
+    folded: dict[int, list[float]] = {}
+    for row in rows:
+        if row.day is None or row.n == 0 or (start := start_of(row.day, period)) < kept_from:
+            continue
+        sums = folded.setdefault(start, [0, 0.0, 0.0])
+        sums[0] += row.n
+        sums[1] += row.total
+        sums[2] += row.squares
+    return _columns([(start, int(n), total, squares) for start, (n, total, squares) in sorted(folded.items())])
+
+
+def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
+    """Return (start, judge version id) of each period from which on another version leads than before.
+
+    A version leads a period with the most verdicts in it, the newer one of equals. The first period is no change.
+    """
+    counts: dict[int, dict[int, int]] = {}
+    for row in rows:
+        if row.day is not None and row.version_id is not None and row.n:
+            versions = counts.setdefault(start_of(row.day, period), {})
+            versions[row.version_id] = versions.get(row.version_id, 0) + row.n
+    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
+    changes = [after for before, after in pairwise(leads) if after[1] != before[1]]
+    return [change for change in changes if change[0] >= kept_from]
+
+
+def _columns(rows: list[tuple[int, int, float, float]]) -> PeriodSums:
+    return PeriodSums(*zip(*rows, strict=True)) if rows else PeriodSums()
+
+
+MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
+
+
+class Asked(NamedTuple):
+    """Of whom a trend is asked: a judge's name (its current verdicts), a version's id, or nobody has judged."""
+
+    connection: Connection
+    judge: str | int | None
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One thing to show: a mean within ``bounds``, or a share where they are None.
+
+    ``counts`` says what n counts. ``scored`` narrows a filter to the answers that have a value; where the measure is
+    not ``of_judge``, every logged answer counts. ``score`` is what a verdict needs to count.
+    """
+
+    title: str
+    counts: str
+    sums: Callable[[Asked], list[DaySums]]
+    bounds: tuple[float, float] | None = None
+    worse_when_higher: bool = False
+    scored: Mapping[str, Any] = field(default_factory=dict)
+    of_judge: bool = True
+    has_threshold: bool = False
+    score: ScoreName = "groundedness"
+
+    def estimates(self, sums: PeriodSums) -> tuple[Estimate, ...]:
+        """Return one estimate per period: Student's t for a mean, Wilson for a share."""
+        if self.bounds is None:
+            return share_intervals([round(hits) for hits in sums.total], sums.n)
+        return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
+
+    def move(self, filled: PeriodSums) -> Move | None:
+        """Return where the measure moved beyond its intervals; ``filled`` has a row for every period."""
+        if self.bounds is None:
+            return share_moved(filled.total, filled.n)
+        return moved(filled.n, filled.total, filled.squares, bounds=self.bounds)
+
+    def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
+        """Return the filter that opens the answers which the measure counts."""
+        whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
+        return RowFilter(**(dict(self.scored) | whose if self.of_judge else {}), **narrowed)
+
+
+def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
+    return lambda asked: [] if asked.judge is None else score_sums(asked.connection, asked.judge, score)
+
+
+def _low(asked: Asked) -> list[DaySums]:
+    return [] if asked.judge is None else low_sums(asked.connection, asked.judge, asked.threshold)
+
+
+MEASURES: dict[MeasureName, Measure] = {
+    "groundedness": Measure(
+        "Groundedness",
+        "answers judged",
+        _scores("groundedness"),
+        bounds=(0.0, 1.0),
+        scored={"min_score": 0.0, "max_score": 1.0},
+        has_threshold=True,
+    ),
+    "quality": Measure(
+        "Quality",
+        "answers judged",
+        _scores("quality"),
+        bounds=(1.0, 4.0),
+        scored={"min_quality": 1, "max_quality": 4},
+        score="quality",
+    ),
+    "low_share": Measure(
+        "Share of low groundedness",
+        "answers judged",
+        _low,
+        worse_when_higher=True,
+        scored={"min_score": 0.0, "max_score": 1.0},
+        has_threshold=True,
+    ),
+    "flagged_share": Measure(
+        "Share flagged",
+        "answers, judged or not",
+        lambda asked: flagged_sums(asked.connection),
+        worse_when_higher=True,
+        of_judge=False,
+    ),
+}
+
+
+Reason = Literal["no_verdict", "no_score", "no_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """``n`` logged answers that no point counts; each answer is named once, with the first reason that holds.
+
+    ``where`` opens them.
+    """
+
+    reason: Reason
+    n: int
+    words: str
+    where: RowFilter
+
+
+def left_out(
+    connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums]
+) -> tuple[LeftOut, ...]:
+    """Return what a measure leaves out of the whole log, reasons without an answer left out in their turn.
+
+    Args:
+        connection: An open transaction.
+        measure: What is drawn.
+        judge: Whose verdicts, by name or version id.
+        sums: All that was added up for it.
+    """
+    every = list(sums)
+    timeless = sum(row.n for row in every if row.day is None)
+    found = [LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True))]
+    if measure.of_judge and judge is not None:
+        unscored = sum(row.unscored for row in every)
+        unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
+        whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
+        no_score, no_verdict = RowFilter(**whose, unscored=measure.score), RowFilter(**whose, judge_side="none")
+        found += [
+            LeftOut("no_score", unscored, f"{unscored:,} without a {measure.score}", no_score),
+            LeftOut("no_verdict", unjudged, f"{unjudged:,} without a usable verdict", no_verdict),
+        ]
+    return tuple(each for each in found if each.n > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +391,112 @@ def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_fr
     titles = {version.id: version.title for version in list_versions(asked.connection)}
     changes = leading_versions(rows, period, kept_from)
     return tuple(VersionMark(start, version_id, titles[version_id]) for start, version_id in changes)
+
+
+_COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def day_words(day: int, *, year: bool = False) -> str:
+    """Return a UTC day (days since 1970-01-01) as "2 March", with its year where asked for."""
+    shown = date(1970, 1, 1) + timedelta(days=day)
+    return f"{shown.day} {shown:%B} {shown.year}" if year else f"{shown.day} {shown:%B}"
+
+
+def period_words(start: int, period: Period, *, year: bool = False) -> str:
+    """Return "the week of 2 March" or "2 March"."""
+    return f"{'the week of ' if period == 'week' else ''}{day_words(start, year=year)}"
+
+
+def trend_sentence(trend: Trend) -> str:
+    """Return what moved beyond its interval, from what to what and when, or that nothing did."""
+    drawn = [panel for panel in trend.panels if panel.points]
+    if not drawn:
+        return _nothing_drawn(trend)
+    moved = [panel for panel in drawn if panel.move is not None]
+    if not moved:
+        return f"Nothing moved beyond its interval in {_span(drawn, trend.period)}."
+    still = [panel.query_type for panel in drawn if panel.move is None]
+    sentences = [_moved_words(panel, trend) for panel in moved[:2]]
+    if len(moved) > 2:
+        sentences.append(f"{_counted(len(moved) - 2).capitalize()} more moved.")
+    if still:
+        sentences.append(f"{_listed(still)} did not move.")
+    if trend.marks:
+        sentences.append(_mark_words(moved[0], trend.marks, trend.period))
+    return " ".join(sentences)
+
+
+def panel_caption(panel: Panel, trend: Trend) -> str:
+    """Return "336 answers judged, 18 to 44 a week. No judged answer was asked in the week of 9 February."."""
+    if not panel.points:
+        return "None of these answers says when it was asked." if panel.without_time else "No answers."
+    sizes = [point.estimate.n for point in panel.points]
+    each = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
+    caption = f"{panel.n:,} {MEASURES[trend.measure].counts}, {each} a {trend.period}."
+    if not panel.empty:
+        return caption
+    year = _several_years([point.start for point in panel.points])
+    none = "No judged answer" if MEASURES[trend.measure].of_judge else "Nothing"
+    if len(panel.empty) == 1:
+        return f"{caption} {none} was asked {_in(panel.empty[0], trend.period, year=year)}."
+    return f"{caption} {none} was asked in {len(panel.empty)} {trend.period}s between."
+
+
+def _nothing_drawn(trend: Trend) -> str:
+    n = trend.without_time
+    if n:
+        return f"None of these {n:,} answers says when it was asked. Import with --map YOURS=asked_at"
+    if trend.judge is None:
+        return "No answer was judged yet: `judgeboard judge --judge lexical`"
+    return f"{trend.judge} gave no answer a {'quality' if trend.measure == 'quality' else 'groundedness'}."
+
+
+def _moved_words(panel: Panel, trend: Trend) -> str:
+    if panel.move is None or panel.moved_at is None:
+        raise ValueError(f"{panel.query_type} did not move")
+    year = _several_years([point.start for point in panel.points])
+    verb = "fell" if panel.move.fell else "rose"
+    before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
+    shown = MEASURES[trend.measure]
+    what = panel.query_type if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.query_type}"
+    return f"{what} {verb} {_in(panel.moved_at, trend.period, year=year)}, from {before} to {after}."
+
+
+def _value_words(estimate: Estimate, trend: Trend) -> str:
+    return percent_words(estimate) if MEASURES[trend.measure].bounds is None else number_words(estimate)
+
+
+def _mark_words(panel: Panel, marks: Sequence[VersionMark], period: Period) -> str:
+    """Where the nearest change of the judge version lies: in time only, since a coincidence is no cause."""
+    moved_at = panel.moved_at or 0
+    nearest = min(marks, key=lambda mark: abs(mark.start - moved_at))
+    apart = (nearest.start - moved_at) // PERIOD_DAYS[period]
+    if apart == 0:
+        return f"The judge version changed in that {period}, to {nearest.title}."
+    count = f"{_counted(abs(apart))} {period}{'' if abs(apart) == 1 else 's'}"
+    return f"The judge version changed {count} {'before' if apart < 0 else 'after'}, not in that {period}."
+
+
+def _span(panels: Sequence[Panel], period: Period) -> str:
+    starts = [point.start for panel in panels for point in panel.points]
+    periods = (max(starts) - min(starts)) // PERIOD_DAYS[period] + 1
+    return f"this {period}" if periods == 1 else f"these {periods:,} {period}s"
+
+
+def _in(start: int, period: Period, *, year: bool) -> str:
+    return f"{'in' if period == 'week' else 'on'} {period_words(start, period, year=year)}"
+
+
+def _several_years(starts: Sequence[int]) -> bool:
+    years = {(date(1970, 1, 1) + timedelta(days=start)).year for start in starts}
+    return len(years) > 1
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > 4:
+        return f"The other {len(names)}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _counted(n: int) -> str:
+    return _COUNTED[n] if n < len(_COUNTED) else f"{n:,}"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from judgeboard.people import Action
+from judgeboard.people.permissions import Action
 from judgeboard_dashboard.gate import let_in, permitted
-from judgeboard_dashboard.queue_review.leaving import let_go
+from judgeboard_dashboard.review.leases import let_go
 from judgeboard_dashboard.session import reviewer_name
-from judgeboard_dashboard.style import dress
+from judgeboard_dashboard.theme import dress
 
 # file in views/ (and the page's address) -> name in the navigation. The first is the page at "/".
 PAGES: dict[str, str] = {

@@ -1,16 +1,14 @@
-"""Lets into the pages whom they are for: all of them, or one that asks for a role."""
+"""Which pages a person may open, and what everybody else sees."""
 
 import logging
 
 import streamlit as st
 
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people import Action, check_allowed, may, role_of
-from judgeboard.people.permissions import why_not
-from judgeboard.people.sign_in import turn_away
-from judgeboard_dashboard.errors import caught
+from judgeboard.people.permissions import Action, check_allowed, may, role_of, why_not
+from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import change_name, current_reviewer, signed_in, store
+from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
 from judgeboard_dashboard.sign_in import sign_in, verified_address
 
 _ATTEMPTS = "refused_attempts"

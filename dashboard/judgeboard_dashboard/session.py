@@ -1,5 +1,7 @@
-"""What a page has of its session: the database, the reviewer, the frame around it, the way to other pages."""
+"""What a page knows of its browser session: the database, the reviewer, errors, the way to other pages."""
 
+import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -11,16 +13,41 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Role
-from judgeboard.errors import NotAllowed
-from judgeboard.people import role_of
-from judgeboard.people.sign_in import admit
-from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.errors import JudgeboardError, NotAllowed
+from judgeboard.people.permissions import role_of
+from judgeboard.people.roster import admit
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store, database_url, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
-from judgeboard.store.reviews.reviewers import reviewer_by_id
-from judgeboard_dashboard.errors import caught
+from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import sign_in, verified_address
+
+_log = logging.getLogger("judgeboard.dashboard")
+
+
+@contextmanager
+def caught() -> Iterator[None]:
+    """Show expected errors as they are, all others as a number that stands in the log beside the traceback."""
+    try:
+        yield
+    except JudgeboardError as error:
+        problem(str(error))
+    except Exception as error:  # noqa: BLE001 - the last handler of a page: the number leads to the traceback
+        problem(f"Something went wrong here: error {numbered(error)}. The server's log has the details.")
+
+
+def numbered(error: Exception) -> str:
+    """Write an unexpected error to the server's log and return the number it stands under."""
+    number = secrets.token_hex(3).upper()
+    _log.error("error %s", number, exc_info=error)
+    return number
+
+
+def problem(sentence: str) -> None:
+    """Show one sentence with the amber bar at its left."""
+    show(tag("div", sentence, cls="jb-note", role="alert"))
+
 
 VIEWS = "views"
 ORIGIN = "desk"

@@ -1,4 +1,4 @@
-"""Whether people sign in here, with whom, and which address their provider verified."""
+"""Who has signed in at this browser, by the configured identity provider."""
 
 import importlib.util
 from collections.abc import Mapping

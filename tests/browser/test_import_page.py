@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from judgeboard.store.figures.totals import count_responses
+from judgeboard.store.overview import count_responses
 
 pytestmark = pytest.mark.browser
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Response
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.reviews.comments import comments_on
+from judgeboard.store.items import load_item
+from judgeboard.store.reviews import comments_on
+from judgeboard.store.storing import land_responses
 from page_fit import looks, misfits
 
 pytestmark = pytest.mark.browser

@@ -6,11 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import text
 
-from judgeboard.domain import Preference
-from judgeboard.pair_records import Pair
+from judgeboard.domain import Pair, Preference
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import get_version
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.pair_storing import land_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
 from pair_log import land, record

@@ -49,7 +49,7 @@ OTHER = Provider("other", "https://other.example/v1", "/talk", body, read, heade
 """
 ASK = """
 import asyncio, json
-from judgeboard.judge_choice import make_judge
+from judgeboard.runs.judging import make_judge
 from judgeboard.domain import JudgeInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 

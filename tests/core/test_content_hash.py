@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from judgeboard.content_hash import content_hash, evidence_group, evidence_hash
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.store.responses import content_hash, evidence_group, evidence_hash
 
 BASE = Response("default", "1", "why?", "because", ("p",), metadata={"a": 1, "b": [None, "é"]})
 OTHERS = {

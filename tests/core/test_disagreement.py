@@ -3,9 +3,8 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.words import EMPTY
-from judgeboard.disagreement import DisagreementPage, disagreement_page
-from judgeboard.disagreement_words import disagreement_sentence, times
+from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence, times
+from judgeboard.agreement.notes import EMPTY
 
 
 def page(log: GradedLog, **asked: Any) -> DisagreementPage:

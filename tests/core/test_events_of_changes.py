@@ -14,20 +14,26 @@ from sqlalchemy import select
 import judgeboard
 from judgeboard import Decision, Grade, Preference, Shown
 from judgeboard.domain import Response, Role
-from judgeboard.jobs import cancel_job, request_rejudge
-from judgeboard.jobs.rejudging import rejudge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refine_run import refine_pending
-from judgeboard.people.roster import add_person, change_role, remove_person
-from judgeboard.people.sign_in import admit
-from judgeboard.retiring import restore_version, retire_version
-from judgeboard.review import Reviewer, ensure_reviewer
-from judgeboard.setting_changes import change_settings
+from judgeboard.people.roster import (
+    add_person,
+    admit,
+    change_role,
+    change_settings,
+    remove_person,
+    restore_version,
+    retire_version,
+)
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.runs.jobs import cancel_job, request_rejudge
+from judgeboard.runs.worker import rejudge
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.landing import land_responses
-from judgeboard.store.runs.worker_rows import announce, leave
-from judgeboard.store.schema.tables import EVENT, FLAG, REVIEW
+from judgeboard.store.jobs import announce, leave
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.storing import land_responses
+from judgeboard.store.tables import EVENT, FLAG, REVIEW
 from judging_log import land_answers
 from pair_log import by_pair, pairwise
 from pair_log import land as land_pair

@@ -9,11 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard import evidence_alignment
 from judgeboard.domain import Claim, ClaimStatus
-from judgeboard.evidence_alignment import LONGEST_PIECE, AlignedSentence, align
-from judgeboard.judges.sentences import sentence_spans, sentences
-from judgeboard.judges.words import content_words
+from judgeboard.judges import evidence_alignment
+from judgeboard.judges.evidence_alignment import LONGEST_PIECE, AlignedSentence, align
+from judgeboard.judges.words import content_words, sentence_spans, sentences
 
 PASSAGES = (
     "Granite is an intrusive rock. It cools slowly below the surface, and its crystals grow large.",

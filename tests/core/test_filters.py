@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
-from judgeboard.filter_words import describe
-from judgeboard.filters import JUDGE_SIDES, USER_SIDES, WHERE_FIELDS, RowFilter, ScoreName, from_dict, parse_where
+from judgeboard.store.filters import (
+    JUDGE_SIDES,
+    USER_SIDES,
+    WHERE_FIELDS,
+    RowFilter,
+    ScoreName,
+    describe,
+    from_dict,
+    parse_where,
+)
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5)
 NAMES = st.lists(TEXT, max_size=3).map(tuple)

@@ -5,11 +5,12 @@ from sqlalchemy import delete, select, update
 
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeVersion, Response, ResponseKind, Status, Verdict
-from judgeboard.flagging import raise_flags
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import CURRENT, FLAG
-from judgeboard.store.settings_table import set_setting
+from judgeboard.people.roster import raise_flags
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import CURRENT, FLAG
 from judging_log import address
 
 ANSWERS = 2_300

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from judgeboard.hand_out import HandOut
+from judgeboard.runs.method import HandOut
 from judgeboard.store.engine import Store
 
 keys = st.lists(st.integers(), unique=True, max_size=30)

@@ -8,7 +8,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 from judging_log import address, judgments
 
 ANSWERS = [

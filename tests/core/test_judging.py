@@ -10,12 +10,9 @@ import pytest
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
-from judgeboard.filters import RowFilter
-from judgeboard.judge_choice import make_judge
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.judging import JudgingSummary, judge_pending, judge_pending_async
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import (
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
     Script,
     always,
     completion,
@@ -26,7 +23,9 @@ from judgeboard.llm.scripted_replies import (
     rejects_temperature,
     verdict,
 )
+from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judging_log import asked, by_number, judgments, land_answers, rag, runs
 
 

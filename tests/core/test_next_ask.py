@@ -3,7 +3,7 @@
 from itertools import product
 from typing import NamedTuple
 
-from judgeboard.next_ask import Again, next_ask
+from judgeboard.runs.method import Again, next_ask
 
 
 class Asked(NamedTuple):

@@ -1,12 +1,12 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.cells import PairCell, answers_in, cell_names, cell_words
 from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
 from judgeboard.errors import BadInput
-from judgeboard.pair_cells import PairCell, answers_in, cell_names, cell_words
-from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import StoredVersion, list_versions
 
 
 @pytest.fixture

@@ -1,11 +1,18 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.verdict_changes import (
+    ComparisonPage,
+    Side,
+    compare,
+    comparison_sentence,
+    run_comparison,
+    side_of,
+    version_comparison,
+)
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
-from judgeboard.rejudge_comparison import ComparisonPage, run_comparison, version_comparison
-from judgeboard.store.figures.verdict_pairs import OneVerdict, VerdictPair
-from judgeboard.verdict_changes import Side, compare, comparison_sentence, side_of
+from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair
 
 
 def of_run(log: GradedLog, run_id: int, **asked: int) -> ComparisonPage:

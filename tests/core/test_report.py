@@ -9,8 +9,8 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
-from judgeboard.report import stats
 from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.stats import stats
 from judgeboard.store.engine import Store
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]

@@ -5,14 +5,11 @@ import pytest
 from judgeboard import judge_pending, make_judge
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.filters import RowFilter
 from judgeboard.methods.jury import judge_by_jury
-from judgeboard.people.roster import add_person
-from judgeboard.retiring import restore_version, retire_version
-from judgeboard.setting_changes import change_settings
+from judgeboard.people.roster import add_person, change_settings, restore_version, retire_version
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import get_version, list_versions
-from judgeboard.store.judgments.retired_versions import retired_versions
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import get_version, list_versions, retired_versions
 from judging_log import judgments, land_answers, runs
 
 

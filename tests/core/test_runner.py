@@ -7,8 +7,8 @@ import pytest
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
-from judgeboard.judging import Ask, Judging
-from judgeboard.runner import Answered, Keep, Runner, Work
+from judgeboard.runs.judging import Ask, Judging
+from judgeboard.runs.runner import Answered, Keep, Runner, Work
 
 Step = Answered[Ask, Verdict]
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.storable_text import storable, unstorable
+from judgeboard.text import storable, unstorable
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
 

@@ -8,11 +8,8 @@ import pytest
 from graded_log import GOOD, GradedLog
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.trend_measures import MEASURES, MeasureName
-from judgeboard.trend_periods import Period, start_of
-from judgeboard.trend_words import panel_caption, trend_sentence
-from judgeboard.trends import Trend, trend
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.trends import MEASURES, MeasureName, Period, Trend, panel_caption, start_of, trend, trend_sentence
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -167,7 +164,7 @@ def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLo
 
 
 def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
-    from judgeboard.store.settings_table import set_setting
+    from judgeboard.store.settings import set_setting
 
     with sqlite_log.store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.filters import RowFilter
-from judgeboard_dashboard.address import filter_in, only, query_of, without
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.widgets.filters import filter_in, only, query_of, without
 
 words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12).map(str.strip).filter(bool)
 scores = st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.demo import QUEUE, fill
-from judgeboard.queues.splits import split_items
+from judgeboard.cli.demo import QUEUE, fill
+from judgeboard.reviews.conflicts import split_items
 from judgeboard.store.engine import open_store
 from judgeboard_dashboard import session
 from judgeboard_dashboard.app import METHOD_PAGES, PAGES

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.methods.attempts import attempt_sequences, select_attempt
-from judgeboard.review import ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard_dashboard.item.word_difference import MOST_WORDS, word_difference
+from judgeboard_dashboard.review.texts import MOST_WORDS, word_difference
 from refined_desk import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
 TAGS = re.compile(r"<[^>]*>")

@@ -6,11 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Decision, Grade, Response
-from judgeboard.review import decide, ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.items import load_item
+from judgeboard.store.items import load_item
+from judgeboard.store.storing import land_responses
 
 TAGS = re.compile(r"<[^>]*>")
 

@@ -4,10 +4,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.filters import RowFilter
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.item.desk import Draft
-from judgeboard_dashboard.queue_review.kept_drafts import MOST_KEPT, KeptDrafts
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.review.drafts import MOST_KEPT, Draft, KeptDrafts
 from queue_desk import QueueDesk, queue_desk
 
 

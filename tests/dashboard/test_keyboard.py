@@ -1,6 +1,6 @@
 """A key press counts once and none is lost, whatever the keyboard and the hand do."""
 
-from judgeboard_dashboard.controls import FRESH_ROW, SAME_KEY, Keyboard, Press, Turn
+from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY, Keyboard, Press, Turn
 
 
 def press(turn: Turn = Turn.GIVE) -> Press:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Claim, ClaimStatus
-from judgeboard_dashboard.item.marks import Span, answer_spans, marked, numbered, problems_first, split
+from judgeboard_dashboard.review.claims import Span, answer_spans, marked, numbered, problems_first, split
 
 TAGS = re.compile(r"<[^>]*>")
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.queues import decide_item
-from judgeboard.review import ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
-from judgeboard.store.reviews.own_reviews import OwnReview
-from judgeboard_dashboard.queues.my_pairs import rows_of, said_words
+from judgeboard.store.own_reviews import OwnReview
+from judgeboard_dashboard.review.own_reviews import pair_rows, said_words
 from pair_log import land
 from queue_desk import queue_desk
 
@@ -44,8 +44,8 @@ def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
 
 
 def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
-    assert dict(rows_of(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
-    assert dict(rows_of(replace(LINE, preferences={})).query) == {"pair": "7"}
+    assert dict(pair_rows(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
+    assert dict(pair_rows(replace(LINE, preferences={})).query) == {"pair": "7"}
 
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:

@@ -6,12 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, QueueOrder
-from judgeboard.filters import RowFilter
-from judgeboard.review import decide, ensure_reviewer, grade
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.reviews.own_reviews import own_reviews_page
-from judgeboard_dashboard.queues.mine import rows_of
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import load_item
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard_dashboard.review.own_reviews import rows_of
 from queue_desk import queue_desk
 
 TAGS = re.compile(r"<[^>]*>")

@@ -6,20 +6,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, texts
-from judgeboard.domain import Preference, Shown, Status, StepRecord
-from judgeboard.pair_records import Pair
-from judgeboard.pairs.report import Listed
-from judgeboard.pairs.screen import pair_screen
-from judgeboard.review import ensure_reviewer, prefer
-from judgeboard.review.pair_sides import order_for
+from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
+from judgeboard.methods.pair_report import Listed, pair_screen
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import prefer
+from judgeboard.reviews.shown import order_for
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.tables import REVIEW
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.preferences import load_preferences
+from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
-from judgeboard_dashboard.pairs.desk import PairDesk, PairPresses, screen_row
-from judgeboard_dashboard.pairs.place import Place
+from judgeboard_dashboard.review.pairs import PairDesk, PairPresses, Place, screen_row
 from pair_log import land, people_say, record
 from query_plans import plans_of, whole_tables
 from review_desk import rows_of

@@ -3,9 +3,9 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.queues import QueueProgress, queue_progress
+from judgeboard.reviews.queues import QueueProgress, queue_progress
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.queues.words import how_far, list_table, people_table, short_of
+from judgeboard_dashboard.review.queues import how_far, list_table, people_table, short_of
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk, queue_desk
 
 

@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard_dashboard.tables import csv_text, frame
+from judgeboard.store.storing import land_responses
+from judgeboard_dashboard.widgets.tables import csv_text, frame
 
 
 def ids(page: AppTest) -> list[str]:

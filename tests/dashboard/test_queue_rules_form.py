@@ -3,9 +3,8 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.queues.rule_words import ORDER_WORDS
-from judgeboard.queues.rules import orders_of
-from judgeboard_dashboard.queues.asked_rules import problems
+from judgeboard.reviews.queues import ORDER_WORDS, orders_of
+from judgeboard_dashboard.review.queues import problems
 
 GOOD = {
     "name": "March audit",

@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from judgeboard.domain import Decision, QueueOrder
-from judgeboard.filters import RowFilter
-from judgeboard.queues import close_queue, release, take_item
+from judgeboard.reviews.leases import release, take_item
+from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.item.desk import Desk
-from judgeboard_dashboard.item.judge_pane import primary_verdict
-from judgeboard_dashboard.item.screen import Listing
-from judgeboard_dashboard.queue_review.presses import QueuePresses, take_back
-from judgeboard_dashboard.queue_review.screen import QueueScreen
-from judgeboard_dashboard.queue_review.walk import AT_HAND, AWAKE, Walk, begin
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.review.drafts import Desk, Listing, QueueScreen
+from judgeboard_dashboard.review.leases import AT_HAND, AWAKE, Walk, begin
+from judgeboard_dashboard.review.queue_bar import QueuePresses, take_back
+from judgeboard_dashboard.review.signals import primary_verdict
 from query_plans import plans_of, statements_of
 from queue_desk import QueueDesk, queue_desk
 

@@ -5,9 +5,10 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.review import comment, ensure_reviewer
+from judgeboard.reviews.changes import comment
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.reviews.comments import comments_on
+from judgeboard.store.reviews import comments_on
 
 TAGS = re.compile(r"<[^>]*>")
 

@@ -9,12 +9,15 @@ from streamlit.testing.v1 import AppTest
 from app_pages import texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.review import ensure_reviewer, grade, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.judgments.rubric_scores import load_rubric_scores
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import RESPONSE, REVIEW_SCORE
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
+from judgeboard.store.verdicts import load_rubric_scores
 from page_rows import PageRows
 
 Open = Callable[..., AppTest]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from judgeboard_dashboard.controls import Keyboard, Press, Turn
-from judgeboard_dashboard.item.desk import Desk, Draft
-from judgeboard_dashboard.queue_review.rubric_group import RubricPresses
+from judgeboard_dashboard.review.drafts import Desk, Draft
+from judgeboard_dashboard.review.queue_bar import RubricPresses
+from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
 
 THREE = ("accuracy", "tone", "safety")
 

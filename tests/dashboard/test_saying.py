@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from judgeboard_dashboard.saying import bold_numbers
+from judgeboard_dashboard.widgets.texts import bold_numbers
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.evidence_alignment import align
+from judgeboard.judges.evidence_alignment import align
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.items import load_item
-from judgeboard_dashboard.item.sentence_pane import MOST_SENTENCES, sentence_pane
+from judgeboard.store.items import load_item
+from judgeboard_dashboard.review.texts import MOST_SENTENCES, sentence_pane
 from page_rows import HOSTILE
 
 TAGS = re.compile(r"<[^>]*>")

@@ -8,8 +8,7 @@ import pytest
 from streamlit import config as streamlit_config
 
 from judgeboard.errors import BadInput, MissingDatabase
-from judgeboard_dashboard.serve import check_free, serve, server_options, theme_options
-from judgeboard_dashboard.server import POLICY
+from judgeboard_dashboard.server import POLICY, check_free, serve, server_options, theme_options
 
 ROOT = Path(__file__).parents[2]
 

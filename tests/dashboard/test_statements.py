@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
-from judgeboard.review import decide, ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.items import load_item
-from judgeboard_dashboard.item.desk import Desk, Draft
-from judgeboard_dashboard.item.mark_presses import MarkPresses
-from judgeboard_dashboard.item.marks import answer_spans, marked
-from judgeboard_dashboard.item.statements import shown_claims, statements_of
+from judgeboard.store.items import load_item
+from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
+from judgeboard_dashboard.review.decisions import MarkPresses
+from judgeboard_dashboard.review.drafts import Desk, Draft
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED
 ANSWER = "Granite is hard. Basalt is soft."

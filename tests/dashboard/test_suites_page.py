@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import charts, texts
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import always, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suite_results import suite_result
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.store.engine import Store

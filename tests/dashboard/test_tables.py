@@ -1,6 +1,6 @@
 """Tables hold whatever a file may hold."""
 
-from judgeboard_dashboard.tables import frame
+from judgeboard_dashboard.widgets.tables import frame
 
 
 def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:

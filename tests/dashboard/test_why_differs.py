@@ -6,9 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Grade, WhyDiffers
-from judgeboard.review import ensure_reviewer, grade
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.items import load_item
+from judgeboard.store.items import load_item
 
 TAGS = re.compile(r"<[^>]*>")
 

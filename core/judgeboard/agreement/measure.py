@@ -7,13 +7,17 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement import notes as explain
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
-from judgeboard.agreement.own_repeats import of_repeats
-from judgeboard.agreement.rated_pairs import PairRatings
+from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
+from judgeboard.agreement.choice import SLICES, AgreementChoice, By, Of, Unit, slices_of
+from judgeboard.agreement.notes import EMPTY, PEOPLE_SAY, judge_sentence, people_sentence
+from judgeboard.agreement.pair_ratings import PairRatings
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, of_one_making
-from judgeboard.agreement.result import AgreementResult, AgreementSlice, MeasuredVersion, Note
-from judgeboard.agreement.slices import SLICES, slices_of
-from judgeboard.agreement.statistics import (
+from judgeboard.agreement.repeats import of_repeats
+from judgeboard.agreement.result import (
+    AgreementResult,
+    AgreementSlice,
+    MeasuredVersion,
+    Note,
     alpha_of,
     anchoring_by_grade,
     calibration_of,
@@ -25,8 +29,6 @@ from judgeboard.agreement.statistics import (
     of_raters,
     with_numbers,
 )
-from judgeboard.agreement.words import EMPTY, PEOPLE_SAY, judge_sentence, people_sentence
-from judgeboard.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -37,11 +39,11 @@ from judgeboard.stats.alternative_annotator import (
 from judgeboard.stats.both_orders import UnusableAs
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
-from judgeboard.stats.people import Human
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
+from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
-from judgeboard.store.flags.flag_outcomes import judged_again
-from judgeboard.store.judgments.judge_versions import StoredVersion, choose_version, get_version, list_versions
+from judgeboard.store.flags import judged_again
+from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 
 Source = AnswerRatings | PairRatings
 

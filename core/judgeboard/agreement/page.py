@@ -6,24 +6,30 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import other_grades
+from judgeboard.agreement.notes import EMPTY, other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
-from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note
-from judgeboard.agreement.statistics import headline_name, headline_value, measured, of_grade
-from judgeboard.agreement.words import EMPTY
-from judgeboard.answer_pairs import AnswerPairs, GradeName
+from judgeboard.agreement.result import (
+    AgreementResult,
+    AgreementSlice,
+    Note,
+    headline_name,
+    headline_value,
+    measured,
+    of_grade,
+)
 from judgeboard.domain import Estimate
-from judgeboard.flag_worth import FlagsWorth
 from judgeboard.stats.arrays import among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import mean_interval
-from judgeboard.stats.people import Human
 from judgeboard.stats.proportions import share_intervals
-from judgeboard.store.figures.why_counts import WhyCounts, why_counts
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.trend_periods import Period, PeriodSums, start_of
+from judgeboard.stats.ratings import Human
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.verdict_pairs import WhyCounts, why_counts
+from judgeboard.trends import Period, PeriodSums, start_of
 
 COMPARED_BY = (
     "agreement",

@@ -7,9 +7,7 @@ from functools import cached_property
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.choice import By, Unit
-from judgeboard.agreement.slices import slices_of
-from judgeboard.answer_pairs import (
+from judgeboard.agreement.answer_pairs import (
     GRADES,
     AnswerPairs,
     as_said,
@@ -21,23 +19,19 @@ from judgeboard.answer_pairs import (
     people_values,
     voices,
 )
+from judgeboard.agreement.choice import By, Unit, slices_of
+from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.flag_worth import FlagsWorth, flags_worth
 from judgeboard.imports.cells import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
-from judgeboard.stats.grouping import Grouping, grouping
-from judgeboard.stats.people import Human, PeopleValues
-from judgeboard.stats.ratings import Ratings, positions, ratings_of
-from judgeboard.stats.scales import SCALES, Scale
-from judgeboard.store.figures.current_verdicts import current_verdicts
-from judgeboard.store.figures.graded_answers import GradedAnswers, load_graded
-from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
-from judgeboard.store.responses.response_facts import response_facts
-from judgeboard.store.reviews.dimensions import dimensions_scored, scales_of_dimension
-from judgeboard.store.reviews.ratings import ADJUDICATION, AGAIN
-from judgeboard.store.reviews.reviewers import reviewer_names
-from judgeboard.store.settings_table import primary_judge, thresholds
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
+from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.response_pages import response_facts
+from judgeboard.store.reviewers import reviewer_names
+from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.verdicts import GradedAnswers, current_verdicts, load_graded
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
 """What a row and a group is that an interval resamples."""

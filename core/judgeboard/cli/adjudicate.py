@@ -1,4 +1,4 @@
-"""``judgeboard adjudicate``: items on which reviewers differ, and the last word on one."""
+"""``judgeboard adjudicate``: items in conflict, and a lead's final decision on one."""
 
 import secrets
 from contextlib import closing
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, show_json
-from judgeboard.cli.grade_options import given_grade, grade_options
+from judgeboard.cli.asking import as_json, given_grade, grade_options, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.queues import Split, SplitPage
+    from judgeboard.reviews.conflicts import Split, SplitPage
+
 
 PAIR_WORDS = ("a", "b", "tie")
 
@@ -35,7 +35,7 @@ PAIR_WORDS = ("a", "b", "tie")
 @grade_options
 @as_json
 @options.database
-def command(
+def adjudicate_command(
     item_id: int | None,
     queue: str | None,
     decision: str | None,
@@ -48,10 +48,11 @@ def command(
 
     What is adjudicated is gold: agreement holds judges and people against it.
     """
-    from judgeboard.cli.terminal import reviewer
+    from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Preference
     from judgeboard.errors import BadInput
-    from judgeboard.queues import adjudicate, load_split, split_items
+    from judgeboard.reviews.conflicts import load_split, split_items
+    from judgeboard.reviews.queue_decisions import adjudicate
     from judgeboard.store.engine import open_store
 
     given = given_grade(grade | {"note": reason})
@@ -78,7 +79,7 @@ def command(
 
 
 def _show_list(page: "SplitPage", *, as_json: bool) -> None:
-    from judgeboard.cli.queue_lines import readable
+    from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
         lines = [
@@ -105,7 +106,7 @@ def _show_list(page: "SplitPage", *, as_json: bool) -> None:
 
 
 def _show_split(split: "Split", *, as_json: bool) -> None:
-    from judgeboard.cli.queue_lines import readable
+    from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
         show_json(_split_json(split))
@@ -137,7 +138,7 @@ def _texts(split: "Split") -> list[tuple[str, str | None]]:
 
 
 def _split_json(split: "Split") -> dict[str, Any]:
-    from judgeboard.times import iso_z
+    from judgeboard.text import iso_z
 
     return {
         "item": split.item.id,

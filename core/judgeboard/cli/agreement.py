@@ -77,7 +77,7 @@ from judgeboard.errors import BadInput
 @click.option("--report", type=click.Path(path_type=Path), help="Also write all of it to this file: one HTML page.")
 @json_option
 @options.database
-def command(
+def agreement_command(
     of: str,
     judge_versions: tuple[str, ...],
     unit: str,
@@ -97,9 +97,9 @@ def command(
     Each answer counts once, with each judge version's latest usable verdict, however often it was judged again. A
     figure that cannot be said is undefined, with the reason.
     """
-    from judgeboard.agreement import measure_agreement
-    from judgeboard.cli.agreement_lines import result_lines
-    from judgeboard.cli.terminal import seen
+    from judgeboard.agreement.measure import measure_agreement
+    from judgeboard.cli.options import seen
+    from judgeboard.reports.agreement import result_lines
     from judgeboard.store.engine import open_store
 
     if epsilon is not None and not alt_test:
@@ -118,7 +118,7 @@ def command(
             epsilon=(0.2 if epsilon is None else epsilon) if alt_test else None,
         )
     if report is not None:
-        from judgeboard.agreement.report_page import report_page
+        from judgeboard.reports.agreement import report_page
 
         report.write_text(report_page([result]), encoding="utf-8")
     if as_json:

@@ -11,7 +11,7 @@ import click
 from judgeboard.cli.options import example
 from judgeboard.errors import JudgeboardError
 
-# name on the command line -> module in judgeboard.cli, which holds `command`. Order: as a newcomer needs them.
+# Command -> its module in judgeboard.cli, which defines `NAME_command`. In the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
     "demo": "demo",
     "import": "import_command",
@@ -19,28 +19,28 @@ COMMANDS: dict[str, str] = {
     "compare": "compare",
     "ssr": "ssr",
     "audit": "audit",
-    "jury": "jury",
-    "repeats": "repeats",
-    "control-answers": "control_answers",
+    "jury": "combined",
+    "repeats": "combined",
+    "control-answers": "health",
     "health": "health",
-    "reflect": "reflect",
+    "reflect": "refine",
     "refine": "refine",
     "suite": "suite",
-    "flag": "flag",
+    "flag": "database",
     "queue": "queue",
     "adjudicate": "adjudicate",
     "serve": "serve",
-    "worker": "worker",
+    "worker": "serve",
     "agreement": "agreement",
-    "stats": "stats",
-    "people": "people",
-    "events": "events",
-    "versions": "versions",
-    "export": "export",
-    "forget": "forget",
-    "migrate": "migrate",
-    "config": "config",
-    "doctor": "doctor",
+    "stats": "database",
+    "people": "administration",
+    "events": "administration",
+    "versions": "administration",
+    "export": "database",
+    "forget": "database",
+    "migrate": "database",
+    "config": "database",
+    "doctor": "database",
 }
 
 
@@ -56,7 +56,9 @@ class CommandsOnDemand(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command: click.Command = importlib.import_module(f"judgeboard.cli.{module}").command
+        command: click.Command = getattr(
+            importlib.import_module(f"judgeboard.cli.{module}"), f"{cmd_name.replace('-', '_')}_command"
+        )
         return command
 
 
@@ -98,7 +100,7 @@ def _words(error: Exception) -> str:
     """What an error says of itself, without the statement and the texts that a database error repeats."""
     cause = getattr(error, "orig", None)
     if cause is not None:
-        from judgeboard.store.refusals import with_advice
+        from judgeboard.store.engine import with_advice
 
         return f"the database refused: {with_advice(str(cause).partition(chr(10))[0])}"
     return error.strerror or str(error) if type(error) is OSError else str(error)

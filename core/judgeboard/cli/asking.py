@@ -1,18 +1,22 @@
-"""What every command that asks a model shares: its options, its progress, its JSON."""
+"""Options that several commands share: the judge, the generator, the grade."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from judgeboard.cli import options
 from judgeboard.cli.options import FiniteRange
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.method import RunOptions
+    from judgeboard.domain import Grade
+    from judgeboard.llm.asking import Generator
+    from judgeboard.runs.method import RunOptions
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,9 +52,8 @@ def endpoint_options(command: F) -> F:
 @contextmanager
 def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
     """Give the fields of `RunOptions` for a run in a terminal: a progress bar, Ctrl-C, what is said where it stops."""
-    from judgeboard.cli.judging_progress import judging_progress
-    from judgeboard.cli.terminal import actor
-    from judgeboard.runner import INTERRUPTED
+    from judgeboard.cli.options import actor, judging_progress
+    from judgeboard.runs.runner import INTERRUPTED
 
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
@@ -121,3 +124,126 @@ def show_json(result: object) -> None:
     from judgeboard.reports.json_output import to_json
 
     click.echo(to_json(result))
+
+
+_GRADE_OPTIONS = (
+    click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="What the answer is."),
+    click.option("--groundedness", type=options.FiniteRange(0, 1), help="How far the passages support it, 0 to 1."),
+    click.option("--quality", type=click.IntRange(1, 4), help="How good it is, 1 to 4."),
+    click.option("--score", "scores", multiple=True, metavar="DIMENSION=N", help="A dimension, 1 to 5; repeat."),
+)
+note_option = click.option("--note", help="Why.")
+
+
+def grade_options(command: F) -> F:
+    """Give a command the options of a grade, without its note."""
+    for option in reversed(_GRADE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_grade(given: Mapping[str, Any]) -> "Grade":
+    """Return the grade that the options make.
+
+    Raises:
+        BadInput: ``--score`` is not DIMENSION=N.
+    """
+    from judgeboard.domain import DimensionScore, Grade, Label
+    from judgeboard.errors import BadInput
+    from judgeboard.judges.rubric_file import SCALE
+
+    scores = []
+    for text in given["scores"]:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name.strip() or not value.strip().isdecimal():
+            raise BadInput(f"--score {text!r} is not DIMENSION=N, as relevance=4")
+        scores.append(DimensionScore(name.strip(), int(value), SCALE))
+    label = given["label"]
+    return Grade(
+        label=None if label is None else Label(label),
+        groundedness=given["groundedness"],
+        quality=given["quality"],
+        note=given.get("note"),
+        scores=tuple(scores),
+    )
+
+
+_FEW_SHOT_OPTIONS = (
+    click.option(
+        "--rubric",
+        type=click.Path(path_type=Path),
+        help="YAML file of dimensions, levels in words, weights and examples, for the rubric judge.",
+    ),
+    click.option(
+        "--judge-file", type=click.Path(path_type=Path), help="YAML file of domain and examples, for the rag judge."
+    ),
+    click.option(
+        "--examples-from-reviews",
+        type=click.IntRange(1, 50),
+        metavar="N",
+        help="Show the judge N answers with what people gave them; its agreement leaves those out.",
+    ),
+)
+
+
+def few_shot_options(command: F) -> F:
+    """Give a command the options of rubrics and examples."""
+    for option in reversed(_FEW_SHOT_OPTIONS):
+        command = option(command)
+    return command
+
+
+def reviewed_examples(db: str | None, kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the choices that ``--examples-from-reviews`` makes: the examples, and the rubric that was read for them.
+
+    Raises:
+        BadInput: Too few answers are graded, or the rubric file cannot be used.
+    """
+    from judgeboard.judges.rubric_file import default_rubric, read_rubric
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.grades import examples_from_reviews
+
+    more: dict[str, Any] = {}
+    if kind == "rubric":
+        more["rubric"] = read_rubric(chosen["rubric"]) if chosen.get("rubric") else default_rubric()
+    dimensions = more["rubric"].weights if more else None
+    with closing(open_store(db)) as store, store.reading() as connection:
+        return more | {"examples": examples_from_reviews(connection, count, dimensions=dimensions)}
+
+
+_GENERATOR_OPTIONS = (
+    click.option("--generator", required=True, metavar="MODEL", help="The chat model that answers."),
+    click.option("--generator-base-url", help="Its OpenAI-compatible address. Default: that of the judge."),
+    click.option("--generator-max-output", type=click.IntRange(1), default=2048, show_default=True, help="Its tokens."),
+    click.option("--generator-temperature", type=FiniteRange(0), help="Sent only where given: its own settings hold."),
+    click.option(
+        "--generator-replies", type=click.Path(path_type=Path), help="Recorded answers (JSONL: response_id, raw)."
+    ),
+)
+
+
+def generator_options(command: F) -> F:
+    """Give a command the options of the model that answers."""
+    for option in reversed(_GENERATOR_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_generator(chosen: dict[str, Any]) -> "Generator":
+    """Take the generator's options out of ``chosen`` and return the generator.
+
+    Address, price file, time limit and concurrency are those of the judge where the generator has none of its own.
+    """
+    from judgeboard.methods.generation import make_generator
+
+    return make_generator(
+        chosen.pop("generator"),
+        max_output=chosen.pop("generator_max_output"),
+        temperature=chosen.pop("generator_temperature"),
+        base_url=chosen.pop("generator_base_url") or chosen.get("base_url"),
+        provider=chosen.get("provider"),
+        replies=chosen.pop("generator_replies"),
+        prices=chosen.get("prices"),
+        timeout_s=chosen.get("timeout_s"),
+        concurrency=chosen["concurrency"],
+    )

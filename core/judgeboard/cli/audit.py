@@ -10,8 +10,9 @@ from judgeboard.cli.asking import as_json, endpoint_options, nobody_asked, run_o
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.auditing import AuditReport, AuditSample
+    from judgeboard.methods.audit_report import AuditReport, AuditSample
     from judgeboard.store.engine import Store
+
 
 LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
 SHOWN = 5  # answers of each list
@@ -50,7 +51,7 @@ SHOWN = 5  # answers of each list
 @as_json
 @options.database
 @click.pass_context
-def command(
+def audit_command(
     context: click.Context,
     /,
     recorded: bool,
@@ -66,9 +67,9 @@ def command(
     Positive is a verdict that is wrong by the people's label. What is marked wrong is flagged for a person, as
     supreme_disagrees. The same command again goes on where an earlier one ended.
     """
-    from judgeboard.auditing import AuditSample
-    from judgeboard.filters import parse_where
+    from judgeboard.methods.audit_report import AuditSample
     from judgeboard.store.engine import open_store
+    from judgeboard.store.filters import parse_where
 
     _check(recorded=recorded, chosen=chosen)
     if recorded:
@@ -99,8 +100,8 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
 
 
 def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
-    from judgeboard.auditing import audit_recorded
-    from judgeboard.cli.terminal import actor
+    from judgeboard.cli.options import actor
+    from judgeboard.methods.audit import audit_recorded
 
     return audit_recorded(
         store,
@@ -113,9 +114,7 @@ def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> 
 
 
 def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
-    from judgeboard.audit_choice import make_independent, make_supreme
-    from judgeboard.auditing import audit, audit_independently
-    from judgeboard.auditing.compare import audited_version
+    from judgeboard.methods.audit import audit, audit_independently, audited_version, make_independent, make_supreme
 
     again = chosen["rejudge"] is not None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
@@ -130,8 +129,8 @@ def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "Au
 
 def report_lines(report: "AuditReport") -> list[str]:
     """Return what an audit came to, in lines for a terminal."""
-    from judgeboard.cli.amounts import cost_text
-    from judgeboard.stats.words import percent, percent_words
+    from judgeboard.cli.options import cost_text
+    from judgeboard.stats.estimates import percent, percent_words
 
     account = report.account
     share = percent(report.sample)

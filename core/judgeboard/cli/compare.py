@@ -11,7 +11,8 @@ from judgeboard.cli.asking import as_json, check_pairs, model_options, nobody_as
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.pairs import PairReport, PairSet
+    from judgeboard.methods.pair_report import PairReport
+    from judgeboard.methods.pairwise import PairSet
     from judgeboard.store.engine import Store
 
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 @as_json
 @options.database
 @click.pass_context
-def command(
+def compare_command(
     context: click.Context,
     /,
     source_a: str | None,
@@ -65,8 +66,9 @@ def command(
     A verdict counts where both orders agree; a difference is inconsistent and counted. The same command again goes on
     where an earlier one ended. Exit codes as `judgeboard judge`.
     """
-    from judgeboard.cli.terminal import seen
-    from judgeboard.pairs import make_pairwise_judge, measure_pairs
+    from judgeboard.cli.options import seen
+    from judgeboard.methods.pair_report import measure_pairs
+    from judgeboard.methods.pairwise import make_pairwise_judge
     from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
@@ -99,8 +101,8 @@ def command(
 
 
 def _chosen_version_id(store: "Store", judge_version: str) -> int:
-    from judgeboard.store.judgments.judge_versions import choose_version
-    from judgeboard.store.pairs.compared_pairs import versions_that_compared
+    from judgeboard.store.comparisons import versions_that_compared
+    from judgeboard.store.judge_versions import choose_version
 
     with store.reading() as connection:
         return choose_version(connection, judge_version, versions_that_compared(connection), "compared pairs").id
@@ -114,8 +116,8 @@ def _check(*, given: list[bool], whole: bool, judge_version: str | None, recorde
 
 
 def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, source: str | None) -> "PairSet":
-    from judgeboard.cli.terminal import actor
-    from judgeboard.pairs import pairs_between, pairs_in_file
+    from judgeboard.cli.options import actor
+    from judgeboard.methods.pairwise import pairs_between, pairs_in_file
 
     if file is not None:
         return pairs_in_file(store, file, source=source, actor=actor())
@@ -123,7 +125,8 @@ def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, sour
 
 
 def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], chosen: dict[str, Any]) -> "PairReport":
-    from judgeboard.pairs import compare_pairs, measure_pairs
+    from judgeboard.methods.pair_report import measure_pairs
+    from judgeboard.methods.pairwise import compare_pairs
 
     again = chosen["rejudge"] is not None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as options_of_run:
@@ -132,8 +135,8 @@ def _asked(store: "Store", judge: Any, made: "PairSet", how: dict[str, Any], cho
 
 
 def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:
-    from judgeboard.cli.amounts import cost_text
-    from judgeboard.pairs.words import group_lines, report_sentence
+    from judgeboard.cli.options import cost_text
+    from judgeboard.methods.pair_report import group_lines, report_sentence
 
     account = report.account
     lines = []

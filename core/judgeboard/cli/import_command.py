@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
     from judgeboard.store.engine import Store
 
+
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MOST_NAMED = 30
 MOST_ROWS = 3
@@ -80,7 +81,7 @@ or a file could not be read to its end.
     "written).",
 )
 @options.database
-def command(
+def import_command(
     files: tuple[str, ...],
     kind: str,
     format_: str,
@@ -91,7 +92,7 @@ def command(
     db: str | None,
 ) -> int:
     """Import the files; return the highest exit code."""
-    from judgeboard.cli.terminal import actor
+    from judgeboard.cli.options import actor
     from judgeboard.imports.columns import parse_mapping
 
     if rejected is not None and len(files) > 1:
@@ -110,7 +111,7 @@ def command(
 
 
 def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
-    from judgeboard.cli.terminal import progress_bar
+    from judgeboard.cli.options import progress_bar
     from judgeboard.imports.importing import import_file
 
     try:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, model_options, run_options, show_json
-from judgeboard.cli.few_shot import few_shot_options, reviewed_examples
+from judgeboard.cli.asking import as_json, few_shot_options, model_options, reviewed_examples, run_options, show_json
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.filters import RowFilter
-    from judgeboard.judges.protocol import Judge
-    from judgeboard.judging import JudgingSummary
+    from judgeboard.judges.judge import Judge
     from judgeboard.methods.jury import JuryReport
+    from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
+    from judgeboard.store.filters import RowFilter
 
 
 @click.command(
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=click.IntRange(2), help="Ask the same this many times, to see how stable the judge is.")
 @as_json
 @options.database
-def command(
+def judge_command(
     kind: str | None,
     examples_from_reviews: int | None,
     where: tuple[str, ...],
@@ -69,8 +68,8 @@ def command(
     The same command again goes on where an earlier one ended. Exit code 0: every selected answer has a judgment and
     none is an error; 1: some are errors; 2: stopped (key, address, cost limit, a bad option); 130: Ctrl-C.
     """
-    from judgeboard.filters import parse_where
     from judgeboard.store.engine import open_store
+    from judgeboard.store.filters import parse_where
 
     if kind is None and jury is None:
         raise click.UsageError("Missing option '--judge'.")
@@ -115,13 +114,13 @@ class JuryRun:
 
 
 def _judge(kind: str, chosen: dict[str, Any]) -> "Judge":
-    from judgeboard.judge_choice import make_judge
+    from judgeboard.runs.judging import make_judge
 
     return make_judge(kind, **chosen)
 
 
 def _judge_once(store: "Store", judge: "Judge", asked: Asked, max_cost: float | None) -> "JudgingSummary":
-    from judgeboard.judging import judge_pending
+    from judgeboard.runs.judging import judge_pending
 
     with run_options(asked.chosen["concurrency"], max_cost) as how:
         return judge_pending(store, judge, where=asked.where, mode=asked.mode, limit=asked.limit, **how)
@@ -129,8 +128,8 @@ def _judge_once(store: "Store", judge: "Judge", asked: Asked, max_cost: float | 
 
 def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, asked: Asked, *, as_json: bool) -> int:
     """Ask one judge several times about each answer, then say how stable it is."""
-    from judgeboard.cli.repeats import report_lines
-    from judgeboard.judges.version import fingerprint
+    from judgeboard.cli.combined import repeats_lines
+    from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.reports.json_output import to_plain
 
@@ -143,7 +142,7 @@ def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, asked: Asked
     if as_json:
         show_json(to_plain(summary) | ({} if report is None else {"repeats": report}))
     else:
-        _echo([*summary_lines(summary), *([] if report is None else report_lines(report))])
+        _echo([*summary_lines(summary), *([] if report is None else repeats_lines(report))])
     return summary.exit_code
 
 
@@ -164,13 +163,12 @@ def _judge_by_jury(
 
     Where one is stopped nothing is combined yet: the same command goes on there.
     """
-    from judgeboard.cli.jury import report_lines
-    from judgeboard.cli.terminal import actor
-    from judgeboard.judges.version import fingerprint
-    from judgeboard.method import require_price
+    from judgeboard.cli.combined import jury_lines
+    from judgeboard.cli.options import actor
+    from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
-    from judgeboard.run_account import STOPPED
-    from judgeboard.store.judgments.judge_versions import list_versions
+    from judgeboard.runs.method import STOPPED, require_price
+    from judgeboard.store.judge_versions import list_versions
 
     for judge in judges:  # before the first of them is asked
         require_price(asked.max_cost, priced=judge.priced, model=judge.version.model)
@@ -196,7 +194,7 @@ def _judge_by_jury(
         report = judge_by_jury(store, members, name=asked.chosen.get("name"), where=asked.where, actor=actor())
         result = JuryRun(result.members, report)
         if not as_json:
-            _echo(report_lines(report))
+            _echo(jury_lines(report))
     if as_json:
         show_json(result)
     return code
@@ -229,7 +227,7 @@ def _echo(lines: Sequence[str]) -> None:
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
     """Say on how many verdicts of a run the endpoint gave what an expected score needs."""
-    from judgeboard.store.judgments.expected_scores import count_expected
+    from judgeboard.store.judgments import count_expected
 
     if summary.run_id is None or summary.ok == 0:
         return []
@@ -243,7 +241,7 @@ def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
 
 def summary_lines(summary: "JudgingSummary") -> list[str]:
     """Return what a run came to, in lines for a terminal."""
-    from judgeboard.cli.amounts import cost_text
+    from judgeboard.cli.options import cost_text
 
     if summary.selected == 0:
         return [f"{summary.judge}: nothing to ask: no answer matches, or all that do are judged by this version."]

@@ -1,19 +1,109 @@
-"""``judgeboard queue next|decide|reveal|skip|release``: work through a queue in a terminal."""
+"""``judgeboard queue next|decide|reveal|skip|release``: a queue reviewed in a terminal."""
 
+import re
 import secrets
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, show_json
-from judgeboard.cli.grade_options import given_grade, grade_options, note_option
+from judgeboard.cli.asking import as_json, given_grade, grade_options, note_option, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.queues import DecidedItem
+    from judgeboard.reviews.leases import Held
+    from judgeboard.reviews.queue_decisions import DecidedItem
+    from judgeboard.reviews.shown import ItemText
     from judgeboard.store.engine import Store
-    from judgeboard.store.reviews.reviewers import Reviewer
+    from judgeboard.store.items import ItemFlag, ItemJudgment
+    from judgeboard.store.reviewers import Reviewer
+
+
+# What would steer a terminal: control characters, half characters, and marks that turn the direction of reading.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+MISSING = "(not there: forgotten or never recorded)"
+
+
+def readable(text: str | None) -> str:
+    """Return a text of a log as a terminal may show it: without the control characters that would steer it."""
+    return MISSING if text is None else _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def held_lines(held: "Held", text: "ItemText") -> list[str]:
+    """Return an item with its guidelines and the commands that decide it."""
+    from judgeboard.reviews.shown import PairText
+
+    lines = [f"{held.queue.name}: item {held.item_id}, {readable(text.query_type)}, yours until {held.until:%H:%M} UTC"]
+    if held.queue.guidelines:
+        lines += _part("guidelines", held.queue.guidelines)
+    lines += _part("question", text.question)
+    if isinstance(text, PairText):
+        lines += [line for number, one in enumerate(text.options, 1) for line in _part(f"option {number}", one)]
+    for number, passage in enumerate(text.passages or (), 1):
+        lines += _part(f"passage {number}", passage)
+    if isinstance(text, PairText):
+        lines += [*_part("left", text.left), *_part("right", text.right), ""]
+        return [*lines, f"judgeboard queue decide {held.token} left|tie|right --note WHY"]
+    if text.passages is None:
+        lines += ["", "(the log carried no passages)"]
+    lines += ["", f"ANSWER {readable(text.external_id)}", readable(text.answer), ""]
+    return [*lines, f"judgeboard queue decide {held.token} confirm|dismiss|unsure {_options(held.queue.grades)}"]
+
+
+def held_json(held: "Held", text: "ItemText") -> dict[str, Any]:
+    """Return an item as JSON values."""
+    from judgeboard.reviews.shown import PairText
+    from judgeboard.text import iso_z
+
+    shown: dict[str, Any] = {
+        "item": held.item_id,
+        "token": held.token,
+        "until": iso_z(held.until),
+        "queue": held.queue.name,
+        "guidelines": held.queue.guidelines,
+        "query_type": text.query_type,
+        "question": text.question,
+        "passages": None if text.passages is None else list(text.passages),
+    }
+    if isinstance(text, PairText):
+        return shown | {"options": list(text.options), "left": text.left, "right": text.right}
+    return shown | {"id": text.external_id, "answer": text.answer, "grades": list(held.queue.grades)}
+
+
+def judge_lines(flags: "Sequence[ItemFlag]", judgments: "Sequence[ItemJudgment]") -> list[str]:
+    """Return why an answer is flagged and what the judges say of it now."""
+    lines = [readable(flag.why) for flag in flags]
+    for one in judgments:
+        groundedness = None if one.groundedness is None else f"groundedness {one.groundedness:.2f}"
+        quality = None if one.quality is None else f"quality {one.quality}"
+        said = ", ".join(each for each in (one.label, groundedness, quality) if each is not None) or "no score"
+        lines += [f"{one.version_title} (judgment {one.id}): {said}"]
+        lines += [f"  {readable(one.reasoning)}"] if one.reasoning else []
+    return lines
+
+
+def judge_json(flags: "Sequence[ItemFlag]", judgments: "Sequence[ItemJudgment]") -> dict[str, Any]:
+    """Return the same as JSON values."""
+    names = ("id", "version_title", "label", "groundedness", "quality", "reasoning")
+    return {
+        "flags": [{"rule": flag.rule, "why": flag.why} for flag in flags],
+        "judgments": [{name: getattr(one, name) for name in names} for one in judgments],
+    }
+
+
+def _part(title: str, text: str | None) -> list[str]:
+    return ["", title.upper(), readable(text)]
+
+
+def _options(grades: Sequence[str]) -> str:
+    known = {
+        "label": "--label grounded|hallucinated",
+        "groundedness": "--groundedness 0..1",
+        "quality": "--quality 1..4",
+    }
+    return " ".join(known.get(grade, f"--score '{grade}=1..5'") for grade in grades)
+
 
 ANSWER_WORDS = ("confirm", "dismiss", "unsure")
 PAIR_WORDS = ("left", "tie", "right")
@@ -29,10 +119,9 @@ def next_(name: str, as_json: bool, db: str | None) -> None:
 
     Its texts are shown, and the token that decides it. What you hold comes again until you decide it.
     """
-    from judgeboard.cli.queue_lines import held_json, held_lines, judge_json, judge_lines
-    from judgeboard.cli.terminal import reviewer
-    from judgeboard.queues import item_texts, next_item
-    from judgeboard.queues.judge_words import judges_on
+    from judgeboard.cli.options import reviewer
+    from judgeboard.reviews.leases import next_item
+    from judgeboard.reviews.shown import item_texts, judges_on
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
@@ -85,9 +174,9 @@ def decide(
     Confirm that the answer is bad, dismiss that, or be unsure; of a pair say which side is better. TOKEN is what
     `queue next` shows.
     """
-    from judgeboard.cli.terminal import reviewer
+    from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision
-    from judgeboard.queues import decide_item, preference_at
+    from judgeboard.reviews.queue_decisions import decide_item, preference_at
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
@@ -133,9 +222,9 @@ def reveal(
     With a decision or a grade: say what you think now of the answer that you reviewed blind (REVIEW). That review
     stays and is the one that counts.
     """
-    from judgeboard.cli.terminal import reviewer
+    from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Grade
-    from judgeboard.queues import answer_reveal
+    from judgeboard.reviews.queue_decisions import answer_reveal
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
@@ -167,8 +256,8 @@ def reveal(
 @options.database
 def skip(token: str, reason: str | None, as_json: bool, db: str | None) -> None:
     """Put an item that you hold aside. Others get it, you do not again."""
-    from judgeboard.cli.terminal import reviewer
-    from judgeboard.queues import skip as skip_item
+    from judgeboard.cli.options import reviewer
+    from judgeboard.reviews.leases import skip as skip_item
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
@@ -182,8 +271,8 @@ def skip(token: str, reason: str | None, as_json: bool, db: str | None) -> None:
 @options.database
 def release(token: str, as_json: bool, db: str | None) -> None:
     """Give an item back undecided, for others and for you later."""
-    from judgeboard.cli.terminal import reviewer
-    from judgeboard.queues import release as release_item
+    from judgeboard.cli.options import reviewer
+    from judgeboard.reviews.leases import release as release_item
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
@@ -195,10 +284,9 @@ _NOT_HELD = "you do not hold this item any more"
 
 
 def _reveal(store: "Store", who: "Reviewer", review_id: int) -> tuple[list[str], dict[str, Any]]:
-    from judgeboard.cli.queue_lines import judge_json, judge_lines
-    from judgeboard.queues import reveal as reveal_blind
-    from judgeboard.queues.judge_words import judges_on
-    from judgeboard.store.reviews.reviews import review_by_id
+    from judgeboard.reviews.queue_decisions import reveal as reveal_blind
+    from judgeboard.reviews.shown import judges_on
+    from judgeboard.store.reviews import review_by_id
 
     reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:

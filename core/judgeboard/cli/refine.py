@@ -1,4 +1,4 @@
-"""``judgeboard refine``: answer again on a judge's feedback until it is good enough."""
+"""The commands `refine` and `reflect`: better answers from feedback."""
 
 from contextlib import closing
 from pathlib import Path
@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, endpoint_options, run_options, show_json
-from judgeboard.cli.generator import chosen_generator, generator_options
+from judgeboard.cli.asking import (
+    as_json,
+    chosen_generator,
+    endpoint_options,
+    generator_options,
+    model_options,
+    run_options,
+    show_json,
+)
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefinedPrompt, RefineSummary
+    from judgeboard.methods.reflect import ReflectSummary
 
 
 @click.command(
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
 @options.where
 @as_json
 @options.database
-def command(
+def refine_command(
     judge_model: str | None,
     prompts: Path | None,
     success_rating: int,
@@ -65,13 +73,13 @@ def command(
     Exit codes as `judgeboard judge`: an answer that is never good enough is no error. Recorded --replies name the
     prompt's id as response_id, a line an attempt.
     """
-    from judgeboard.filters import parse_where
-    from judgeboard.judge_choice import make_judge
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
     from judgeboard.methods.refine import RefineRule, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
+    from judgeboard.runs.judging import make_judge
     from judgeboard.store.engine import open_store
+    from judgeboard.store.filters import parse_where
 
     if (prompts is None) == (not where):
         raise BadInput("say what to answer: --where FIELD=VALUE (logged questions) or --prompts FILE, one of the two")
@@ -92,14 +100,14 @@ def command(
     if as_json:
         show_json(summary)
     else:
-        for line in summary_lines(summary):
+        for line in refine_lines(summary):
             click.echo(line)
     return summary.account.exit_code
 
 
-def summary_lines(summary: "RefineSummary") -> list[str]:
+def refine_lines(summary: "RefineSummary") -> list[str]:
     """Return what a run came to, in lines for a terminal."""
-    from judgeboard.cli.amounts import cost_text
+    from judgeboard.cli.options import cost_text
 
     if summary.account.run_id is None:
         return [f"{summary.judge}: nothing to do: no question matches, or all that do are refined with these settings."]
@@ -124,3 +132,102 @@ def _not_passed(item: "RefinedPrompt") -> str:
     last = item.attempts[-1] if item.attempts else None
     why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
     return f"  not passed{why}"
+
+
+@click.command(
+    epilog=options.example(
+        "judgeboard reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
+        "judgeboard reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
+        "judgeboard reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --query-type QA "
+        "--rebuild-messages",
+    )
+)
+@generator_options
+@click.option("--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Judges both answers.")
+@click.option("--name", help="What people call this judge; its kind by default.")
+@model_options
+@click.option("--domain", help="What the judge is an expert of, for its prompt.")
+@click.option("--claims", is_flag=True, help="The judge also gives the claims of the answer.")
+@click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Of at most this quality.")
+@click.option("--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Of at least this length.")
+@click.option(
+    "--query-type", "query_types", multiple=True, default=("complex",), show_default=True, help="Of these types."
+)
+@click.option("--rebuild-messages", is_flag=True, help="Ask from query and passages where no messages were logged.")
+@options.where
+@as_json
+@options.database
+def reflect_command(
+    kind: str,
+    max_quality: int,
+    min_chars: int,
+    query_types: tuple[str, ...],
+    rebuild_messages: bool,
+    where: tuple[str, ...],
+    max_cost: float | None,
+    as_json: bool,
+    db: str | None,
+    **chosen: Any,
+) -> int:
+    """Have bad answers made anew once, judge them again, and keep the better grounded of the two.
+
+    Both answers and both judgments stay; the item page shows them. An answer without a judgment of this judge is judged
+    first. The same command again goes on where an earlier one ended. Exit codes as `judgeboard judge`.
+    """
+    from judgeboard.judges.kinds import OFFLINE
+    from judgeboard.methods.reflect import ReflectRule, reflect_pending
+    from judgeboard.runs.judging import make_judge
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.filters import parse_where
+
+    generator = chosen_generator(chosen)
+    if kind in OFFLINE:  # these then concern the generator alone
+        chosen |= {"prices": None, "timeout_s": None}
+    judge = make_judge(kind, **chosen)
+    with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
+        summary = reflect_pending(
+            store,
+            judge,
+            generator,
+            where=parse_where(where),
+            rule=ReflectRule(max_quality, min_chars, query_types),
+            rebuild_messages=rebuild_messages,
+            **how,
+        )
+    if as_json:
+        show_json(summary)
+    else:
+        for line in reflect_lines(summary):
+            click.echo(line)
+    return summary.account.exit_code
+
+
+def reflect_lines(summary: "ReflectSummary") -> list[str]:
+    """Return what a run came to, in lines for a terminal."""
+    from judgeboard.cli.options import cost_text
+
+    no_messages = (
+        f"{summary.no_messages:,} eligible answers have no logged messages: --rebuild-messages asks from query and "
+        "passages."
+    )
+    lines = []
+    if summary.account.run_id is None:
+        lines.append(f"{summary.judge}: nothing to do: no answer of these types is bad and not yet reflected on.")
+    else:
+        lines += [
+            (
+                f"{summary.judge}, run {summary.account.run_id}: {summary.eligible:,} eligible, "
+                f"{summary.regenerated:,} made anew: {summary.kept_new:,} new ones kept, "
+                f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
+            ),
+            (
+                f"{summary.identical:,} came back identical, {summary.no_answer:,} gave no answer; "
+                f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
+            ),
+        ]
+    if summary.no_messages:
+        lines.append(no_messages)
+    if summary.account.why_stopped:
+        lines.append(f"stopped: {summary.account.why_stopped}; {summary.account.not_reached:,} not reached")
+        lines.append("The same command goes on where this one ended.")
+    return lines

@@ -1,6 +1,7 @@
 """``judgeboard ssr``: judge pairs with and without the judge's own answer, and measure when that helps."""
 
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,80 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
 from judgeboard.cli.asking import check_pairs, model_options, nobody_asked, run_options, show_json
+from judgeboard.cli.options import cost_text
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import percent_words
 
 if TYPE_CHECKING:
-    from judgeboard.self_reference.result import SelfReferenceReport
+    from judgeboard.methods.self_reference_report import SelfReferenceReport
+    from judgeboard.methods.self_reference_scores import Tuned
     from judgeboard.store.engine import Store
+
+
+_NAMES = {"A": "A no reference", "B": "B always", "C": "C selective"}
+
+
+def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> list[str]:
+    """Return the lines; ``sweep`` adds every threshold that k samples tell apart."""
+    return [*_account(report), *_figures(report), *(_swept(report) if sweep else ()), *_rest(report)]
+
+
+def _account(report: "SelfReferenceReport") -> Iterator[str]:
+    account = report.account
+    where = "" if account.run_id is None else f", run {account.run_id}"
+    line = f"{report.judge}{where}: {account.words()}"
+    line += f"; {account.not_reached:,} not reached" if account.not_reached else ""
+    yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
+    if account.why_stopped:
+        yield f"stopped: {account.why_stopped}"
+    if account.not_reached:
+        yield "The same command goes on where this one ended."
+
+
+def _figures(report: "SelfReferenceReport") -> Iterator[str]:
+    yield (
+        f"{report.items:,} items of {report.k} samples; gate on from {report.needed} of {report.k}: "
+        f"{percent_words(report.gate.on_rate)} of the items, its answer right on {percent_words(report.gate.precision)}"
+    )
+    for name, scores in report.conditions.items():
+        said = percent_words(scores.accuracy)
+        if scores.accuracy.value is not None:
+            said += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
+            said += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
+        yield f"{_NAMES[name]}: {said}"
+    for each in report.slices:
+        verdicts = {"A": each.without, "B": each.always}
+        known = [f", {name} {percent_words(one)}" for name, one in verdicts.items() if one.value is not None]
+        yield (
+            f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
+            f"{each.n:,} items{''.join(known)}"
+        )
+    for level in report.calibration:
+        right = f", right on {percent_words(level.share)}" if level.n else ""
+        yield f"{level.agree} of {report.k} agree: {level.n:,} items{right}"
+
+
+def _swept(report: "SelfReferenceReport") -> Iterator[str]:
+    for point in report.sweep:
+        yield (
+            f"gate from {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
+            f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
+        )
+
+
+def _rest(report: "SelfReferenceReport") -> Iterator[str]:
+    if report.tuned is not None:
+        yield from _tuned(report.tuned, report.k)
+    yield from report.notes
+
+
+def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
+    label = "optimistic" if tuned.optimistic else "cross-validated"
+    yield f"C with a threshold for each category ({label}): {percent_words(tuned.accuracy)}"
+    for each in tuned.categories:
+        gate = f"from {each.agree} of {k}" if each.agree <= k else "never"
+        optimistic = ", optimistic" if each.optimistic else ""
+        yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {each.n:,} items{optimistic}"
 
 
 @click.group(
@@ -52,7 +122,7 @@ if TYPE_CHECKING:
 @json_option
 @options.database
 @click.pass_context
-def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
+def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
     """Judge pairs with selective self-reference (SSR-Judge).
 
     The judge solves each question k times. Where its answers agree, it is shown its own answer as the correct one.
@@ -80,13 +150,13 @@ def command(context: click.Context, /, recorded: bool, as_json: bool, db: str | 
     return report.account.exit_code
 
 
-@command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
+@ssr_command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
 @click.option("--questions", required=True, metavar="FILE", help="Rows of id, question, options, reference, category.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to; standard output by default.")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from questions with options: the right one against a wrong one drawn at random."""
-    from judgeboard.self_reference.question_file import make_pairs
+    from judgeboard.methods.own_answers import make_pairs
 
     if output is None:
         made = make_pairs(questions, sys.stdout.write, seed=seed)
@@ -106,10 +176,10 @@ def _conditions(chosen: dict[str, Any]) -> list[str]:
 
 
 def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
-    from judgeboard.cli.terminal import seen
-    from judgeboard.self_reference.report import measure_self_reference
-    from judgeboard.store.judgments.judge_versions import choose_version
-    from judgeboard.store.pairs.self_reference_steps import sampling_versions
+    from judgeboard.cli.options import seen
+    from judgeboard.methods.self_reference_report import measure_self_reference
+    from judgeboard.store.judge_versions import choose_version
+    from judgeboard.store.samples import sampling_versions
 
     version = chosen["judge_version"]
     if version is not None:
@@ -127,13 +197,11 @@ def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
 
 
 def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | None":
-    from judgeboard.cli.terminal import actor
-    from judgeboard.method import require_price
-    from judgeboard.pairs.making import pairs_in_file
-    from judgeboard.self_reference.choice import make_self_reference_judge
-    from judgeboard.self_reference.estimate import estimate_run
-    from judgeboard.self_reference.report import checked_conditions
-    from judgeboard.self_reference.run import self_refer
+    from judgeboard.cli.options import actor
+    from judgeboard.methods.pairwise import pairs_in_file
+    from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
+    from judgeboard.methods.self_reference_report import checked_conditions
+    from judgeboard.runs.method import require_price
 
     conditions = checked_conditions(_conditions(chosen))
     judge = make_self_reference_judge(**chosen)
@@ -158,7 +226,6 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
 
 
 def _show(report: "SelfReferenceReport", *, as_json: bool, sweep: bool) -> None:
-    from judgeboard.cli.ssr_lines import report_lines
 
     if as_json:
         show_json(report)

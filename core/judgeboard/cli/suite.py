@@ -13,6 +13,7 @@ from judgeboard.cli.asking import as_json, model_options, run_options, show_json
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
 
+
 MOST_FAILURES = 10
 
 
@@ -23,11 +24,11 @@ MOST_FAILURES = 10
         "judgeboard suite list",
     )
 )
-def command() -> None:
+def suite_command() -> None:
     """Judge a candidate's answers to a suite of cases by a rubric, and gate a build on it."""
 
 
-@command.command(
+@suite_command.command(
     "run",
     epilog=options.example(
         "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
@@ -74,11 +75,10 @@ def run(
     stopped; 130: Ctrl-C.
     """
     from judgeboard.errors import BadInput
-    from judgeboard.judge_choice import make_judge
-    from judgeboard.methods.candidates import make_candidate
     from judgeboard.methods.suite_file import read_suite
-    from judgeboard.methods.suite_junit import require_writable
-    from judgeboard.methods.suite_run import run_suite
+    from judgeboard.methods.suite_results import require_writable
+    from judgeboard.methods.suite_run import make_candidate, run_suite
+    from judgeboard.runs.judging import make_judge
     from judgeboard.store.engine import open_store
 
     if junit is not None:
@@ -102,13 +102,13 @@ def run(
     return _show(result, junit, as_json=as_json)
 
 
-@command.command("list")
+@suite_command.command("list")
 @click.option("--name", help="Only runs of this suite.")
 @as_json
 @options.database
 def list_(name: str | None, as_json: bool, db: str | None) -> int:
     """List the runs of suites, newest first."""
-    from judgeboard.cli.terminal import seen
+    from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import list_results, score_words
     from judgeboard.store.engine import open_store
 
@@ -129,7 +129,7 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
     return 0
 
 
-@command.command("show")
+@suite_command.command("show")
 @click.argument("run_id", type=options.ROW_ID, metavar="RUN")
 @click.option(
     "--baseline", metavar="RUN", help="Compare with this run; latest: the one before it, same judge and candidate."
@@ -139,7 +139,7 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 @options.database
 def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
     """Show what a run of a suite has come to; exit codes as ``suite run``."""
-    from judgeboard.cli.terminal import seen
+    from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.engine import open_store
 
@@ -149,7 +149,7 @@ def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, d
 
 
 def _show(result: "SuiteResult", junit: Path | None, *, as_json: bool) -> int:
-    from judgeboard.methods.suite_junit import write_junit
+    from judgeboard.methods.suite_results import write_junit
 
     if junit is not None:
         write_junit(result, junit)
@@ -163,10 +163,9 @@ def _show(result: "SuiteResult", junit: Path | None, *, as_json: bool) -> int:
 
 def summary_lines(result: "SuiteResult") -> list[str]:
     """Return what a suite run came to, in lines for a terminal."""
-    from judgeboard.cli.amounts import cost_text
+    from judgeboard.cli.options import cost_text
     from judgeboard.methods.suite_results import score_words
-    from judgeboard.stats.rounding import two_decimals
-    from judgeboard.stats.words import percent
+    from judgeboard.stats.estimates import percent, two_decimals
 
     average, rate = result.average_score.value, result.pass_rate.value
     counts = f"{result.total_cases:,} cases = {result.measured:,} measured + {result.unmeasured:,} without a score"

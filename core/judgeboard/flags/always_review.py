@@ -1,4 +1,4 @@
-"""Flags every answer of the query types that people want to see in full."""
+"""Flags every answer of the query types that are always reviewed."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Flags an answer on which its user and the primary judge are far apart."""
+"""Flags an answer on which its user and the primary judge differ widely."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Flags an answer on which the primary judge gave nothing usable."""
+"""Flags an answer for which the primary judge returned nothing usable."""
 
 import re
 from collections.abc import Mapping

@@ -1,12 +1,12 @@
-"""Flags an answer on which any two judges are far apart."""
+"""Flags an answer on which any two judges differ widely."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from judgeboard.domain import AUDIT, REPEATS
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Thresholds, rounded, shown
-from judgeboard.judge_kinds import AUDIT, REPEATS
 
 NAME = "judges_disagree"
 # Judges of judgments, and several verdicts of one judge made one: no opinion of their own. A jury has one, its members

@@ -1,4 +1,4 @@
-"""Flags an answer of which the primary judge says that too little stands in its passages."""
+"""Flags an answer that its passages support too little, in the primary judge's view."""
 
 from collections.abc import Mapping
 from typing import Any

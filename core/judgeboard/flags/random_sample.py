@@ -1,4 +1,4 @@
-"""Draws a fixed share of all answers, flagged or not, to check what no rule flags."""
+"""Flags a random sample of all answers, to check what no rule flags."""
 
 import hashlib
 from collections.abc import Mapping

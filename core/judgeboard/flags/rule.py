@@ -1,4 +1,4 @@
-"""What a flag rule reads, decides by, answers with; a rule itself is one file beside this one."""
+"""What a flag rule reads, its thresholds, and what it answers."""
 
 import math
 from collections.abc import Callable, Mapping

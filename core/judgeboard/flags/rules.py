@@ -1,4 +1,4 @@
-"""The flag rules, what they say of a response now, and how stored flags follow from it; a new rule is a line here."""
+"""The flag rules, and how stored flags follow from what they say; a new rule is a line here."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

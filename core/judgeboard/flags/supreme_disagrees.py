@@ -1,4 +1,4 @@
-"""Flags an answer on which a supreme judge calls the verdict of a judge wrong."""
+"""Flags a judgment that a supreme judge finds wrong."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import ByteSource
+from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Column, Row, Unreadable
 from judgeboard.formats.jsonl import object_text, parse_row
-from judgeboard.formats.rows import MAX_ROW_BYTES, Column, Row, Unreadable
 
 ARRAY_KEYS = ("data", "rows", "records", "items", "examples", "samples", "entries", "logs", "results", "responses")
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NoReturn
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import ByteSource, byte_lines
-from judgeboard.formats.rows import MAX_ROW_BYTES, Column, ColumnType, Row
-from judgeboard.times import iso_z
+from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Column, ColumnType, Row, byte_lines
+from judgeboard.text import iso_z
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource
-from judgeboard.formats.rows import Column, ColumnType, Row, Unreadable
+from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, Unreadable
 
 BATCH_ROWS = 256
 ROW_GROUP = 2000

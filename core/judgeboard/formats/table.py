@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats import csv, json, jsonl, parquet
-from judgeboard.formats.files import ByteSource, write_whole
-from judgeboard.formats.rows import Column, Row
+from judgeboard.formats.files import ByteSource, Column, Row, write_whole
 
 AUTO = "auto"
 _PARQUET = b"PAR1"

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.times import as_utc
+from judgeboard.text import as_utc
 
 MAX_ID = 512  # characters; the unique index over source and external id holds 2,704 bytes on PostgreSQL
 MAX_NAME = 128

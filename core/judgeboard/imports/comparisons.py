@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, raw_text
 from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONING, REFERENCE, ColumnNames
 from judgeboard.imports.kind import RowOutcomes, Stored
-from judgeboard.imports.preferences import shown_word, verdict_in
+from judgeboard.imports.pairs import shown_word, verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.pair_records import OVERALL
-from judgeboard.store.pairs.comparisons import LandedComparison
-from judgeboard.store.pairs.pairs import pairs_named
+from judgeboard.store.comparisons import LandedComparison
+from judgeboard.store.pairs import pairs_named
 
 
 class Condition(StrEnum):

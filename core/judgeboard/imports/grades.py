@@ -7,18 +7,25 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Grade, ImportedGrade, Label, checked_groundedness, checked_quality
+from judgeboard.domain import (
+    OVERALL,
+    GivenPreference,
+    Grade,
+    ImportedGrade,
+    Label,
+    checked_groundedness,
+    checked_quality,
+)
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked
 from judgeboard.imports.columns import RESPONSE_ID, ColumnNames
 from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.preferences import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
+from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
-from judgeboard.pair_records import OVERALL, GivenPreference
-from judgeboard.store.pairs.pairs import pairs_named
-from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
-from judgeboard.store.responses.outside_ids import responses_named
-from judgeboard.store.reviews.imported_reviews import ONLY_AT_THE_DESK, GradeOf, insert_grades
+from judgeboard.store.grades import ONLY_AT_THE_DESK, GradeOf, insert_grades
+from judgeboard.store.pairs import pairs_named
+from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.responses import responses_named
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Brings a file of any kind into the store, in whole batches; rejected rows go to a file beside it."""
+"""Stores a file of any kind, in whole batches; rejected rows go to a file beside it."""
 
 import hashlib
 import json
@@ -16,9 +16,9 @@ from judgeboard.imports.columns import ColumnUse
 from judgeboard.imports.kind import ImportKind, Stored
 from judgeboard.imports.kinds import kind_class
 from judgeboard.imports.reading import read_records
-from judgeboard.people import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.import_batches import finish_batch, same_file_before, start_batch
+from judgeboard.store.storing import finish_batch, same_file_before, start_batch
 
 BATCH_ROWS = 1_000
 

@@ -9,8 +9,7 @@ from typing import Any, BinaryIO, Self
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource
-from judgeboard.formats.rows import Row, Unreadable
+from judgeboard.formats.files import ByteSource, Row, Unreadable
 from judgeboard.formats.table import AUTO, Format, find_format
 from judgeboard.imports.cells import MAX_NAME, Cells, Unusable, fault_in
 from judgeboard.imports.columns import Columns, ColumnUse, simple_name

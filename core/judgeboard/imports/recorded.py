@@ -1,4 +1,4 @@
-"""What judges said elsewhere: the judge versions, runs and comparisons that keep it."""
+"""Judgments that were recorded elsewhere: the judge versions, runs and comparisons that keep them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,9 +9,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, RunState
 from judgeboard.imports.kind import ImportKind, Record, RowOutcomes
-from judgeboard.judges.replay import replay_version
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, find_version
-from judgeboard.store.pairs.comparisons import (
+from judgeboard.judges.judge import replay_version
+from judgeboard.store.comparisons import (
     ComparisonKey,
     LandedComparison,
     add_aspects,
@@ -19,7 +18,8 @@ from judgeboard.store.pairs.comparisons import (
     land_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.runs.runs import finish_run, is_run_of, start_import_run
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version
+from judgeboard.store.runs import finish_run, is_run_of, start_import_run
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import DimensionScore, JudgeVersion, Response, ResponseKind, Status, Verdict
+from judgeboard.domain import RECORDED, DimensionScore, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, metadata_in, raw_text
 from judgeboard.imports.columns import (
     ANSWER,
@@ -23,11 +23,10 @@ from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport
 from judgeboard.imports.samples import listed
 from judgeboard.imports.scales import SCORE, scale_in
-from judgeboard.judge_kinds import RECORDED
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments.recorded_verdicts import recorded_scores
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.responses.response_rows import find_responses, key_of
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict, recorded_scores
+from judgeboard.store.responses import find_responses, key_of
+from judgeboard.store.storing import land_judgments, land_responses
 
 
 @dataclass(frozen=True, slots=True)

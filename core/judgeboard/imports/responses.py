@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.content_hash import content, content_hash
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, metadata_in, parsed_json, spelled_number
 from judgeboard.imports.columns import ANSWER, METADATA, QUESTION, REFERENCE, ColumnNames
 from judgeboard.imports.kind import ImportKind, Problem, Stored
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.response_rows import find_contents, key_of
-from judgeboard.times import as_utc
+from judgeboard.store.responses import content, content_hash, find_contents, key_of
+from judgeboard.store.storing import land_responses
+from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
 

@@ -7,18 +7,16 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import Cells, Unusable, raw_text
 from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
 from judgeboard.imports.kind import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, store_pairs
-from judgeboard.imports.preferences import preference_word
+from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word, store_pairs
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.pair_records import OVERALL, Pair
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.pairs.comparisons import LandedComparison
-from judgeboard.store.pairs.samples import LandedSample, SampleKey, StoredSample, land_samples, stored_samples
+from judgeboard.store.comparisons import LandedComparison
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.samples import LandedSample, SampleKey, StoredSample, land_samples, stored_samples
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}

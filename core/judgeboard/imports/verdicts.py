@@ -13,11 +13,11 @@ from judgeboard.imports.columns import ERROR, JUDGE, RAW, REASONING, RESPONSE_ID
 from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.judgments.recorded_verdicts import first_verdicts, says_the_same
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.pairs.pair_sides import sides_named
-from judgeboard.store.responses.outside_ids import NamedResponse, responses_named
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judgments import LandedVerdict, first_verdicts, says_the_same
+from judgeboard.store.pair_storing import sides_named
+from judgeboard.store.responses import NamedResponse, responses_named
+from judgeboard.store.storing import land_judgments
 
 
 @dataclass(frozen=True, slots=True)

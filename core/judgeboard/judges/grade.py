@@ -1,11 +1,9 @@
-"""The grade judge: an answer is correct or it is not, by a chat model."""
+"""The judge of correct or incorrect."""
 
 from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Label, Verdict
-from judgeboard.judges.answer_material import answer_material
-from judgeboard.judges.binary_mark import parse_mark
-from judgeboard.judges.model_judge import ModelJudge
-from judgeboard.judges.options import DEFAULT_MAX_OUTPUT, JudgeOptions
-from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.material import answer_material, fill, load_prompt
+from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from judgeboard.judges.grade import make_grade_judge
+from judgeboard.judges.judge import Judge, JudgeOptions
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.judges.options import JudgeOptions
-from judgeboard.judges.protocol import Judge
 from judgeboard.judges.rag import make_rag_judge
 from judgeboard.judges.rating import make_rating_judge
 from judgeboard.judges.rubric import make_rubric_judge

@@ -1,4 +1,4 @@
-"""Rubrics: what an answer is scored on, each level in words, as a YAML file says it."""
+"""Rubrics: what an answer is scored on, each level in words, as a YAML file has it."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from judgeboard.judges.examples import Example, check_examples
-from judgeboard.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.judges.material import Example, check_examples
 
 LEVELS = (1, 2, 3, 4, 5)
 SCALE = "1-5"

@@ -1,14 +1,13 @@
-"""The supreme judge: reviews the verdict of another judge, by a chat model."""
+"""Judges of judgments: one marks a judgment, one judges the answer again."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
-from judgeboard.judge_kinds import AUDIT
-from judgeboard.judges.answer_material import answer_material
-from judgeboard.judges.binary_mark import parse_mark
-from judgeboard.judges.model_judge import ModelJudge
-from judgeboard.judges.options import DEFAULT_MAX_OUTPUT
-from judgeboard.judges.prompt_file import fill, load_prompt
+from judgeboard.domain import AUDIT, JudgeInput, JudgeVersion, StepRecord, Verdict
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge
+from judgeboard.judges.material import answer_material, fill, load_prompt
+from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -88,3 +87,56 @@ def _messages(item: JudgeInput, verdict: Verdict) -> list[Message]:
 
 def _repair(error: str) -> str:
     return fill(load_prompt("supreme").sections["Repair"], error=error)
+
+
+MEASURES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "rag": frozenset({"groundedness", "quality"}),
+        "lexical": frozenset({"groundedness"}),
+        "rating": frozenset({"quality"}),
+        "grade": frozenset({"label"}),
+        "rubric": frozenset(),
+    }
+)
+"""What the verdicts of each kind of judge say, dimensions apart."""
+
+
+class IndependentSupreme:
+    """Judges answers as ``judge`` does, as a version of kind audit; approach 2 of methods.md §4.
+
+    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024).
+    """
+
+    def __init__(self, judge: Judge, *, name: str = "supreme") -> None:
+        """Take a judge of any kind; it is closed with this one."""
+        self._judge = judge
+        version = judge.version
+        params = {**version.params, "approach": 2, "judge": version.kind}
+        self.version: JudgeVersion = replace(version, name=name, kind=AUDIT, params=params)
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """What its verdicts can be compared on; of a kind that is not known here, all that a verdict may have."""
+        return MEASURES.get(str(self.version.params["judge"]), frozenset({"groundedness", "quality", "label"}))
+
+    @property
+    def endpoint_host(self) -> str | None:
+        """Host and port that the texts are sent to."""
+        return self._judge.endpoint_host
+
+    @property
+    def priced(self) -> bool:
+        """Whether the cost of a call is known."""
+        return self._judge.priced
+
+    async def judge(self, item: JudgeInput) -> Verdict:
+        """Return the verdict on ``item``.
+
+        Raises:
+            EndpointRefused: No row can succeed until the key, the address or the model's name is mended.
+        """
+        return await self._judge.judge(item)
+
+    async def aclose(self) -> None:
+        """Close the judge."""
+        await self._judge.aclose()

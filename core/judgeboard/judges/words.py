@@ -1,11 +1,49 @@
-"""Content words of a text in any script: words, numbers by value, names, character pairs."""
+"""Words, sentences and refusals of a text, as the offline judge reads them."""
 
 import re
 import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-from judgeboard.judges.stop_words import STOP_WORDS
+_ENGLISH = """
+a about above after again against all also although am among an and any are around as at be because been before being
+below between both but by can cannot could did do does doing done down during each either else even every few for from
+further had has have having he her here hers herself him himself his how however i if in into is it its itself just let
+may me might more most much must my myself neither no nor not now of off often on once only onto or other others our
+ours ourselves out over own per quite rather same shall she should since so some such than that the their theirs them
+themselves then there therefore these they this those though through thus to too toward towards under until up upon us
+very via was we well were what when where whether which while who whom whose why will with within without would yet you
+your yours yourself
+isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't wouldn't can't couldn't shouldn't
+it's he's she's that's there's i'm you're we're they're i've you've we've they've i'll you'll we'll they'll
+additionally overall including based according following given yes ok okay sure
+"""
+
+_ABOUT_THE_TASK = """
+answer article context describe document documents explain give information list mentioned news overview passage
+passages provided question state states summarise summarize summary tell text write
+"""
+
+_GERMAN = """
+aber alle als am auf aus bei bin bis das dass dem den der des dich dir doch du durch ein eine einem einen einer eines er
+es euch für hat hatte ich ihm ihn ihr ihre im ist ja kann kein keine man mich mir mit nach nicht noch nur ob oder ohne
+sehr sein seine sich sie sind so über um und uns unter vom von vor wenn werden wie wir wird wurde zu zum zur zwischen
+nein
+"""
+
+_FRENCH = """
+au aux avec ce ces cette dans de des du elle elles en est et eux il ils je la le les leur leurs lui ma mais mes moi mon
+même ne nos notre nous ont où par pas pour qu que qui sa sans se ses si sont sur ta te tes toi ton tu un une vos votre
+vous été être oui non
+"""
+
+_SPANISH = """
+al como con cuando del desde donde el ella ellas ellos entre era es esa ese esta este esto estos fue ha han hasta hay
+las lo los más mi muy nos o para pero por porque que se ser si sin sobre son su sus también tiene un una uno y ya sí
+"""
+
+STOP_WORDS = frozenset(f"{_ENGLISH} {_ABOUT_THE_TASK} {_GERMAN} {_FRENCH} {_SPANISH}".split())
+"""Case-folded; English with the words that name the task itself, and the commonest of German, French and Spanish."""
 
 
 class Word(NamedTuple):
@@ -101,3 +139,110 @@ def content_words(sentence: str) -> list[Word]:
 def word_keys(text: str) -> frozenset[str]:
     """Return the distinct keys under which the content words of ``text`` can be found, names or not."""
     return frozenset[str]().union(*map(_keys_and_name, set(_tokens(text))))
+
+
+_LIST_MARKER = re.compile(r"(?m)^[ \t]*(?:\(?\d{1,3}[.)]|[-*\u2022\u2013])[ \t]+")
+_END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]*\s+|(?<=[\u3002\uff01\uff1f\u0964\u0965])|\n+")
+_NUMBERS = r"\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*"
+_CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{_NUMBERS}\b", re.IGNORECASE)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines of ``text`` in order, none of them blank.
+
+    List markers (``2.`` at the start of a line) and citations (``[3]``, "passage 3") are left out: they are layout,
+    and as numbers they would be looked for in the passages.
+    """
+    bare = without_citations(_LIST_MARKER.sub("", text))
+    return [sentence for part in _END.split(bare) if (sentence := part.strip())]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences and lines of ``text`` stand: (start, end) in characters, in order, none blank.
+
+    A list marker at the start of a sentence is not part of it; a citation inside one is.
+    """
+    bare = _LIST_MARKER.sub(_blank, text)
+    edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span()), len(bare)]
+    spans = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        part = bare[start:end]
+        tidy = part.strip()
+        if tidy:
+            first = start + len(part) - len(part.lstrip())
+            spans.append((first, first + len(tidy)))
+    return spans
+
+
+def without_citations(text: str) -> str:
+    """Return a sentence without its citations, which as numbers would be looked for in the passages."""
+    return _CITATION.sub(" ", text)
+
+
+def _blank(marker: re.Match[str]) -> str:
+    return " " * (marker.end() - marker.start())
+
+
+_CANNOT = (
+    r"(?:can(?:no|')?t|can not|could(?: not|n't)|unable to|not able to|am not able to|impossible to|not possible to)"
+)
+_FIND = r"(?:answer|find|determine|locate|provide|give|tell|identify|say|confirm|help|specify|know|offer)"
+_HAVE_NOT = r"(?:do(?:es)?(?: not|n't)|did(?: not|n't)|doesn't seem to)"
+_HAVE = (
+    r"have (?:(?:any|enough|sufficient|specific|that|the|more) )*(?:information|data|details|records?|context|access)"
+)
+_VERBS = "contain|include|provide|mention|specify|state|cover|address|discuss|give|describe|offer|list|say|know"
+_HOLD = rf"(?:{_VERBS}|{_HAVE})"
+_GIVEN = r"(?:mentioned|found|provided|specified|stated|given|available|included|covered|listed)"
+_THING = r"(?:information|data|mention|statement|records?|results?|details|answer|entry|entries|documents?|rows?)"
+_HERE = r"(?:found|available|provided|given|in|about|on|for|regarding|match(?:e[sd])?|exists?)"
+_ENGLISH_REFUSALS = (
+    rf"\b{_CANNOT} (?:\w+ ){{0,2}}{_FIND}\b",
+    rf"\b{_HAVE_NOT} (?:\w+ ){{0,2}}{_HOLD}",
+    rf"\b(?:is|are|was|were) not (?:\w+ ){{0,2}}{_GIVEN}\b",
+    rf"\bno (?:\w+ ){{0,3}}{_THING}\b.{{0,40}}\b{_HERE}\b",
+    r"\b(?:not enough|insufficient) (?:information|context|data)\b",
+    r"\b(?:no|zero|0|without any) (?:match(?:es)?|hits?|luck|results?)\b",
+    r"\bempty (?:result|table|set|list)\b",
+    r"\b(?:return(?:s|ed)? nothing|nothing (?:\w+ ){0,2}(?:found|about|on|matche[sd]))\b",
+    r"\b(?:outside|beyond) (?:of )?(?:what i (?:can|know)|my (?:knowledge|scope|reach))",
+    r"\bi (?:do not|don't) know\b",
+)
+_OTHER = (
+    r"\bkeine (?:angaben?|informationen?|antwort|daten)\b",
+    r"\bkann (?:\w+ ){0,4}nicht (?:beantwort|find|sagen)",
+    r"\bweiß (?:\w+ ){0,2}nicht\b",
+    r"\bne (?:peux|peut|sais|trouve|contien\w+|mentionn\w+|fourni\w+)(?: \w+){0,2} pas\b",
+    r"\bpas d'(?:information|élément)",
+    r"\bno (?:puedo|se puede|encuentro|encontré|contiene|menciona|hay (?:información|datos))\b",
+    r"\bno (?:lo )?sé\b",
+    r"(?:分かりません|わかりません|見つかりません|ありません|无法|無法|没有(?:找到|提供|提及)|找不到)",
+    r"\bне (?:знаю|могу|найден\w*|указан\w*|упомина\w*)\b",  # noqa: RUF001  Russian
+)
+_HINTS = (
+    "no",
+    "n't",
+    "unable",
+    "insufficient",
+    "impossible",
+    "kein",
+    "nich",
+    "pas",
+    "ne ",
+    "не ",
+    "りません",
+    "法",
+    "没有",
+    "不到",
+)
+_REFUSAL = re.compile("|".join((*_ENGLISH_REFUSALS, *_OTHER)))
+
+
+def says_not_found(sentence: str) -> bool:
+    """Return whether one sentence only says that something is not known, not given or cannot be answered.
+
+    A word list, mostly of English phrases: it misses unusual wordings, and it takes a true statement like "the lease
+    does not include heating" for one.
+    """
+    text = sentence.replace("\u2019", "'").lower()
+    return any(hint in text for hint in _HINTS) and _REFUSAL.search(text) is not None

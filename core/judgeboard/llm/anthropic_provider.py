@@ -6,7 +6,7 @@ from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, ReplyFormat
 from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
-from judgeboard.storable_text import storable
+from judgeboard.text import storable
 
 VERSION = "2023-06-01"
 """The version of the API, sent with each request."""

@@ -1,13 +1,94 @@
 """Asks a model for a reply of a given form, with one repair."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NoReturn, TypeVar
 
 from judgeboard.domain import Attempt, Status, StepRecord
 from judgeboard.llm.chat import ChatModel, ChatRequest, Message, NoReply, Reply, TokenChance
-from judgeboard.llm.json_reply import UnusableReply
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.prices import Price
+from judgeboard.text import storable
+
+_CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
+_THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+
+
+class UnusableReply(ValueError):
+    """A reply that cannot be used; the text (300 characters at most) says why, in words for the model itself."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason if len(reason) <= 300 else f"{reason[:299]}…")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReply:
+    """The object in a reply; ``replaced`` tells that escapes in it stood for characters that cannot be stored."""
+
+    content: dict[str, Any]
+    replaced: bool
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise UnusableReply(f"{name} is not JSON")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnusableReply(f"the field {twice!r} is given twice")
+    return content
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """The reply as it is, without a reasoning model's thoughts, inside a code fence, from the first { to the last }."""
+    yield text
+    spoken = _THOUGHT.sub("", text)
+    yield spoken
+    yield from _CODE_FENCE.findall(spoken)
+    start, end = spoken.find("{"), spoken.rfind("}")
+    if 0 <= start < end:
+        yield spoken[start : end + 1]
+
+
+def _storable(content: Any) -> tuple[Any, bool]:
+    """Replace what cannot be stored in every text of ``content``: an escaped NUL comes to life in parsing."""
+    if isinstance(content, str):
+        return storable(content)
+    if isinstance(content, list):
+        entries = [_storable(entry) for entry in content]
+        return [entry for entry, _ in entries], any(changed for _, changed in entries)
+    if isinstance(content, dict):
+        pairs = [(_storable(name), _storable(value)) for name, value in content.items()]
+        return {name[0]: value[0] for name, value in pairs}, any(name[1] or value[1] for name, value in pairs)
+    return content, False
+
+
+def read_json_object(text: str) -> JsonReply:
+    """Return the JSON object in ``text``, tolerating text and code fences around it.
+
+    Raises:
+        UnusableReply: There is none, or it repeats a field, or it holds NaN or Infinity.
+    """
+    if not text.strip():
+        raise UnusableReply("the reply is empty")
+    for candidate in _candidates(text):
+        try:
+            content = json.loads(candidate, object_pairs_hook=_once, parse_constant=_no_constant)
+        except UnusableReply:
+            if candidate.lstrip().startswith("{"):
+                raise
+            continue
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(content, dict):
+            return JsonReply(*_storable(content)) if "\\u" in candidate else JsonReply(content, replaced=False)
+    raise UnusableReply("there is no JSON object in the reply")
+
 
 T = TypeVar("T")
 
@@ -148,3 +229,52 @@ def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], 
         return asked(Status.OK, "ok", value=parse(reply.text))
     except UnusableReply as error:
         return asked(Status.UNPARSABLE, "unparsable", error=str(error))
+
+
+DEFAULT_GENERATOR_OUTPUT = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What one call to a generator gave: ``text`` where the record's status is ok, else None."""
+
+    text: str | None
+    record: StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Asks a model for an answer.
+
+    Attributes:
+        endpoint: The model.
+        max_output: Tokens an answer may have.
+        parameters: Sampling parameters; none by default, so that the endpoint's own settings hold.
+    """
+
+    endpoint: ModelEndpoint
+    max_output: int = DEFAULT_GENERATOR_OUTPUT
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Generated:
+        """Answer ``messages``; an empty answer is unparsable, one cut off likewise.
+
+        Raises:
+            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
+        """
+        request = ChatRequest(
+            messages=list(messages),  # type: ignore[arg-type]  # as the log kept them: roles and contents of any kind
+            schema=None,
+            schema_name="",
+            max_output=self.max_output,
+            parameters=self.parameters,
+            subject=subject,
+        )
+        asked = await ask(self.endpoint.chat, request, _spoken)
+        return Generated(asked.value, asked.record(self.endpoint.price))
+
+
+def _spoken(text: str) -> str:
+    if not text.strip():
+        raise UnusableReply("the answer is empty")
+    return text

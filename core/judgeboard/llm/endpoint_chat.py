@@ -16,9 +16,18 @@ from judgeboard.domain import Attempt
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.provider import NO_KEY, Completion, Provider, Rejected, host_of, read_error
-from judgeboard.llm.retries import RETRIES, RetryPolicy, asked_wait_s
-from judgeboard.storable_text import storable
+from judgeboard.llm.provider import (
+    NO_KEY,
+    RETRIES,
+    Completion,
+    Provider,
+    Rejected,
+    RetryPolicy,
+    asked_wait_s,
+    host_of,
+    read_error,
+)
+from judgeboard.text import storable
 
 _STORED_CHARACTERS = 10_000
 _SHOWN_CHARACTERS = 300

@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
 from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
-from judgeboard.storable_text import storable
+from judgeboard.text import storable
 
 MOST_ALTERNATIVES = 10
 """How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""

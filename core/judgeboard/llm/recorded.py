@@ -8,7 +8,7 @@ from typing import Any
 from judgeboard.domain import Attempt
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
-from judgeboard.storable_text import storable
+from judgeboard.text import storable
 
 Replies = Mapping[str, Sequence[str]]
 

@@ -10,12 +10,12 @@ from judgeboard.domain import Status, StepRecord
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.reflect import Outcome
-from judgeboard.people import Action, allowed
-from judgeboard.review.checks import checked_key
+from judgeboard.people.permissions import Action, allowed
+from judgeboard.reviews.checks import checked_key
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.refine_candidates import REFLECT
 from judgeboard.store.refinements import (
+    REFLECT,
     AttemptsKey,
     OriginalAnswer,
     SelectedAttempt,
@@ -28,8 +28,8 @@ from judgeboard.store.refinements import (
     selected_by_key,
     stored_attempts,
 )
-from judgeboard.store.reviews.reviewers import Reviewer
-from judgeboard.store.runs.runs import StoredRun, get_run
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.runs import StoredRun, get_run
 
 MOST_RUNS = 20
 

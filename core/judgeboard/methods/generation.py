@@ -7,13 +7,12 @@ from typing import Any
 
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import BadInput
-from judgeboard.judge_choice import make_endpoint
-from judgeboard.judges.fences import fence_token, fenced
-from judgeboard.judges.prompt_file import fill, load_prompt
-from judgeboard.judges.protocol import Judge
-from judgeboard.llm.generator import DEFAULT_GENERATOR_OUTPUT, Generator
-from judgeboard.storable_text import unstorable
-from judgeboard.store.responses.logged_origins import Origin
+from judgeboard.judges.judge import Judge
+from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
+from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
+from judgeboard.runs.judging import make_endpoint
+from judgeboard.store.responses import Origin
+from judgeboard.text import unstorable
 
 
 def make_generator(

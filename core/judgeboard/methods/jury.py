@@ -9,28 +9,26 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import PairSource
-from judgeboard.agreement.statistics import measured
-from judgeboard.domain import DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.result import measured
+from judgeboard.domain import JURY, DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.filters import RowFilter
 from judgeboard.flags import judges_disagree
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.judge_kinds import JURY
-from judgeboard.run_account import RunAccount
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.runs.method import RunAccount
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.chance_corrected import fleiss_kappa
 from judgeboard.stats.estimates import unmeasured
-from judgeboard.stats.fleiss import fleiss_kappa
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.influence import mean_estimate
+from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.flags.flag_rows import count_flags
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version, get_version, list_versions
-from judgeboard.store.judgments.member_verdicts import Judged, by_version, latest_combined
-from judgeboard.store.judgments.retired_versions import refuse_retired
-from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import count_flags
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
+from judgeboard.store.verdicts import Judged, by_version, latest_combined
 
 SPLIT = "split"
 RULE: dict[str, str] = {

@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from judgeboard.blocking import run_blocking
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.rating import KIND, Rated, RatingJudge
-from judgeboard.judges.rating_reply import Rating
-from judgeboard.llm.callable_chat import CallableChat, Chat, call
+from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
+from judgeboard.llm.asking import Generated
+from judgeboard.llm.chat import CallableChat, Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.generator import Generated
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
 from judgeboard.methods.generation import Messages, checked_messages, request_text, with_feedback
-from judgeboard.storable_text import storable
+from judgeboard.runs.blocking import run_blocking
+from judgeboard.runs.judging import make_judge
+from judgeboard.text import storable
 
 Keeping = Literal["last", "best"]
 

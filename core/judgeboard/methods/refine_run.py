@@ -9,38 +9,38 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.blocking import blocking
 from judgeboard.domain import Response, ResponseKind, Status
-from judgeboard.filters import RowFilter
-from judgeboard.judges.prompt_file import load_prompt
-from judgeboard.judges.rating import Rated, RatingJudge
-from judgeboard.judges.rating_reply import Rating
-from judgeboard.judges.version import prompt_hash
-from judgeboard.llm.generator import Generated, Generator
-from judgeboard.method import Begun, Method, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.judges.judge import prompt_hash
+from judgeboard.judges.material import load_prompt
+from judgeboard.judges.rating import Rated, Rating, RatingJudge
+from judgeboard.llm.asking import Generated, Generator
 from judgeboard.methods.generation import Messages, hosts_of, rebuilt_messages, settings_of, with_feedback
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
-from judgeboard.run_account import RunAccount
-from judgeboard.runner import Keep
+from judgeboard.runs.blocking import blocking
+from judgeboard.runs.method import Begun, Method, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.refine_candidates import REFINE, RefineSelection, count_unrefined, unrefined
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judgments import LandedVerdict
 from judgeboard.store.refinements import (
+    REFINE,
     NewGeneration,
     NewRefinement,
+    RefineSelection,
     StoredAttempt,
     count_calls,
+    count_unrefined,
     first_judgments,
     insert_refinements,
     runs_of_method,
     store_generations,
     stored_attempts,
     stored_ids,
+    unrefined,
 )
-from judgeboard.store.responses.logged_origins import Origin, external_ids, read_origins
-from judgeboard.store.responses.response_frontier import last_logged_id
-from judgeboard.store.responses.response_rows import key_of
+from judgeboard.store.responses import Origin, external_ids, key_of, last_logged_id, read_origins
+from judgeboard.store.storing import land_judgments
 
 
 @dataclass(frozen=True, slots=True)

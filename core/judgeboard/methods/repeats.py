@@ -7,25 +7,22 @@ from typing import Unpack
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import PairSource
-from judgeboard.agreement.own_repeats import temperature_note
-from judgeboard.answer_pairs import GradeName
-from judgeboard.blocking import blocking
-from judgeboard.domain import Estimate, JudgeVersion, Status
+from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.repeats import temperature_note
+from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.judge_health.commands import judge_options
-from judgeboard.judge_kinds import JURY, RECORDED, REPEATS
-from judgeboard.judges.protocol import Judge
-from judgeboard.judging import Ask, JudgingSummary, VerdictMethod
-from judgeboard.method import Begun, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.health.commands import judge_options
+from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
-from judgeboard.run_account import RunAccount
+from judgeboard.runs.blocking import blocking
+from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_inputs import judge_inputs
-from judgeboard.store.judgments.judge_versions import (
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import (
     StoredVersion,
     ensure_version,
     get_version,
@@ -33,10 +30,9 @@ from judgeboard.store.judgments.judge_versions import (
     not_found,
     versions_asked_again,
 )
-from judgeboard.store.judgments.member_verdicts import Judged, by_repeat
-from judgeboard.store.judgments.repeated_answers import repeated_answers
-from judgeboard.store.responses.response_frontier import last_logged_id
-from judgeboard.store.runs.repeat_asks import Repeat, count_missing, missing_repeats, next_answers
+from judgeboard.store.responses import judge_inputs, last_logged_id
+from judgeboard.store.run_steps import Repeat, count_missing, missing_repeats, next_answers
+from judgeboard.store.verdicts import Judged, by_repeat, repeated_answers
 
 
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:

@@ -1,20 +1,32 @@
-"""The results of suite runs: cases, averages, the gate; one path for page, command, JSON and JUnit."""
+"""The results of suite runs: one path for page, command, JSON and JUnit."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate, RunState
+from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import OVERALL
-from judgeboard.methods.suite_file import Check, Suite
-from judgeboard.methods.suite_gate import NOT_MEASURED, Baseline, Gate, compare, find_baseline, gate, reaches
-from judgeboard.run_account import CTRL_C, RunAccount, account_of
+from judgeboard.methods.suite_file import (
+    NOT_MEASURED,
+    Baseline,
+    Check,
+    Gate,
+    Suite,
+    compare,
+    find_baseline,
+    gate,
+    reaches,
+)
+from judgeboard.runs.method import CTRL_C, RunAccount, account_of
+from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.proportions import share_intervals
-from judgeboard.stats.rounding import two_decimals
-from judgeboard.stats.words import interval, number_words, percent_words
 from judgeboard.store.engine import Readable
 from judgeboard.store.suites import (
     CheckOutcome,
@@ -313,3 +325,75 @@ def baseline_sentence(baseline: Baseline) -> str:
         f"{baseline.worse:,} worse, {baseline.better:,} better. "
         f"{baseline.only_before:,} no longer pass, {baseline.only_after:,} newly do (McNemar, p = {baseline.p:.2g})."
     )
+
+
+# What XML 1.0 cannot hold, in whatever way it is written.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_NAME = 200
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a path where no file can be written; a file that is there stays as it is.
+
+    Raises:
+        BadInput: There is no such folder, or no right to write there.
+    """
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def write_junit(result: SuiteResult, path: Path) -> None:
+    """Write a suite run as JUnit XML: a case that fails is a failure, one without a score an error.
+
+    The gate is a test of its own, so that a build that reads the file alone fails where the command does.
+
+    Raises:
+        BadInput: The file cannot be written.
+    """
+    require_writable(path)
+    path.write_bytes(junit(result))
+
+
+def junit(result: SuiteResult) -> bytes:
+    """Return the run as JUnit XML."""
+    failed = len(result.failures) + (result.gate.code == 1)
+    errors = result.unmeasured + (result.gate.code == 2)
+    name = _xml(result.suite)
+    counts = {"tests": str(len(result.cases) + 1), "failures": str(failed), "errors": str(errors), "skipped": "0"}
+    root = ET.Element("testsuites", {"name": "judgeboard", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
+    for case in result.cases:
+        _add_case(suite, name, case)
+    last = ET.SubElement(suite, "testcase", {"classname": name, "name": "gate"})
+    if result.gate.code:
+        kind = "failure" if result.gate.code == 1 else "error"
+        reasons = _xml("; ".join(result.gate.reasons))
+        ET.SubElement(last, kind, {"message": reasons, "type": result.gate.state})
+    ET.indent(root)
+    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
+
+
+def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
+    title = " ".join(f"{case.case}: {case.query or ''}".split())
+    shown = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
+    element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shown)})
+    if case.score is None:
+        ET.SubElement(element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"})
+    elif case.passed is False:
+        failure = ET.SubElement(element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"})
+        failure.text = _xml("\n".join(_lines(case)))
+
+
+def _lines(case: CaseResult) -> list[str]:
+    scored = [
+        f"{name}: {'not scored' if given.score is None else given.score}  {given.reasoning or ''}".rstrip()
+        for name, given in case.dimensions.items()
+    ]
+    return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -13,7 +13,7 @@ from judgeboard.errors import NotAllowed
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.reviews.reviewers import Reviewer, reviewer_by_id
+from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 
 # A text (``cli:USER``, ``library``) is a program that holds the database: nothing is asked of it. Pages pass a person.
 Actor = Reviewer | str

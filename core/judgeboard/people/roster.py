@@ -1,15 +1,19 @@
-"""The people who may come in: added by an admin, given a role, removed; what they said stays theirs."""
+"""The people who sign in, with their roles."""
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import Role
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.domain import ResponseKind, Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     IMPORTED,
+    REFUSED,
     SIGNED_IN,
     Action,
     Actor,
@@ -21,16 +25,12 @@ from judgeboard.people.permissions import (
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.reviews.reviewers import (
-    REVIEWER,
-    Reviewer,
-    find_reviewer,
-    reviewers_of,
-    set_role,
-    store_reviewer,
-)
-from judgeboard.store.reviews.standing import REVIEW
-from judgeboard.store.schema.tables import EVENT
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
+from judgeboard.store.reviewers import Reviewer, find_reviewer, reviewers_of, set_role, store_reviewer
+from judgeboard.store.settings import primary_judge, set_setting
+from judgeboard.store.statements import AT_ONCE
+from judgeboard.store.storing import reapply_flags, rebuild_current
+from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
@@ -161,3 +161,171 @@ def _checked_role(role: Role) -> Role:
     if role not in ROLES:
         raise BadInput(f"a role is one of {', '.join(ROLES)}; to take it away, remove the person")
     return role
+
+
+def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
+    """Return the person of a verified e-mail address, as they are stored now.
+
+    The one whom ``JUDGEBOARD_ADMIN`` names is stored as admin on first sight.
+
+    Args:
+        store: The open database.
+        address: What the provider verified.
+        arrives: Whether this is the first look of a session: then coming in, or being refused, leaves an event.
+
+    Raises:
+        NotAllowed: No admin added this person, or one removed them.
+        BadInput: It is no e-mail address.
+    """
+    name = checked_address(address)
+    with store.reading() as connection:
+        person = find_reviewer(connection, SIGNED_IN, name)
+    if is_first_admin(name) and (person is None or person.role is not Role.ADMIN):
+        person = _store_first_admin(store, name)
+    welcome = person is not None and role_of(person) is not Role.NONE
+    if arrives:
+        with store.writing() as connection:
+            details = {} if welcome else {"action": "enter", "role": Role.NONE.value}
+            record_event(connection, "sign_in" if welcome else REFUSED, name, details=details)
+    if person is None or not welcome:
+        raise NotAllowed(f"{name} is not among the people of this Judgeboard. An admin can add you.")
+    return person
+
+
+def _store_first_admin(store: Store, name: str) -> Reviewer:
+    with store.writing() as connection:
+        person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
+        set_role(connection, person.id, Role.ADMIN)
+        details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
+        record_event(connection, "add_person", name, details=details)
+    return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
+
+
+def turn_away(store: Store) -> None:
+    """Note that somebody came whose address nobody verified; it is not kept, since it may be anybody's."""
+    with store.writing() as connection:
+        details = {"action": "enter", "role": Role.NONE.value}
+        record_event(connection, REFUSED, "not verified", details=details)
+
+
+def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> None:
+    """Store settings, all or none; None brings a default back. `judgeboard flag` applies them to what is stored.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        BadInput: No such setting, a value outside its range, or a judge of whom nothing is known.
+    """
+    with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
+        for key, value in changes.items():
+            set_setting(connection, key, value, actor_name(actor))
+
+
+def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
+    """Retire a judge version and return it: no new run asks it, what it said stays. Twice is as once.
+
+    Args:
+        store: The open database.
+        which: The version, as `get_version` takes it; a name alone is its newest version.
+        actor: An admin.
+
+    Raises:
+        NotAllowed: The actor is no admin.
+        NotFound: There is no such version.
+        BadInput: It is the last version of the primary judge that is in use.
+    """
+    with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
+        version = _locked(connection, which)
+        retired = retired_versions(connection)
+        if version.id in retired:
+            return version
+        in_use = {each.id for each in list_versions(connection) if each.name == version.name} - retired.keys()
+        if in_use == {version.id} and primary_judge(connection) == version.name:
+            raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
+        record_retired(connection, version.id, actor_name(actor), retired=True)
+    return version
+
+
+def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
+    """Bring a retired judge version back into use and return it. Twice is as once.
+
+    Raises:
+        NotAllowed: The actor is no admin.
+        NotFound: There is no such version.
+    """
+    with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
+        version = _locked(connection, which)
+        if version.id in retired_versions(connection):
+            record_retired(connection, version.id, actor_name(actor), retired=False)
+    return version
+
+
+def _locked(connection: Connection, which: int | str) -> StoredVersion:
+    """The version, with every other that is about to be retired or asked made to wait for this transaction."""
+    version = get_version(connection, which)
+    connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+    return version
+
+
+@dataclass(slots=True)
+class FlagSummary:
+    """What applying the rules anew came to; ``repaired`` counts current judgments that were not what they should be.
+
+    ``logged`` of the responses are the log's; the others are sides of pairs, controls and answers made anew.
+    """
+
+    responses: int = 0
+    logged: int = 0
+    raised_by_rule: Counter[str] = field(default_factory=Counter)
+    superseded_by_rule: Counter[str] = field(default_factory=Counter)
+    repaired: int = 0
+
+    @property
+    def raised(self) -> int:
+        """How many flags were raised."""
+        return self.raised_by_rule.total()
+
+    @property
+    def superseded(self) -> int:
+        """How many open flags were superseded."""
+        return self.superseded_by_rule.total()
+
+
+def raise_flags(
+    store: Store,
+    *,
+    actor: Actor = "library",
+    progress: Callable[[int, int], None] | None = None,
+    now: datetime | None = None,
+) -> FlagSummary:
+    """Apply every rule to every response, 1,000 in a transaction; a second time changes nothing.
+
+    A crash leaves whole batches, which the next run finds done. ``progress`` is told how many of how many are done.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        BadInput: The environment sets a threshold outside its range.
+    """
+    summary = FlagSummary()
+    with store.reading() as connection:
+        total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
+    last = 0
+    while True:
+        with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
+            following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last)
+            rows = connection.execute(following.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
+            ids = [row.id for row in rows]
+            if not ids:
+                return summary
+            repaired = rebuild_current(connection, ids)
+            changes = reapply_flags(connection, ids, now)
+            counts = {"raised": changes.raised.total(), "superseded": changes.superseded.total(), "repaired": repaired}
+            if any(counts.values()):
+                record_event(connection, "apply_rules", actor_name(actor), details=counts | {"up_to": ids[-1]}, now=now)
+        last = ids[-1]
+        summary.repaired += repaired
+        summary.responses += len(ids)
+        summary.logged += sum(row.kind == ResponseKind.LOG.value for row in rows)
+        summary.raised_by_rule += changes.raised
+        summary.superseded_by_rule += changes.superseded
+        if progress is not None:
+            progress(summary.responses, max(total, summary.responses))

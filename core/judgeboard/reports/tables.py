@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.csv import defused
-from judgeboard.stats.rounding import two_decimals
-from judgeboard.stats.words import number_words, percent, percent_words
-from judgeboard.times import iso_z
+from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.text import iso_z
 
 Format = Literal["text", "count", "number", "share", "time", "estimate", "share estimate"]
 

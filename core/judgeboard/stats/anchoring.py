@@ -13,10 +13,8 @@ import math
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, FloatArray, same_length
-from judgeboard.stats.estimates import leaving_out, measured, unmeasured
-from judgeboard.stats.grouping import Grouping
-from judgeboard.stats.student import t_quantile
+from judgeboard.stats.arrays import TIE, FloatArray, Grouping, same_length
+from judgeboard.stats.estimates import leaving_out, measured, t_quantile, unmeasured
 
 _METHOD = "jackknife"
 

@@ -1,5 +1,6 @@
-"""The array types that the statistics take: checked at their door, compared with a tolerance, looked up by id."""
+"""Arrays that the statistics take: their types, evidence groups, ranks with ties."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,79 @@ def column_sums(tables: FloatArray) -> FloatArray:
     """Return the sums over the last axis but one."""
     sums: FloatArray = np.einsum("...ij->...j", tables)
     return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Rows by evidence group: ``codes`` (one per row, 0 to ``count`` - 1) and the number of groups.
+
+    Group numbers follow the order of the ids, so that results do not depend on the order of the rows. ``row`` and
+    ``group`` name what a row and what a group is.
+    """
+
+    codes: IntArray
+    count: int
+    row: str = "response"
+    group: str = "evidence group"
+
+    @property
+    def all_distinct(self) -> bool:
+        """Whether every row is a group of its own."""
+        return self.count == len(self.codes)
+
+    @property
+    def unit(self) -> str:
+        """What an interval resamples, as a page names it."""
+        return self.row if self.all_distinct else self.group
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` (one per row) within each group, shape (count,)."""
+        if self.all_distinct:
+            return values
+        return np.bincount(self.codes, weights=values, minlength=self.count).astype(np.float64, copy=False)
+
+    def at(self, rows: AnyArray) -> "Grouping":
+        """Return the grouping of some of the rows, by a mask or by positions."""
+        return grouping(self.codes[rows], len(self.codes[rows]), row=self.row, group=self.group)
+
+    def touched(self, rows: BoolArray) -> int:
+        """Return how many groups have a row among ``rows`` (a mask)."""
+        return int(rows.sum()) if self.all_distinct else int(np.unique(self.codes[rows]).size)
+
+
+def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str = "evidence group") -> Grouping:
+    """Return the evidence groups of ``n`` rows from one id per row; without ids every row stands alone.
+
+    ``row`` and ``group`` are what an interval says that it resamples: where people are stacked, say, a row is a
+    ``grade`` and the group a ``response``.
+    """
+    if ids is None:
+        return Grouping(np.arange(n, dtype=np.int64), n, row, group)
+    same_length(ids, np.empty(n))
+    distinct, codes = np.unique(ids, return_inverse=True)
+    return Grouping(codes.astype(np.int64, copy=False), len(distinct), row, group)
+
+
+@dataclass(frozen=True, slots=True)
+class MidRanks:
+    """Values as distinct levels in ascending order: ``levels`` (one per row) numbers them, ``counts`` their rows."""
+
+    levels: IntArray
+    counts: IntArray
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of rows below each row's value, plus half of those equal to it: (average rank - 1/2) / n."""
+        return ((np.cumsum(self.counts) - self.counts / 2) / len(self.levels))[self.levels]
+
+    def mean_above(self, values: FloatArray) -> FloatArray:
+        """Return for each row the sum of ``values`` over rows above it, plus half of those equal to it, over n."""
+        by_level = np.bincount(self.levels, weights=values, minlength=self.counts.size)
+        above = np.cumsum(by_level[::-1])[::-1] - by_level / 2
+        return (above / len(self.levels))[self.levels]
+
+
+def mid_ranks(values: FloatArray) -> MidRanks:
+    """Return the ranks of ``values``, rounded to 1e-9 first so that float noise neither makes nor breaks ties."""
+    _, levels, counts = np.unique(tie_codes(values), return_inverse=True, return_counts=True)
+    return MidRanks(levels.astype(np.int64, copy=False), counts)

@@ -11,12 +11,10 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, IntArray, same_length
-from judgeboard.stats.bootstrap import bootstrapped, wilson_on_groups
+from judgeboard.stats.arrays import BoolArray, IntArray, grouping, same_length
 from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.intervals import bootstrapped, resampled_tables, wilson_on_groups
 from judgeboard.stats.proportions import share
-from judgeboard.stats.resampling import resampled_tables
 
 A, B, TIE = 0, 1, 2
 NONE = -1

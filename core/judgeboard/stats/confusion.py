@@ -1,12 +1,34 @@
-"""The confusion table: how often people and judge gave which pair of categories."""
+"""Confusion tables and the statistics that they hold: kappa, detection rates, macro averages, their estimates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
-from judgeboard.stats.arrays import AnyArray, IntArray, same_length
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    column_sums,
+    row_sums,
+    same_length,
+)
+from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.intervals import (
+    RESAMPLES,
+    SEED,
+    Scale,
+    WithoutOne,
+    bootstrapped,
+    patterns,
+    resampled,
+    wilson_on_groups,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +83,204 @@ def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
     k = len(categories)
     counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
+
+
+Weights = Literal["nominal", "linear", "quadratic"]
+
+
+def disagreement_weights(k: int, weights: Weights) -> FloatArray:
+    """Return how far apart each two of ``k`` ordered categories count, shape (k, k), zeros on the diagonal."""
+    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
+    match weights:
+        case "nominal":
+            return np.minimum(apart, 1)
+        case "linear":
+            return apart
+        case "quadratic":
+            return apart**2
+
+
+def agreement_weights(k: int, weights: Weights) -> FloatArray:
+    """Return how much each two of ``k`` ordered categories agree, 1 on the diagonal, 0 at the greatest distance."""
+    apart = disagreement_weights(k, weights)
+    return 1 - apart / max(float(apart.max()), 1.0)
+
+
+def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
+    """Return kappa of each confusion table: shape (..., k, k) of counts in, (...) out.
+
+    NaN where expected agreement is 1, that is where both sides put everything in one and the same category; an
+    estimate turns it into *undefined*. The scale is all ``k`` categories, whichever occur.
+    """
+    apart = disagreement_weights(tables.shape[-1], weights)
+    rows, columns = row_sums(tables), column_sums(tables)
+    observed = row_sums(row_sums(tables * apart)) * row_sums(rows)
+    expected = row_sums((rows @ apart) * columns)
+    ratio: FloatArray = np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
+    return 1 - ratio
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableShare:
+    """A share that a k x k confusion table holds: its ``hits`` cells, ``of`` these cells (masks of shape (k, k)).
+
+    ``undefined`` is the reason where no row lies in ``of``.
+    """
+
+    hits: BoolArray
+    of: BoolArray
+    undefined: str
+
+    def counts(self, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return hits and size of each table: shape (..., k, k) in, two of (...) out."""
+        return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
+
+    def value(self, tables: FloatArray) -> FloatArray:
+        """Return the share in each table, NaN where it is undefined."""
+        hits, size = self.counts(tables)
+        return np.divide(hits, size, out=np.full_like(size, np.nan), where=size > 0)
+
+
+def exact_agreement(k: int) -> TableShare:
+    """Return the share of pairs in which people and judge gave the same of ``k`` categories."""
+    return at_most_apart(k, 0)
+
+
+def at_most_apart(k: int, steps: int) -> TableShare:
+    """Return the share of pairs at most ``steps`` apart on an ordered scale of ``k`` categories."""
+    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
+
+
+def sensitivity(k: int, bad: int) -> TableShare:
+    """Return the share caught of what people call bad; one minus it is the share of bad answers missed."""
+    people, judge = _sides(k, bad)
+    return TableShare(people & judge, people, "people found no bad answer here")
+
+
+def specificity(k: int, bad: int) -> TableShare:
+    """Return the share let through of what people call good; one minus it is the share of false alarms."""
+    people, judge = _sides(k, bad)
+    return TableShare(~people & ~judge, ~people, "people found no good answer here")
+
+
+def precision(k: int, bad: int) -> TableShare:
+    """Return the share that people call bad of what the judge calls bad."""
+    people, judge = _sides(k, bad)
+    return TableShare(people & judge, judge, "the judge called no answer bad here")
+
+
+def _sides(k: int, bad: int) -> tuple[BoolArray, BoolArray]:
+    """Return the cells that people call bad (a row), and those that the judge does (a column)."""
+    people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
+    people[bad, :] = judge[:, bad] = True
+    return people, judge
+
+
+def macro_precision(tables: FloatArray) -> FloatArray:
+    """Return the mean precision over the categories that either side gave; undefined where the judge gave not all."""
+    return _macro(_right(tables), column_sums(tables), tables)
+
+
+def macro_recall(tables: FloatArray) -> FloatArray:
+    """Return the mean recall over the categories that either side gave; undefined where people gave not all."""
+    return _macro(_right(tables), row_sums(tables), tables)
+
+
+def macro_f1(tables: FloatArray) -> FloatArray:
+    """Return the mean F1 over the categories that either side gave; undefined where that is only one."""
+    return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
+
+
+def matthews(tables: FloatArray) -> FloatArray:
+    """Return Matthews' correlation coefficient, for k categories as Gorodkin has it; undefined where a side is one."""
+    people, judge = row_sums(tables), column_sums(tables)
+    n = row_sums(people)
+    covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
+    spreads = [n * n - row_sums(np.square(side)) for side in (people, judge)]
+    return _ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
+
+
+def _right(tables: FloatArray) -> FloatArray:
+    return np.diagonal(tables, axis1=-2, axis2=-1)
+
+
+def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
+    """Return the mean of hits / of over the categories that occur, NaN where one of those has nothing in ``of``.
+
+    Over a single category it would be 1 whatever the judge can tell apart: NaN too.
+    """
+    occurs = row_sums(tables) + column_sums(tables) > 0
+    shares = np.divide(hits, of, out=np.full(of.shape, np.nan), where=of > 0)
+    categories = row_sums(occurs.astype(np.float64))
+    return _ratio(row_sums(np.where(occurs, shares, 0.0)), np.where(categories > 1, categories, 0.0))
+
+
+def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(upper, lower, out=np.full(np.shape(lower), np.nan), where=lower > 0)
+    return ratio
+
+
+ONE_CATEGORY = "both gave one and the same category throughout"
+
+
+class TableEstimates:
+    """One k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
+
+    def __init__(
+        self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
+    ) -> None:
+        """Count and resample pairs given by their cell in the flattened table, people in the rows."""
+        self._cells = cells
+        self._groups = groups
+        self._patterns = patterns(cells, k * k, groups)
+        self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
+        self._resampled = resampled(self._patterns, resamples=resamples, seed=seed).reshape(resamples, k, k)
+
+    def kappa(self, weights: Weights = "nominal") -> Estimate:
+        """Return Cohen's kappa; undefined only where expected agreement is 1."""
+        named = "" if weights == "nominal" else f"{weights} weights; "
+        return self.coefficient(partial(kappa, weights=weights), ONE_CATEGORY, named)
+
+    def coefficient(self, of_tables: Callable[[FloatArray], FloatArray], undefined: str, named: str = "") -> Estimate:
+        """Return a ``statistic`` that lies between -1 and 1, whose interval is taken on Fisher's z scale."""
+        return self.statistic(of_tables, undefined, named, scale="Fisher's z")
+
+    def statistic(
+        self,
+        of_tables: Callable[[FloatArray], FloatArray],
+        undefined: str,
+        named: str = "",
+        *,
+        scale: Scale | None = None,
+    ) -> Estimate:
+        """Return a statistic of tables of shape (..., k, k), NaN where it is undefined, for the reason given."""
+        n = len(self._cells)
+        if n == 0:
+            return unmeasured(0, "no pairs")
+        value = float(of_tables(self._observed))
+        if np.isnan(value):
+            return unmeasured(n, f"undefined: {undefined}")
+        return self._bootstrapped(value, n, of_tables, named, scale if abs(value) < 1 else None)
+
+    def share(self, share: TableShare) -> Estimate:
+        """Return a share of the table; its n is the number of pairs that it is a share of."""
+        hits, size = (int(count) for count in share.counts(self._observed))
+        if size == 0:
+            return unmeasured(0, share.undefined)
+        if hits in {0, size}:
+            touched = self._groups.touched(share.of.ravel()[self._cells])
+            return wilson_on_groups(hits / size, size, touched, self._groups.unit)
+        return self._bootstrapped(hits / size, size, share.value)
+
+    def _bootstrapped(
+        self,
+        value: float,
+        n: int,
+        of_tables: Callable[[FloatArray], FloatArray],
+        named: str = "",
+        scale: Scale | None = None,
+    ) -> Estimate:
+        left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
+        without = WithoutOne(of_tables(left), self._patterns.shared_by)
+        return bootstrapped(value, n, of_tables(self._resampled), self._groups, named, without=without, scale=scale)

@@ -1,18 +1,11 @@
-"""Pearson's and Spearman's correlation, mean absolute difference and bias of two scores.
-
-Influence functions: S. J. Devlin, R. Gnanadesikan, J. R. Kettenring, "Robust estimation and outlier detection with
-correlation coefficients" (Biometrika, 1975), applied to Spearman's with the ranks' own estimation counted in, as in
-C. Croux, C. Dehon, "Influence functions of the Spearman and Kendall correlation measures" (2010), ties counted half.
-"""
+"""Correlations and differences of two scores, and of a score with length."""
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, FloatArray
-from judgeboard.stats.estimates import unmeasured
-from judgeboard.stats.grouping import Grouping
-from judgeboard.stats.influence import correlation_estimate, mean_estimate
-from judgeboard.stats.ranks import mid_ranks
+from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, Grouping, IntArray, MidRanks, grouping, mid_ranks
+from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, mean_estimate, standard_error
 
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
@@ -61,3 +54,134 @@ def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
         if np.ptp(side) < TIE:
             return f"undefined: {name} gave the same score throughout"
     return None
+
+
+def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
+    """Return tau-b of scores rounded to 1e-9; undefined where a side is constant."""
+    if (reason := constant_side(judge, people)) is not None:
+        return unmeasured(len(judge), reason)
+    x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
+    order = _order_with_all(x, y) / n
+    tied = [each.counts[each.levels] / n for each in (x, y)]
+    # Of two rows drawn with replacement: how often one is above the other on each side, and on both alike.
+    apart = [1 - float(share.mean()) for share in tied]
+    alike, root = float(order.mean()), float(np.sqrt(apart[0] * apart[1]))
+    value = alike / root
+    moved_apart = sum((float(share.mean()) - share) / rest for share, rest in zip(tied, apart, strict=True))
+    influence: FloatArray = 2 * (order - alike) / root - value * moved_apart
+    return correlation_estimate(value, influence, groups)
+
+
+def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
+    """Return for each row how many rows it is in the same order with on both sides, less those in opposite order."""
+    n = len(x.levels)
+    below_x, below_y = (np.cumsum(each.counts) - each.counts for each in (x, y))
+    below = (below_x[x.levels], below_y[y.levels])
+    same = (x.counts[x.levels], y.counts[y.levels])
+    # Sorted by x, equals of x from the highest y down: of those before a row none that is its equal in x is below it.
+    order = np.lexsort((-y.levels, x.levels))
+    both_below = np.empty(n, dtype=np.int64)
+    both_below[order] = _before_and_below(y.levels[order])
+    below_on_equal_y, equal_on_both = _within(y.levels, x.levels)
+    below_on_equal_x, _ = _within(x.levels, y.levels)
+    x_below_y_above = below[0] - both_below - below_on_equal_y
+    y_below_x_above = below[1] - both_below - below_on_equal_x
+    above_on_equal_y = same[1] - below_on_equal_y - equal_on_both
+    both_above = (n - below[0] - same[0]) - y_below_x_above - above_on_equal_y
+    order_with_all: FloatArray = (both_below + both_above - x_below_y_above - y_below_x_above).astype(np.float64)
+    return order_with_all
+
+
+def _within(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray]:
+    """Return for each row, of those with its ``outer``, how many have a lower ``inner``, and how many the same."""
+    width = int(inner.max()) + 1
+    cells, at, counts = np.unique(outer * width + inner, return_inverse=True, return_counts=True)
+    before = np.cumsum(counts) - counts
+    outer_of_cell = cells // width
+    first = np.searchsorted(outer_of_cell, outer_of_cell)
+    return (before - before[first])[at], counts[at]
+
+
+def _before_and_below(levels: IntArray) -> IntArray:
+    """Return for each row how many rows before it have a lower level.
+
+    Rows are split by the highest bit of their level, then by the next within each half, keeping their order: a row
+    whose bit is set has below it those before it in its part whose bit is not.
+    """
+    n = len(levels)
+    at, part, found = np.arange(n), levels, np.zeros(n, dtype=np.int64)
+    for bit in reversed(range(int(levels.max()).bit_length())):
+        upper = (part >> bit) & 1
+        prefix = part >> (bit + 1)
+        starts = np.flatnonzero(np.append(True, prefix[1:] != prefix[:-1]))
+        sizes = np.diff(np.append(starts, n))
+        lower_so_far = np.cumsum(1 - upper) - (1 - upper)
+        lower_before = lower_so_far - np.repeat(lower_so_far[starts], sizes)
+        found[at] += upper * lower_before
+        start = np.repeat(starts, sizes)
+        lower_in_part = np.repeat(np.add.reduceat(1 - upper, starts), sizes)
+        place = np.where(upper == 1, np.arange(n) - lower_before + lower_in_part, start + lower_before)
+        moved_at, moved_part = np.empty_like(at), np.empty_like(part)
+        moved_at[place], moved_part[place] = at, part
+        at, part = moved_at, moved_part
+    return found
+
+
+def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping) -> tuple[Estimate, Estimate]:
+    """Return the lower and the upper limit of judge - people, each with its own interval, in units of the score."""
+    n = len(judge)
+    if n < 2:
+        nothing = unmeasured(n, "undefined: one difference has no spread" if n else "no pairs")
+        return nothing, nothing
+    apart = judge - people
+    centred = apart - apart.mean()
+    spread = float(np.sqrt(np.square(centred).sum() / (n - 1)))
+    moves_spread = np.square(centred) / (2 * spread) if spread > TIE else np.zeros(n)
+    lower, upper = (
+        influence_estimate(float(apart.mean()) + side * spread, centred + side * moves_spread, groups)
+        for side in (-Z, Z)
+    )
+    return lower, upper
+
+
+def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
+    """Return by how much the score rises per unit of length (least squares), with its interval by evidence group."""
+    n = len(score)
+    centred = length - length.mean() if n else length
+    spread = float(np.mean(centred * centred)) if n else 0.0
+    if spread < TIE:
+        return unmeasured(n, "undefined: all are equally long" if n else "no answers")
+    value = float(np.mean(centred * score)) / spread
+    residual = score - score.mean() - value * centred
+    influence = centred * residual / spread
+    if groups.count == 1:
+        return measured(value, n, reason="no interval: one evidence group only")
+    reach = float(t_quantile(groups.count - 1)) * standard_error(influence, groups)
+    return measured(value, n, (value - reach, value + reach), method=METHOD, unit=groups.unit)
+
+
+def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
+    """Return the correlation of score and length among rows of one stratum, over all strata together.
+
+    Both are ranked within their stratum, so that what lies between strata (better answers are longer) does not count,
+    and neither does the shape of either distribution. Strata of one row are left out.
+
+    Args:
+        score: One per row.
+        length: One per row.
+        strata: What must be equal: the human grade of each row.
+        groups: The evidence group of each row, or None.
+    """
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    kept = counts[codes] > 1
+    score, length, codes = score[kept], length[kept], codes[kept]
+    if not len(score):
+        return unmeasured(0, "no two answers have the same grade")
+    of_score, of_length = np.empty(len(score)), np.empty(len(score))
+    for code in np.unique(codes):
+        rows = codes == code
+        of_score[rows], of_length[rows] = (mid_ranks(side[rows]).shares for side in (score, length))
+    estimate = pearson(of_score, of_length, grouping(None if groups is None else groups[kept], len(score)))
+    if estimate.value is None:
+        return unmeasured(estimate.n, "undefined: within a grade all scores, or all lengths, are equal")
+    return estimate

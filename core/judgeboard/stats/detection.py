@@ -1,67 +1,148 @@
-"""How well a judge detects bad answers: which cells of a confusion table each rate counts.
+"""How well a score detects bad answers: AUROC, AUPRC, calibration."""
 
-A rate is a *share of a table*: the rows in some cells, of the rows in others. Positive is the bad category.
-"""
-
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeboard.stats.arrays import BoolArray, FloatArray
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
+from judgeboard.stats.estimates import Z, measured, unmeasured
+from judgeboard.stats.intervals import influence_estimate, share_estimate
+from judgeboard.stats.proportions import share_intervals
+
+SEPARATED = "no interval: the scores separate the classes completely"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableShare:
-    """A share that a k x k confusion table holds: its ``hits`` cells, ``of`` these cells (masks of shape (k, k)).
+def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
+    """Return the AUROC of ``score`` (lower is worse, as groundedness is) for telling ``bad`` rows from the others.
 
-    ``undefined`` is the reason where no row lies in ``of``.
+    Undefined where one of both classes is empty; its n counts all rows.
+    """
+    n = len(score)
+    if (reason := missing_class(bad)) is not None:
+        return unmeasured(n, reason)
+    beaten = _beaten(score, bad)
+    value = float(beaten[bad].mean())
+    variance = _variance(beaten - value, bad, groups)
+    if variance is None:
+        return measured(value, n, reason="no interval: a class stands on one evidence group only")
+    if variance < 1e-18:
+        return measured(value, n, reason=SEPARATED)
+    reach = Z * math.sqrt(variance)
+    method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"
+    return measured(value, n, (max(value - reach, 0), min(value + reach, 1)), method=method, unit=groups.unit)
+
+
+def missing_class(bad: BoolArray) -> str | None:
+    """Return why nothing can be detected where people found no ``bad`` answer, or no other one; else None."""
+    if not len(bad):
+        return "no pairs"
+    if bad.any() and not bad.all():
+        return None
+    return f"undefined: people found no {'good' if bad.any() else 'bad'} answer here"
+
+
+def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
+    """Return for each row the share of the other class that it is told from rightly, ties counted half."""
+    ranks = mid_ranks(score)
+    n_bad = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size)
+    n_good = ranks.counts - n_bad
+    good_above = (np.cumsum(n_good[::-1])[::-1] - n_good / 2) / n_good.sum()
+    bad_below = (np.cumsum(n_bad) - n_bad / 2) / n_bad.sum()
+    beaten: FloatArray = np.where(bad, good_above[ranks.levels], bad_below[ranks.levels])
+    return beaten
+
+
+def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
+    """Return Obuchowski's variance, None where a class stands on a single group."""
+    sizes = np.array([int(bad.sum()), int((~bad).sum())])
+    touched = groups.touched(bad), groups.touched(~bad)
+    if min(touched) < 2:
+        return None
+    of_bad = groups.sums(np.where(bad, centred, 0.0)) / sizes[0]
+    of_good = groups.sums(np.where(bad, 0.0, centred)) / sizes[1]
+    within = [
+        count / (count - 1) * float(np.square(side).sum())
+        for count, side in zip(touched, (of_bad, of_good), strict=True)
+    ]
+    between = groups.count / (groups.count - 1) * float((of_bad * of_good).sum())
+    return sum(within) + 2 * between
+
+
+def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
+    """Return the average precision of ``score`` (lower is worse, as groundedness is) for finding ``bad`` rows.
+
+    Undefined where one of both classes is empty; its n counts all rows. Equal scores are found together.
+    """
+    if (reason := missing_class(bad)) is not None:
+        return unmeasured(len(score), reason)
+    n = len(score)
+    ranks = mid_ranks(score)
+    bad_at = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size) / n
+    bad_found, found = np.cumsum(bad_at), np.cumsum(ranks.counts) / n
+    precision, share_bad = bad_found / found, float(bad.mean())
+    value = float((bad_at * precision).sum()) / share_bad
+    if math.isclose(value, 1):
+        return measured(value, n, reason=SEPARATED)
+    # A row moves the precision at its own score and at every higher one; a bad one counts there itself too.
+    found_later, found_bad_later = (
+        np.cumsum(each[::-1])[::-1] for each in (bad_at / found, bad_at * precision / found)
+    )
+    level = ranks.levels
+    influence: FloatArray = (bad * (precision[level] + found_later[level] - value) - found_bad_later[level]) / share_bad
+    return share_estimate(value, influence, groups)
+
+
+MIN_CALIBRATION = 100
+"""Below this many pairs a page shows a sentence instead of the curve."""
+
+TENTHS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Tenth:
+    """The answers whose score lies from ``low`` up to below ``high`` (the last one with 1 itself).
+
+    ``mean_score`` is None where there are none; ``share_grounded`` carries n and Wilson's interval.
     """
 
-    hits: BoolArray
-    of: BoolArray
-    undefined: str
-
-    def counts(self, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return hits and size of each table: shape (..., k, k) in, two of (...) out."""
-        return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
-
-    def value(self, tables: FloatArray) -> FloatArray:
-        """Return the share in each table, NaN where it is undefined."""
-        hits, size = self.counts(tables)
-        return np.divide(hits, size, out=np.full_like(size, np.nan), where=size > 0)
+    low: float
+    high: float
+    mean_score: float | None
+    share_grounded: Estimate
 
 
-def exact_agreement(k: int) -> TableShare:
-    """Return the share of pairs in which people and judge gave the same of ``k`` categories."""
-    return at_most_apart(k, 0)
+def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
+    """Return the ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
+    same_length(score, grounded)
+    tenth = _tenths(score)
+    n = np.bincount(tenth, minlength=TENTHS)
+    hits = np.bincount(tenth, weights=grounded, minlength=TENTHS).astype(np.int64)
+    means = (np.bincount(tenth, weights=score, minlength=TENTHS) / np.maximum(n, 1)).tolist()
+    return tuple(
+        Tenth(index / TENTHS, (index + 1) / TENTHS, round(mean, 12) if share.n else None, share)
+        for index, (mean, share) in enumerate(zip(means, share_intervals(hits, n), strict=True))
+    )
 
 
-def at_most_apart(k: int, steps: int) -> TableShare:
-    """Return the share of pairs at most ``steps`` apart on an ordered scale of ``k`` categories."""
-    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
-    return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
+def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
+    """Return the mean distance, over answers, of a tenth's mean ``score`` and the share that people call ``grounded``.
+
+    A judge without any error of calibration gets more than 0 too, the more the fewer answers a tenth holds. Source:
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
+    (AAAI 2015), with equally wide bins.
+    """
+    if not same_length(score, grounded):
+        return unmeasured(0, "no pairs")
+    tenth, above = _tenths(score), grounded - score
+    gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
+    value = float(np.abs(gaps).sum()) / len(score)
+    found = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
-def sensitivity(k: int, bad: int) -> TableShare:
-    """Return the share caught of what people call bad; one minus it is the share of bad answers missed."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, people, "people found no bad answer here")
-
-
-def specificity(k: int, bad: int) -> TableShare:
-    """Return the share let through of what people call good; one minus it is the share of false alarms."""
-    people, judge = _sides(k, bad)
-    return TableShare(~people & ~judge, ~people, "people found no good answer here")
-
-
-def precision(k: int, bad: int) -> TableShare:
-    """Return the share that people call bad of what the judge calls bad."""
-    people, judge = _sides(k, bad)
-    return TableShare(people & judge, judge, "the judge called no answer bad here")
-
-
-def _sides(k: int, bad: int) -> tuple[BoolArray, BoolArray]:
-    """Return the cells that people call bad (a row), and those that the judge does (a column)."""
-    people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
-    people[bad, :] = judge[:, bad] = True
-    return people, judge
+def _tenths(score: FloatArray) -> IntArray:
+    return np.clip(np.floor((score + TIE) * TENTHS), 0, TENTHS - 1).astype(np.int64)

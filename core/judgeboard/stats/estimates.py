@@ -1,10 +1,15 @@
-"""How a statistic becomes an ``Estimate``: rounded, with its interval, or undefined with the reason."""
+"""How a statistic becomes an Estimate: rounded, undefined with its reason, with Student's t, sure enough to warn."""
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import FloatArray
 
 MIN_PAIRS = 10
 """Below this many pairs a statistic of agreement is not shown."""
@@ -81,3 +86,146 @@ def _rounded(number: float) -> float:
     if not math.isfinite(number):
         raise ValueError(f"a statistic must be finite or undefined, not {number!r}")
     return round(float(number), _DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+Z = NormalDist().inv_cdf(0.975)
+"""The same quantile of the normal distribution, 1.95996."""
+
+
+def t_quantile(df: npt.ArrayLike) -> FloatArray:
+    """Return the 97.5 % quantile for each number of degrees of freedom in ``df`` (any shape, each >= 1)."""
+    from scipy.special import stdtrit
+
+    quantile: FloatArray = stdtrit(_degrees(df), 0.975)
+    return quantile
+
+
+def t_lower_tail(t: float, df: int) -> float:
+    """Return the probability that Student's t with ``df`` >= 1 degrees of freedom lies below ``t``."""
+    from scipy.special import stdtr
+
+    return float(stdtr(_degrees(df), t))
+
+
+def _degrees(df: npt.ArrayLike) -> FloatArray:
+    degrees = np.asarray(df, dtype=np.float64)
+    if (degrees < 1).any():
+        raise ValueError("Student's t needs at least one degree of freedom")
+    return degrees
+
+
+WIDER = NormalDist().inv_cdf(0.995) / NormalDist().inv_cdf(0.975)
+"""How much wider an interval is at 99 % than at 95 %, 1.314."""
+
+
+def surely_above(estimate: Estimate, harmless: float) -> bool:
+    """Return whether the whole 99 % interval lies above ``harmless``; never without an interval."""
+    if estimate.value is None or estimate.low is None:
+        return False
+    return estimate.value - WIDER * (estimate.value - estimate.low) > harmless
+
+
+def surely_below(estimate: Estimate, harmless: float) -> bool:
+    """Return whether the whole 99 % interval lies below ``harmless``; never without an interval."""
+    if estimate.value is None or estimate.high is None:
+        return False
+    return estimate.value + WIDER * (estimate.high - estimate.value) < harmless
+
+
+def two_decimals(number: float, *, sign: bool = False) -> str:
+    """Return "4.13" for 4.125: tables in a browser round a half up, Python to even.
+
+    Args:
+        number: A score, or how far one changed.
+        sign: Also write a plus.
+    """
+    rounded = round(number + math.copysign(1e-9, number), 2) + 0.0
+    return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
+
+
+KAPPA_WORDS = ((0.2, "poor"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+"""The word for a kappa below each bound; from 0.8 on it is "very good" (after Landis and Koch, 1977)."""
+
+_BEST = "very good"
+
+
+def kappa_word(kappa: float) -> str:
+    """Return poor (< 0.2), fair (< 0.4), moderate (< 0.6), substantial (< 0.8) or very good."""
+    return next((word for bound, word in KAPPA_WORDS if kappa < bound), _BEST)
+
+
+def kappa_range_words(estimate: Estimate) -> str | None:
+    """Return "from fair to very good", the words at both ends of the interval, or None where they are one word."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    low, high = kappa_word(estimate.low), kappa_word(estimate.high)
+    return None if low == high else f"from {low} to {high}"
+
+
+def one_in(share: float) -> str:
+    """Return "1 in 4" for shares from 4 % to 60 %, else the percentage."""
+    return f"1 in {int(1 / share + 0.5)}" if 0.04 <= share <= 0.6 else percent(share)
+
+
+def percent(share: float) -> str:
+    """Return "79 %"; what is not quite nothing or all is said so, never rounded to it."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    if 0.995 < share < 1:
+        return "over 99 %"
+    return f"{_whole_percent(share)} %"
+
+
+def percent_interval(estimate: Estimate) -> str | None:
+    """Return "[77, 82]" in percent, None without an interval."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return f"[{_whole_percent(estimate.low)}, {_whole_percent(estimate.high)}]"
+
+
+def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
+    """Return "[0.52, 0.61]", with ``sign`` "[-0.02, +0.13]", None without an interval."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return f"[{two_decimals(estimate.low, sign=sign)}, {two_decimals(estimate.high, sign=sign)}]"
+
+
+def percent_words(estimate: Estimate) -> str:
+    """Return "79 % [77, 82]", without brackets where there is no interval, the reason where there is no value."""
+    if estimate.value is None:
+        return estimate.reason or "unknown"
+    return " ".join(filter(None, (percent(estimate.value), percent_interval(estimate))))
+
+
+def number_words(estimate: Estimate, *, sign: bool = False) -> str:
+    """Return "0.56 [0.52, 0.61]", with ``sign`` "+0.56 [+0.52, +0.61]".
+
+    Without brackets where there is no interval; the reason where there is no value.
+    """
+    if estimate.value is None:
+        return estimate.reason or "unknown"
+    return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
+
+
+def _whole_percent(share: float) -> int:
+    return int(share * 100 + 0.5 + 1e-9)
+
+
+def more_pairs(estimate: Estimate, half_width: float = 0.1) -> int | None:
+    """Return about how many more pairs bring the interval to plus or minus ``half_width``.
+
+    An interval narrows with the square root of n. Rounded up to two digits; 0 where it is there already, None without
+    an interval.
+    """
+    if estimate.low is None or estimate.high is None:
+        return None
+    wanted = estimate.n * ((estimate.high - estimate.low) / 2 / half_width) ** 2 - estimate.n
+    if wanted <= 0:
+        return 0
+    step = int(max(10.0 ** (math.floor(math.log10(wanted)) - 1), 1))
+    return math.ceil(wanted / step) * step
+
+
+def luck_of_slices(slices: int) -> float:
+    """Return the chance that at least one of ``slices`` independent 95 % intervals misses by luck alone."""
+    return 1 - 0.95**slices

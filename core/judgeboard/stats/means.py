@@ -1,16 +1,19 @@
-"""Means with their 95 % interval from sums that a database added up, for many points at once."""
+"""Means, differences of means, and whether a trend moved."""
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.student import t_quantile
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
+from judgeboard.stats.estimates import MIN_PAIRS, measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import METHOD, bootstrapped, mean_estimate, resampled_tables, standard_error
+from judgeboard.stats.proportions import share_intervals
 
-METHOD = "Student's t"
+MEAN_METHOD = "Student's t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +86,142 @@ def _estimate(n: int, mean: float, reach: float, bounds: tuple[float, float] | N
     low, high = mean - reach, mean + reach
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
-    return measured(mean, n, (low, high), method=METHOD, unit="response")
+    return measured(mean, n, (low, high), method=MEAN_METHOD, unit="response")
+
+
+_CHANGE_DECIMALS = 9
+
+
+def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
+    """Return the mean of after - before with its interval; where every change is the same, that is the interval."""
+    n = same_length(before, after)
+    if n == 0:
+        return unmeasured(0, "no pairs")
+    changes = after - before
+    if groups.count > 1 and np.ptp(changes) < TIE:
+        value = float(changes.mean())
+        return measured(value, n, (value, value), method="every change is the same", unit=groups.unit)
+    return mean_estimate(changes, groups)
+
+
+def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping) -> Estimate:
+    """Return the mean of the rows ``inside`` less that of the others, with its interval by evidence group.
+
+    Student's t has the degrees of freedom of the smaller side, so that a few rows on one of them are not taken for
+    many. Undefined where a side is empty.
+    """
+    n_inside, n_outside = int(inside.sum()), int((~inside).sum())
+    n = n_inside + n_outside
+    if not n_inside or not n_outside:
+        return unmeasured(n, "one of the two sides is empty")
+    of_inside, of_outside = float(values[inside].mean()), float(values[~inside].mean())
+    value = of_inside - of_outside
+    smaller = min(groups.touched(inside), groups.touched(~inside))
+    if smaller < 2:
+        return measured(value, n, reason="no interval: one side stands on one evidence group only")
+    influence = np.where(inside, (values - of_inside) * n / n_inside, -(values - of_outside) * n / n_outside)
+    reach = float(t_quantile(smaller - 1)) * standard_error(influence, groups)
+    if math.isclose(reach, 0, abs_tol=TIE):
+        return measured(value, n, reason="no interval: no spread on either side")
+    return measured(value, n, (value - reach, value + reach), method=METHOD, unit=groups.unit)
+
+
+def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
+    """Return the mean of ``changes`` (second less first, one per case) with the interval of resampled cases.
+
+    Resampling cases keeps the two measurements of a case together, which is what makes the bootstrap paired.
+    """
+    given = np.round(np.asarray(changes, dtype=np.float64), _CHANGE_DECIMALS)
+    if given.size == 0:
+        return unmeasured(0, "no case was measured in both")
+    value = float(given.mean())
+    if given.size == 1:
+        return measured(value, 1, reason="no interval: a single case")
+    distinct, cells = np.unique(given, return_inverse=True)
+    groups = grouping(None, given.size)
+    drawn = resampled_tables(cells.astype(np.int64), distinct.size, groups)
+    return bootstrapped(value, given.size, drawn @ distinct / given.size, groups, "paired; ")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A trend that moved at ``period`` (its index), with everything ``before`` and everything from it on ``after``."""
+
+    period: int
+    before: Estimate
+    after: Estimate
+
+    @property
+    def fell(self) -> bool:
+        """Whether it went down."""
+        return (self.after.value or 0) < (self.before.value or 0)
+
+
+def moved(
+    n: npt.ArrayLike,
+    total: npt.ArrayLike,
+    total_of_squares: npt.ArrayLike,
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> Move | None:
+    """Return where the mean of one slice moved most clearly, or None where nothing moved beyond its interval.
+
+    Every period with answers in it is tried as the first one after. It counts where the intervals before and after do
+    not overlap *and* the difference is significant with as many tries allowed for (Bonferroni); each side needs ten
+    answers. Of those the one with the largest difference in standard errors is given. It names a time, never a cause.
+
+    Args:
+        n: How many values each period has, oldest first, zeros where nothing was asked.
+        total: Their sum per period.
+        total_of_squares: The sum of their squares per period.
+        bounds: The scale's ends, which an interval does not leave.
+    """
+    periods = sums(n, total, total_of_squares)
+    before, after = _both_sides(periods)
+    error = np.sqrt(before.variance / np.maximum(before.n, 1) + after.variance / np.maximum(after.n, 1))
+    apart = np.abs(before.mean - after.mean)
+    apart = np.where(apart < TIE, 0.0, apart)  # the sums of equal values differ by rounding
+    split = _clearest(periods, before, after, apart, error, apart > before.reach + after.reach)
+    if split is None:
+        return None
+    sides = (mean_interval(side.n, side.total, side.total_of_squares, bounds=bounds) for side in (before, after))
+    return Move(split, *(estimates[split] for estimates in sides))
+
+
+def share_moved(hits: npt.ArrayLike, n: npt.ArrayLike) -> Move | None:
+    """Return where a share (below the threshold, flagged) moved most clearly, by Wilson's intervals, as ``moved``."""
+    periods = sums(n, hits, hits)
+    before, after = _both_sides(periods)
+    pooled = (before.total + after.total) / np.maximum(before.n + after.n, 1)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / np.maximum(before.n, 1) + 1 / np.maximum(after.n, 1)))
+    sides = [share_intervals(side.total.astype(np.int64), side.n) for side in (before, after)]
+    separate = np.array([_separate(first, second) for first, second in zip(*sides, strict=True)], dtype=np.bool_)
+    split = _clearest(periods, before, after, np.abs(before.mean - after.mean), error, separate)
+    return None if split is None else Move(split, sides[0][split], sides[1][split])
+
+
+def _both_sides(periods: Sums) -> tuple[Sums, Sums]:
+    """Return the sums before each period, and those from it on."""
+    n, total, squares = periods.n, periods.total, periods.total_of_squares
+    before = Sums(np.cumsum(n) - n, np.cumsum(total) - total, np.cumsum(squares) - squares)
+    after = Sums(n.sum() - before.n, total.sum() - before.total, squares.sum() - before.total_of_squares)
+    return before, after
+
+
+def _clearest(
+    periods: Sums, before: Sums, after: Sums, apart: FloatArray, error: FloatArray, separate: BoolArray
+) -> int | None:
+    """Return the split with the largest difference in standard errors among those that count."""
+    tried = (periods.n > 0) & (before.n >= MIN_PAIRS) & (after.n >= MIN_PAIRS)
+    if not tried.any():
+        return None
+    limit = NormalDist().inv_cdf(1 - 0.025 / int(tried.sum()))
+    errors_apart = np.divide(apart, error, out=np.where(apart > 0, math.inf, 0.0), where=error > 0)
+    counts = tried & separate & (errors_apart > limit)
+    return int(np.argmax(np.where(counts, errors_apart, -1.0))) if counts.any() else None
+
+
+def _separate(first: Estimate, second: Estimate) -> bool:
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return False
+    return first.high < second.low or second.high < first.low

@@ -1,44 +1,97 @@
-"""The figures of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed.
-
-A new statistic of judge and people is one function and one row here: the page, the command, the report and their JSON
-read the table.
-"""
+"""The figures of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray
-from judgeboard.stats.auprc import auprc
-from judgeboard.stats.auroc import auroc
-from judgeboard.stats.calibration import expected_calibration_error
-from judgeboard.stats.confusion import Confusion, confusion_of_cells
-from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
-from judgeboard.stats.detection import (
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
+from judgeboard.stats.chance_corrected import (
+    EVERY_VALUE_THE_SAME,
+    Metric,
+    alpha,
+    alpha_of_tables,
+    fleiss,
+    gwet,
+    gwet_of_tables,
+    percent_agreement,
+)
+from judgeboard.stats.confusion import (
+    ONE_CATEGORY,
+    Confusion,
+    TableEstimates,
     TableShare,
     at_most_apart,
+    confusion_of_cells,
     exact_agreement,
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    matthews,
     precision,
     sensitivity,
     specificity,
 )
+from judgeboard.stats.correlation import bias, kendall, limits_of_agreement, mean_absolute_difference, pearson, spearman
+from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
-from judgeboard.stats.fleiss import fleiss
-from judgeboard.stats.grouping import Grouping
-from judgeboard.stats.gwet import gwet, gwet_of_tables
-from judgeboard.stats.kendall import kendall
-from judgeboard.stats.krippendorff import EVERY_VALUE_THE_SAME, Metric, alpha, alpha_of_tables
-from judgeboard.stats.limits_of_agreement import limits_of_agreement
-from judgeboard.stats.pairs import Pairs
-from judgeboard.stats.pairwise_agreement import percent_agreement
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.resampling import RESAMPLES
-from judgeboard.stats.scales import Scale
-from judgeboard.stats.table_estimates import ONE_CATEGORY
-from judgeboard.stats.table_statistics import macro_f1, macro_precision, macro_recall, matthews
+from judgeboard.stats.intervals import RESAMPLES
+from judgeboard.stats.ratings import Ratings, Scale, positions
+
+
+class Pairs:
+    """One pair per response, checked against its scale, with the resampled table that several statistics share.
+
+    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores as they are.
+    """
+
+    def __init__(
+        self,
+        judge: AnyArray,
+        people: AnyArray,
+        scale: Scale,
+        groups: AnyArray | Grouping | None = None,
+        *,
+        scores: AnyArray | None = None,
+        resamples: int = RESAMPLES,
+    ) -> None:
+        """Take the arguments of ``pair_statistics``; raise ValueError as it does."""
+        self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
+        self.scale = scale
+        self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
+        self.judge, self.people = (positions(side, scale) for side in (judge, people))
+        self._scores = scores
+        self._resamples = resamples
+
+    @property
+    def k(self) -> int:
+        """How many categories the scale declares; 0 for a continuous one."""
+        return len(self.scale.categories or ())
+
+    @property
+    def cells(self) -> IntArray:
+        """Each pair's cell in the flattened table, people in the rows."""
+        return (self.people * self.k + self.judge).astype(np.int64)
+
+    @cached_property
+    def table(self) -> TableEstimates:
+        """The confusion table with its resamples, drawn when first asked for."""
+        return TableEstimates(self.cells, self.k, self.groups, resamples=self._resamples)
+
+    @property
+    def as_ratings(self) -> Ratings:
+        """Both sides as two raters of the same items."""
+        return Ratings(np.stack((self.people, self.judge), axis=1), ("people", "judge"), self.scale, self.groups)
+
+    @property
+    def scored(self) -> tuple[FloatArray, BoolArray, Grouping]:
+        """The judge's scores where it gave one, which of those answers people call bad, and their groups."""
+        scores = np.full(self.n, np.nan) if self._scores is None else np.asarray(self._scores, dtype=np.float64)
+        given = ~np.isnan(scores)
+        return scores[given], self.people[given] == self.scale.bad, self.groups.at(given)
+
 
 NOT_FOR_GRADE = "not a statistic of this grade"
 NOT_ASKED = "not asked for"

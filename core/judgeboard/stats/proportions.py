@@ -1,15 +1,27 @@
-"""Shares of rows with their interval: Wilson's for independent rows, the bootstrap for evidence groups."""
+"""Shares, means of 0, a half and 1, ratios of totals, and how a scale is used."""
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray
-from judgeboard.stats.bootstrap import bootstrapped, wilson_on_groups
-from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.resampling import RESAMPLES, resampled_tables
-from judgeboard.stats.wilson import wilson
+from judgeboard.stats.arrays import (
+    TIE,
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    finite_floats,
+    grouping,
+    mid_ranks,
+    same_length,
+    tie_codes,
+)
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import RESAMPLES, bootstrapped, resampled_tables, wilson, wilson_on_groups
 
 
 def share(
@@ -49,3 +61,135 @@ def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ..
         measured(value, size, (lower, upper), method="Wilson", unit="response") if size else unmeasured(0, "no answers")
         for value, size, lower, upper in rows
     )
+
+
+def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "nothing was measured") -> Estimate:
+    """Return the mean of ``scores``, one per ``unit``.
+
+    Args:
+        scores: 0, 0.5 or 1 of each, none missing.
+        unit: What each score stands for.
+        undefined: The reason where there is none.
+
+    Raises:
+        ValueError: A score is none of the three.
+    """
+    values = finite_floats(scores)
+    if not len(values):
+        return unmeasured(0, undefined)
+    if not set(values.tolist()) <= {0.0, 0.5, 1.0}:
+        raise ValueError("a score is 0, 0.5 or 1")
+    value = float(values.mean())
+    low, high = wilson(value, len(values))
+    method = "Wilson, splits half" if (values == 0.5).any() else "Wilson"
+    return measured(value, len(values), (float(low), float(high)), method=method, unit=unit)
+
+
+def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
+    """Return P(before > after) + ½ P(equal) of pairs of scores, rounded to 1e-9 first; 0.5 is no difference."""
+    n = same_length(before, after)
+    if n == 0:
+        return unmeasured(0, "no pairs")
+    value = float((np.sign(tie_codes(before) - tie_codes(after)) + 1).mean() / 2)
+    low, high = wilson(value, groups.count)
+    method = "Wilson, ties half" if groups.all_distinct else f"Wilson on {groups.count:,} {groups.unit}s, ties half"
+    return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioSums:
+    """Sums over ``n`` rows of an upper and a lower amount, of their squares and of their product."""
+
+    n: int
+    upper: float
+    lower: float
+    upper_squared: float
+    lower_squared: float
+    product: float
+
+
+def ratio_of_totals(sums: RatioSums) -> Estimate:
+    """Return the total of the upper amounts over that of the lower ones; undefined where the latter is 0."""
+    if sums.n == 0 or sums.lower <= 0:
+        return unmeasured(sums.n, "the lower total is 0" if sums.n else "no rows")
+    value = sums.upper / sums.lower
+    if sums.n == 1:
+        return measured(value, 1, reason="no interval: a single row")
+    squares = sums.upper_squared - 2 * value * sums.product + value**2 * sums.lower_squared
+    # What the subtraction leaves of equal ratios is rounding, not spread.
+    spread = squares if squares > 1e-12 * max(sums.upper_squared, 1e-300) else 0.0
+    reach = float(t_quantile(sums.n - 1)) * math.sqrt(sums.n / (sums.n - 1) * spread) / sums.lower
+    return measured(value, sums.n, (max(value - reach, 0), value + reach), method="ratio estimator", unit="response")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelUse:
+    """The share of the level given most often, its place, and the entropy as a share of log(levels), 0 to 1."""
+
+    most: Estimate
+    level: int
+    entropy: float
+
+
+def level_use(counts: IntArray) -> LevelUse:
+    """Return how the levels of a scale are used.
+
+    Args:
+        counts: How often each level was given, those never given included: at least two levels, one of them given.
+    """
+    total = int(counts.sum())
+    if len(counts) < 2 or total == 0:
+        raise ValueError("at least two levels and one score are needed")
+    level = int(np.argmax(counts))
+    shares = counts[counts > 0] / total
+    entropy = float(-(shares * np.log(shares)).sum()) / math.log(len(counts))
+    return LevelUse(share_intervals(int(counts[level]), total)[0], level, entropy + 0.0)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p from the two discordant counts; 1 without discordant cases.
+
+    Args:
+        only_first: Cases that only the first treatment passed.
+        only_second: Cases that only the second treatment passed.
+    """
+    from scipy.special import bdtr
+
+    if min(only_first, only_second) < 0:
+        raise ValueError("counts of cases are not below 0")
+    n, fewer = only_first + only_second, min(only_first, only_second)
+    return 1.0 if 2 * fewer == n else min(2 * float(bdtr(fewer, n, 0.5)), 1.0)
+
+
+def wilcoxon_below(differences: FloatArray) -> float:
+    """Return the chance of ranks as low as these, if ``differences`` lay around 0 evenly; 1 where all are 0.
+
+    Meant for up to a few hundred differences: the work grows with the cube of their number.
+    """
+    moved = differences[np.abs(differences) > TIE]
+    if not len(moved):
+        return 1.0
+    ranks = mid_ranks(np.abs(moved))
+    doubled = np.rint(2 * len(moved) * ranks.shares + 1).astype(np.int64)
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled.tolist():
+        with_it = np.zeros_like(chances)
+        with_it[rank:] = chances[: len(chances) - rank]
+        chances = (chances + with_it) / 2
+    return min(float(chances[: int(doubled[moved > 0].sum()) + 1].sum()), 1.0)
+
+
+def benjamini_yekutieli(p: npt.ArrayLike, q: float = 0.05) -> BoolArray:
+    """Return which of the tests with these ``p`` are rejected at a false discovery rate of ``q``."""
+    values = np.asarray(p, dtype=np.float64)
+    m = values.size
+    rejected = np.zeros(m, dtype=np.bool_)
+    if not m:
+        return rejected
+    order = np.argsort(values, kind="stable")
+    rank = np.arange(1, m + 1)
+    low_enough = np.flatnonzero(values[order] <= rank * q / (m * float((1 / rank).sum())))
+    if len(low_enough):
+        rejected[order[: low_enough[-1] + 1]] = True
+    return rejected

@@ -8,19 +8,18 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, FloatArray, same_length
+from judgeboard.stats.chance_corrected import few_ratings
 from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
 from judgeboard.stats.pair_statistics import (
     NOT_FOR_GRADE,
     STATISTICS,
     SYMMETRIC,
+    Pairs,
     Statistic,
     estimate_named,
     estimates,
 )
-from judgeboard.stats.pairs import Pairs
-from judgeboard.stats.pairwise_agreement import few_ratings
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import Scale
+from judgeboard.stats.ratings import Ratings, Scale
 
 PAIR_RESAMPLES = 1_000
 """Resamples of each pair of raters, of which there may be very many."""

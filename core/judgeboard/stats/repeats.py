@@ -1,4 +1,4 @@
-"""How far a judge agrees with itself: one definition of self-consistency, for all who speak of repeats."""
+"""How far a judge agrees with itself when it is asked again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.chance_corrected import interval_alpha
 from judgeboard.stats.estimates import unmeasured
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.influence import mean_estimate
-from judgeboard.stats.krippendorff import interval_alpha
+from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 
 RepeatedItem = Mapping[int, Mapping[str, float]]

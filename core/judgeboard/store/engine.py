@@ -1,10 +1,12 @@
 """Opens the database: one way for SQLite and PostgreSQL, short transactions, one write at a time on SQLite."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
@@ -13,9 +15,78 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, P
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
-from judgeboard.store.refusals import CANNOT_WRITE, with_advice
 from judgeboard.store.row_filter import prepare_compiler
-from judgeboard.store.turns import turns_at
+
+CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # as SQLite says it
+_ADVICE = {
+    **dict.fromkeys(
+        CANNOT_WRITE, "this user must be able to write the file and its folder; give the rights, or --db a copy"
+    ),
+    "database is locked": "another process writes to it; try again when that one is done",
+    "database or disk is full": "free some disk space, then do it again",
+}
+_NO_SPACE = "No space left on device"  # as PostgreSQL ends its line
+
+
+def with_advice(words: str) -> str:
+    """Return what a driver says of a fault, with what to do about it in brackets where that is known."""
+    advice = _ADVICE["database or disk is full"] if _NO_SPACE in words else _ADVICE.get(words)
+    return words if advice is None else f"{words} ({advice})"
+
+
+class Turns:
+    """A lock that is handed on to whoever has waited longest."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._waiting: deque[Lock] = deque()
+        self._taken = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for one's turn, and hand it on at the end."""
+        mine = Lock()
+        with self._guard:
+            waits = self._taken
+            self._taken = True
+            if waits:
+                mine.acquire()
+                self._waiting.append(mine)
+        if waits:
+            self._wait(mine)
+        try:
+            yield
+        finally:
+            self._hand_on()
+
+    def _wait(self, mine: Lock) -> None:
+        try:
+            mine.acquire()  # released by the one before
+        except BaseException:  # interrupted while waiting: whoever comes next must not wait for us
+            with self._guard:
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+                    raise
+            self._hand_on()
+            raise
+
+    def _hand_on(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False
+
+
+_TURNS: dict[str, Turns] = {}
+_TURNS_GUARD = Lock()
+
+
+def turns_at(database: str) -> Turns:
+    """Return the turns at a file, the same for every store that this process opens on it."""
+    with _TURNS_GUARD:
+        return _TURNS.setdefault(database, Turns())
+
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0

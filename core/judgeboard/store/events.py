@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.schema.tables import EVENT, RESPONSE
+from judgeboard.store.tables import EVENT, RESPONSE
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
 

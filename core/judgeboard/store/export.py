@@ -1,14 +1,10 @@
-"""Reads what `judgeboard export` writes, row by row, in the order of the ids.
-
-Most exported tables are derived from the tables of the store: every column in its order, with its name and type.
-``EXPORTS`` lists what differs. Responses, pairs and samples are written as the importers read them, so that an export
-can be imported again.
-"""
+"""Reads what `judgeboard export` writes, row by row, and writes it to files."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from sqlalchemy import (
     JSON,
@@ -31,14 +27,14 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Decision, Feedback, FeedbackKind, ResponseKind
-from judgeboard.formats.rows import Column, ColumnType
-from judgeboard.pair_records import OVERALL
-from judgeboard.store.pairs.preferences import StandingPreference, load_preferences
-from judgeboard.store.response_row import RESPONSE_COLUMNS, response_row
-from judgeboard.store.responses.response_rows import response_of
-from judgeboard.store.reviews.imported_reviews import ORIGIN
-from judgeboard.store.schema.method_tables import (
+from judgeboard.domain import OVERALL, Decision, Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import Column, ColumnType
+from judgeboard.formats.table import write_rows
+from judgeboard.store.engine import Store
+from judgeboard.store.grades import ORIGIN
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.method_tables import (
     COMPARISON,
     COMPARISON_SCORE,
     GENERATION,
@@ -48,17 +44,55 @@ from judgeboard.store.schema.method_tables import (
     REFINEMENT,
     SAMPLE,
 )
-from judgeboard.store.schema.queue_tables import COMMENT
-from judgeboard.store.schema.tables import (
-    FEEDBACK,
-    FLAG,
-    JUDGMENT,
-    JUDGMENT_SCORE,
-    RESPONSE,
-    REVIEW,
-    VERSION,
+from judgeboard.store.preferences import StandingPreference, load_preferences
+from judgeboard.store.queue_tables import COMMENT
+from judgeboard.store.responses import response_of
+from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
+from judgeboard.text import iso_z
+
+# Nothing may be added that the importer would take for a column of the log: an export imports again without a change.
+RESPONSE_COLUMNS = (
+    Column("source"),
+    Column("external_id"),
+    Column("kind"),
+    Column("query_type"),
+    Column("query"),
+    Column("context", ColumnType.TEXTS),
+    Column("answer"),
+    Column("generator_model"),
+    Column("generator_cost", ColumnType.NUMBER),
+    Column("messages", ColumnType.JSON),
+    Column("reference"),
+    Column("asked_at", ColumnType.TIME),
+    Column("metadata", ColumnType.JSON),
+    Column("feedback", ColumnType.JSON),
 )
-from judgeboard.times import iso_z
+
+
+def response_row(response: Response) -> dict[str, Any]:
+    """Return a response as a row of `RESPONSE_COLUMNS`."""
+    return {
+        "source": response.source,
+        "external_id": response.external_id,
+        "kind": response.kind.value,
+        "query_type": response.query_type,
+        "query": response.query,
+        "context": None if response.passages is None else list(response.passages),
+        "answer": response.answer,
+        "generator_model": response.generator_model,
+        "generator_cost": response.generator_cost,
+        "messages": None if response.messages is None else list(response.messages),
+        "reference": response.reference,
+        "asked_at": response.asked_at,
+        "metadata": response.metadata or None,
+        "feedback": [_feedback(one) for one in response.feedback] or None,
+    }
+
+
+def _feedback(feedback: Feedback) -> dict[str, Any]:
+    at = None if feedback.at is None else iso_z(feedback.at)
+    return {"kind": feedback.kind.value, "value": feedback.value, "user": feedback.user, "at": at}
+
 
 AUDIT = JUDGMENT_REVIEW
 
@@ -396,3 +430,35 @@ EXPORTS: Mapping[str, ExportTable] = {
     "refinements": _exported(_refinements()),
     "audits": _exported(_audits()),
 }
+
+
+def export_tables(
+    store: Store,
+    targets: Mapping[str, str | Path | BinaryIO],
+    *,
+    format: str = "jsonl",  # noqa: A002 - the name of the command's option
+    viewer: int | None = None,
+) -> dict[str, int]:
+    """Write tables as they are at one moment, a line per row, and return how many lines each has.
+
+    Args:
+        store: Where from.
+        targets: Where to, by table (a key of `EXPORTS`: ``responses``, ``pairs``, …): a path, replaced only when
+            all of it is written, or a stream opened for bytes, which stays open.
+        format: ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas are defused.
+        viewer: The reviewer for whose eyes it is: what they are to review blind is left out. None: for everybody's.
+
+    Raises:
+        BadInput: No such table or format, a file cannot be written, or it is the database itself.
+    """
+    unknown = sorted(targets.keys() - EXPORTS.keys())
+    if unknown:
+        raise BadInput(f"there is no table {unknown[0]!r} to export; choose {', '.join(EXPORTS)}")
+    for target in targets.values():
+        if isinstance(target, str | Path) and store.lives_in(Path(target)):
+            raise BadInput(f"{target} is the database itself: export to another file")
+    with Seen(store, viewer).reading() as connection:
+        return {
+            name: write_rows(EXPORTS[name].rows(connection), EXPORTS[name].columns, target, format)
+            for name, target in targets.items()
+        }

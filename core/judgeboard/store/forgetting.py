@@ -1,4 +1,4 @@
-"""Blanks the texts of a response, of what was made from it, and of what was said about it."""
+"""Removes the texts of a response from the store, wherever they are."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,14 +7,14 @@ from sqlalchemy import ColumnElement, Connection, Select, TableClause, exists, o
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.health.controls import ANSWER_OF
-from judgeboard.store.queues.flag_states import close_flags
-from judgeboard.store.queues.item_rows import ITEM, flags_of, set_item_state, waiting_items_on
-from judgeboard.store.responses.outside_ids import responses_named
-from judgeboard.store.schema.method_tables import GENERATION, PAIR, REFINEMENT
-from judgeboard.store.schema.tables import FORGETTABLE, JUDGMENT, METADATA, RESPONSE
+from judgeboard.store.health import ANSWER_OF
+from judgeboard.store.method_tables import GENERATION, PAIR, REFINEMENT
+from judgeboard.store.queue_items import ITEM, close_flags, flags_of, set_item_state, waiting_items_on
+from judgeboard.store.responses import responses_named
+from judgeboard.store.tables import FORGETTABLE, JUDGMENT, RESPONSE
 
 _NAMES = {
     "response": ("id",),

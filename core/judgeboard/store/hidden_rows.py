@@ -31,11 +31,10 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
+from judgeboard.store.columns import METADATA, BigId
 from judgeboard.store.engine import Store
+from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
 from judgeboard.store.row_filter import filter_rows
-from judgeboard.store.schema.column_types import BigId
-from judgeboard.store.schema.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
-from judgeboard.store.schema.table_base import METADATA
 
 ASSIGNMENT = QUEUE_ASSIGNMENT
 ITEM = QUEUE_ITEM

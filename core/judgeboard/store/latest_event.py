@@ -1,4 +1,4 @@
-"""Looks up the latest event of a kind, without the tables: loading them all takes longer than a short command may."""
+"""The latest event of a kind, read without loading the tables: that takes longer than a short command may."""
 
 from typing import Any
 

@@ -9,11 +9,10 @@ from sqlalchemy import Connection, Row, Select, func, select
 
 from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
-from judgeboard.store.judgments.judge_versions import version_title
-from judgeboard.store.schema.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
-from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, VERSION
-from judgeboard.store.sql.batches import batches
-from judgeboard.store.sql.insertion import insert_or_skip
+from judgeboard.store.judge_versions import version_title
+from judgeboard.store.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
+from judgeboard.store.statements import batches, insert_or_skip
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, VERSION
 
 SCORE = JUDGMENT_SCORE
 

@@ -7,36 +7,37 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.agreement import PairSource, agreement_of
+from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.agreement.cells import PairCell
 from judgeboard.agreement.choice import AgreementChoice, By, Of
-from judgeboard.agreement.measure import stand_in_test
+from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.result import Note
-from judgeboard.agreement.statistics import headline_name
-from judgeboard.answer_pairs import GradeName
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.result import Note, headline_name
 from judgeboard.errors import NotFound
-from judgeboard.pair_cells import PairCell
-from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.scales import SCALES
-from judgeboard.stats.words import one_in
-from judgeboard.store.judgments.judge_versions import list_versions, versions_asked_again
-from judgeboard.store.reviews.reviewers import list_graders, reviewer_names
-from judgeboard.store.settings_table import primary_judge
-from judgeboard_dashboard.agreement_figures import (
+from judgeboard.stats.estimates import MIN_PAIRS, one_in
+from judgeboard.stats.ratings import SCALES
+from judgeboard.store.judge_versions import list_versions, versions_asked_again
+from judgeboard.store.reviewers import list_graders, reviewer_names
+from judgeboard.store.settings import primary_judge
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.agreement_figures import (
     AgreementFigures,
+    Whose,
+    by_field,
     figures_file,
     figures_table,
     flags_table,
+    of_field,
+    report_buttons,
     versions_table,
+    whose_field,
 )
-from judgeboard_dashboard.agreement_filters import Whose, by_field, of_field, report_buttons, whose_field
-from judgeboard_dashboard.agreement_raters import after_they_saw, epsilon_field, show_raters, stand_in
-from judgeboard_dashboard.drill import cell_rows
-from judgeboard_dashboard.figure import table
-from judgeboard_dashboard.graded_filter import grade_field, version_field
-from judgeboard_dashboard.picking import Rows, follow
-from judgeboard_dashboard.saying import caption, empty, heading, note, sentence
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.agreement_raters import after_they_saw, epsilon_field, show_raters, stand_in
+from judgeboard_dashboard.widgets.filters import grade_field, version_field
+from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
 FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge")

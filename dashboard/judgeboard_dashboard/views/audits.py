@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from judgeboard.auditing import AuditReport
-from judgeboard.auditing.audits_page import (
+from judgeboard.methods.audit_report import (
     NO_AUDIT,
+    AuditReport,
     DoneAudit,
     ListedAnswer,
     audit_sentence,
@@ -19,13 +19,11 @@ from judgeboard.auditing.audits_page import (
     shown_audit,
     unmeasured_words,
 )
-from judgeboard_dashboard.charts.audit import ALONE, HEIGHT, MARKED, RIGHT, WRONG, audit_chart
-from judgeboard_dashboard.figure import figure, table
-from judgeboard_dashboard.picking import Rows, follow, item
-from judgeboard_dashboard.saying import caption, empty, heading, sentence
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.tables import frame
-from judgeboard_dashboard.words import count
+from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item
+from judgeboard_dashboard.widgets.tables import figure, frame, table
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
 
 PURPOSE = "An audit has a stronger judge look over another judge's verdicts, and shows which of them are wrong."
 MOST = 500
@@ -107,7 +105,7 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
     )
     figure(
         lambda: audit_chart(report),
-        HEIGHT,
+        AUDIT_HEIGHT,
         rows,
         [None if name is None else _list_rows(report, name) for *_, name in cells],
         key="audit_counts",

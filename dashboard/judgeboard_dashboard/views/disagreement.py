@@ -5,22 +5,26 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement import PairSource
-from judgeboard.answer_pairs import GradeName
-from judgeboard.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
-from judgeboard.pair_cells import cell_names
-from judgeboard.store.figures.why_counts import why_counts
-from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
-from judgeboard.store.reviews.reviewers import list_graders
-from judgeboard.store.settings_table import primary_judge
-from judgeboard_dashboard.disagreement_pictures import picture
-from judgeboard_dashboard.disagreement_table import SIZE, disagreement_table, export_table
-from judgeboard_dashboard.graded_filter import grade_field, people_field, version_field
-from judgeboard_dashboard.picking import follow
-from judgeboard_dashboard.saying import empty, sentence
+from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.agreement.cells import cell_names
+from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.reviewers import list_graders
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.two_texts import two_texts
-from judgeboard_dashboard.why_differs import why_table
+from judgeboard_dashboard.widgets.disagreement import (
+    SIZE,
+    disagreement_table,
+    export_table,
+    picture,
+    two_texts,
+    why_table,
+)
+from judgeboard_dashboard.widgets.filters import grade_field, people_field, version_field
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.texts import empty, sentence
 
 DIRECTIONS: dict[Direction | None, str] = {
     None: "Both",

@@ -12,12 +12,12 @@ from judgeboard.imports.columns import ColumnUse
 from judgeboard.imports.importing import ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.reading import DEFAULT_SOURCE
-from judgeboard.people import Action
-from judgeboard.review import Reviewer
-from judgeboard_dashboard.errors import problem
+from judgeboard.people.permissions import Action
+from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.importing import (
+from judgeboard_dashboard.session import ask_reviewer, page, problem, store
+from judgeboard_dashboard.widgets.imports import (
     Choice,
     Done,
     RejectedRows,
@@ -35,11 +35,9 @@ from judgeboard_dashboard.importing import (
     required,
     try_file,
 )
-from judgeboard_dashboard.picking import Rows, follow, pick_rows
-from judgeboard_dashboard.saying import caption, empty, heading
-from judgeboard_dashboard.session import ask_reviewer, page, store
-from judgeboard_dashboard.tables import csv_button, frame, height
-from judgeboard_dashboard.words import capital, count
+from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
+from judgeboard_dashboard.widgets.tables import csv_button, frame, height
+from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
 
 _TRIAL = "import_trial"
 _DONE = "import_done"

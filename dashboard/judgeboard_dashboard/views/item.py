@@ -7,39 +7,32 @@ import streamlit as st
 
 from judgeboard.domain import ClaimMark, FlagState
 from judgeboard.errors import NotFound
-from judgeboard.filters import RowFilter
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.review import Reviewer
-from judgeboard.review.time_spent import longest_pause
-from judgeboard.store.desk.queue_pages import Neighbours, neighbours, queue_page
-from judgeboard.store.judgments.rubric_scores import load_rubric_scores
-from judgeboard.store.responses.items import Item, ItemFlag, load_item, response_of_flag
-from judgeboard.store.reviews.comments import comments_on
-from judgeboard.store.reviews.own_reviews import WholeReview
-from judgeboard.store.settings_table import thresholds
-from judgeboard_dashboard.address import filter_in
-from judgeboard_dashboard.controls import keyboard
+from judgeboard.reviews.checks import longest_pause
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import Item, ItemFlag, load_item, response_of_flag
+from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
+from judgeboard.store.own_reviews import WholeReview
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
+from judgeboard.store.settings import thresholds
+from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.item.attempts import attempts_link, attempts_section
-from judgeboard_dashboard.item.bar import bar
-from judgeboard_dashboard.item.changing import EDIT, own_to_change
-from judgeboard_dashboard.item.desk import Desk, Done, Draft, Goal, desk
-from judgeboard_dashboard.item.fields import read_fields
-from judgeboard_dashboard.item.head_line import facts, head_line, place_words, undo_button
-from judgeboard_dashboard.item.history import decided_words
-from judgeboard_dashboard.item.judge_pane import judge_pane, primary_verdict
-from judgeboard_dashboard.item.mark_presses import MarkPresses
-from judgeboard_dashboard.item.panes import item_panes
-from judgeboard_dashboard.item.presses import Presses
-from judgeboard_dashboard.item.remarks import RemarkPresses, read_remarks, remark_fields, remarks_block
-from judgeboard_dashboard.item.screen import Listing, Screen
-from judgeboard_dashboard.item.statements import shown_claims, statements_of
-from judgeboard_dashboard.item.tools import tools_line
-from judgeboard_dashboard.queue_review.leaving import let_go
-from judgeboard_dashboard.queue_review.page import review_queue
+from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
+from judgeboard_dashboard.review.bar import bar, facts, head_line, place_words, undo_button
+from judgeboard_dashboard.review.claims import shown_claims, statements_of
+from judgeboard_dashboard.review.comments import RemarkPresses, read_remarks, remark_fields, remarks_block
+from judgeboard_dashboard.review.decisions import MarkPresses, Presses
+from judgeboard_dashboard.review.drafts import EDIT, Desk, Done, Draft, Goal, Listing, Screen, desk, own_to_change
+from judgeboard_dashboard.review.fields import read_fields
+from judgeboard_dashboard.review.leases import let_go
+from judgeboard_dashboard.review.queue_page import review_queue
+from judgeboard_dashboard.review.signals import decided_words, judge_pane, primary_verdict
+from judgeboard_dashboard.review.texts import item_panes, tools_line
 from judgeboard_dashboard.session import current_reviewer, open_rows, page, reading, store
-from judgeboard_dashboard.waiting import nothing_waits
-from judgeboard_dashboard.words import SORTS
+from judgeboard_dashboard.widgets.filters import filter_in
+from judgeboard_dashboard.widgets.keys import keyboard
+from judgeboard_dashboard.widgets.texts import SORTS, nothing_waits
 
 DEFAULT_SORT = next(iter(SORTS))
 

@@ -6,11 +6,9 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.errors import NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.judge_health.check import Check, State
-from judgeboard.judge_health.reading import KeptRecords
-from judgeboard.judge_health.record import LevelCounts
-from judgeboard.judge_health.report import (
+from judgeboard.health.reading import KeptRecords
+from judgeboard.health.record import Check, LevelCounts, State
+from judgeboard.health.report import (
     EMPTY,
     HealthPage,
     check_title,
@@ -24,15 +22,16 @@ from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import RepeatsReport, version_report
 from judgeboard.reports.tables import Column, Table
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard_dashboard.charts.levels import HEIGHT, levels_chart
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.figure import figure, table
-from judgeboard_dashboard.graded_filter import version_field
-from judgeboard_dashboard.judges.combined import combined_panel
-from judgeboard_dashboard.picking import Rows, follow, item, responses
-from judgeboard_dashboard.saying import caption, commands, empty, heading, sentence
 from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
+from judgeboard_dashboard.widgets.combined_judges import combined_panel
+from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
+from judgeboard_dashboard.widgets.tables import figure, table
+from judgeboard_dashboard.widgets.texts import caption, commands, empty, heading, sentence
 
 FIELDS = ("version", "score", "table")
 GROUPS = {State.WARNING: "Warnings", State.OK: "Nothing found", State.NOT_MEASURED: "Not measured"}
@@ -136,7 +135,7 @@ def _scores(found: HealthPage, *, as_table: bool) -> None:
     )
     figure(
         lambda: levels_chart(levels, name),
-        HEIGHT,
+        LEVELS_HEIGHT,
         rows,
         _targets(found.record.version.id, name, levels),
         key=f"levels_{found.record.version.id}_{names.index(name)}",

@@ -6,15 +6,16 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.filters import RowFilter
 from judgeboard.reports.tables import Column, Table
-from judgeboard.store.desk.overview import Overview
-from judgeboard.store.desk.overview import overview as overview_of
-from judgeboard.store.desk.queue_counts import open_counts
-from judgeboard_dashboard.charts import quadrant
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.open_flags import open_counts
+from judgeboard.store.overview import Overview
+from judgeboard.store.overview import overview as overview_of
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.figure import figure, table
-from judgeboard_dashboard.overview_words import (
+from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
+from judgeboard_dashboard.widgets.charts import grid
+from judgeboard_dashboard.widgets.navigation import follow, item, responses
+from judgeboard_dashboard.widgets.overview import (
     confirmed_days,
     confirmed_words,
     cost_words,
@@ -25,13 +26,11 @@ from judgeboard_dashboard.overview_words import (
     usable_help,
     usable_words,
     usual_words,
+    waiting_table,
     waiting_words,
 )
-from judgeboard_dashboard.picking import follow, item, responses
-from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.session import as_query, current_reviewer, page, reading
-from judgeboard_dashboard.waiting_table import waiting_table
-from judgeboard_dashboard.words import capital, count, rule_words, when
+from judgeboard_dashboard.widgets.tables import figure, table
+from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, rule_words, sentence, when
 
 FAILED = ["unparsable", "refused", "error"]
 Kind = Literal["line", "bar"]
@@ -156,13 +155,13 @@ def _signals(counts: Mapping[tuple[str, str], int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="signals_head"):
         heading("Two signals")
         as_table = st.toggle("Table", key="table", bind="query-params", width="content")
-    sides = quadrant.quadrant_sides(counts)
+    sides = grid.quadrant_sides(counts)
     figure(
-        lambda: quadrant.quadrant_chart(counts),
-        quadrant.HEIGHT,
+        lambda: grid.quadrant_chart(counts),
+        grid.QUADRANT_HEIGHT,
         Table(
             (Column("Judge"), Column("User"), Column("Answers", "count")),
-            tuple((quadrant.JUDGE[judge], quadrant.USER[user], counts.get((judge, user), 0)) for judge, user in sides),
+            tuple((grid.JUDGE[judge], grid.USER[user], counts.get((judge, user), 0)) for judge, user in sides),
         ),
         [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
         key="signals",

@@ -4,21 +4,26 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgeboard.pairs.report import ALL, ComparedPairs, Listed
-from judgeboard.pairs.words import outcome_words
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.pairs.compared_pairs import pair_heads, versions_that_compared
-from judgeboard_dashboard.figure import table
-from judgeboard_dashboard.pairs.desk import pair_desk
-from judgeboard_dashboard.pairs.held import HeldPairs, held_pairs
-from judgeboard_dashboard.pairs.one import one_pair
-from judgeboard_dashboard.pairs.place import LIST_FIELDS, PAGE, PAIR_FIELDS, Place, place_in_address
-from judgeboard_dashboard.pairs.tables import GROUP_COLUMNS, LINE_COLUMNS, groups_file, groups_table, lines_table
-from judgeboard_dashboard.pairs.words import LISTED
-from judgeboard_dashboard.picking import follow, pick_rows
-from judgeboard_dashboard.saying import caption, empty, heading, sentence
+from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, outcome_words
+from judgeboard.store.comparisons import pair_heads, versions_that_compared
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard_dashboard.review.pairs import (
+    LIST_FIELDS,
+    LISTED,
+    PAGE,
+    PAIR_FIELDS,
+    HeldPairs,
+    Place,
+    held_pairs,
+    one_pair,
+    pair_desk,
+    place_in_address,
+)
 from judgeboard_dashboard.session import current_reviewer, page, reading
-from judgeboard_dashboard.words import count
+from judgeboard_dashboard.widgets.navigation import follow, pick_rows
+from judgeboard_dashboard.widgets.pair_tables import GROUP_COLUMNS, LINE_COLUMNS, groups_file, groups_table, lines_table
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
 
 MOST_LINES = 1_000
 NO_PAIRS = (

@@ -7,28 +7,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.filters import RowFilter
-from judgeboard.people import Action, may
-from judgeboard.store.desk.queue_counts import queue_facets
-from judgeboard.store.desk.queue_pages import QueueLine, queue_page
+from judgeboard.people.permissions import Action, may
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
-from judgeboard_dashboard.address import FIELDS
+from judgeboard.store.open_flags import QueueLine, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
-from judgeboard_dashboard.filter_sentence import filter_sentence
 from judgeboard_dashboard.gate import who_button
-from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
-from judgeboard_dashboard.picking import Rows, follow, pick_rows, rejudge_button
-from judgeboard_dashboard.queues.listing import queue_list
-from judgeboard_dashboard.queues.making import new_queue
-from judgeboard_dashboard.queues.mine import my_reviews
-from judgeboard_dashboard.queues.place import FIELDS as PLACE_FIELDS
-from judgeboard_dashboard.queues.place import MINE, QUEUES, SPLITS, WAITING, place
-from judgeboard_dashboard.queues.splits import splits
+from judgeboard_dashboard.review.conflicts import splits
+from judgeboard_dashboard.review.own_reviews import my_reviews
+from judgeboard_dashboard.review.queues import FIELDS as PLACE_FIELDS
+from judgeboard_dashboard.review.queues import MINE, QUEUES, SPLITS, WAITING, new_queue, place, queue_list
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
-from judgeboard_dashboard.tables import frame, height, one_line
-from judgeboard_dashboard.waiting import nothing_waits
-from judgeboard_dashboard.words import SORTS, ago, capital, rule_words
+from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
+from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows, rejudge_button
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, frame, height, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.texts import SORTS, ago, capital, nothing_waits, rule_words
 
 COLUMNS = {
     "Why": "str",

@@ -1,27 +1,22 @@
-"""Rejudge: ask a judge again about one answer, a filter, the open flags or what failed; watch it; see what changed."""
+"""Rejudge: ask a judge again, watch the job, and see what changed."""
 
 import streamlit as st
 
 from judgeboard.errors import NotFound
-from judgeboard.filters import RowFilter
 from judgeboard.flags.rules import RULES
-from judgeboard.jobs import JobProgress, job_progress, recent_jobs
-from judgeboard.people import Action
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.runs.runs import get_run, run_counts
-from judgeboard_dashboard.address import FIELDS, Query
-from judgeboard_dashboard.errors import problem
+from judgeboard.people.permissions import Action
+from judgeboard.runs.jobs import JobProgress, job_progress, recent_jobs
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.response_pages import response_facets
+from judgeboard.store.runs import get_run, run_counts
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.filter_row import Choices, filter_row, write_address
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.picking import follow
-from judgeboard_dashboard.rejudge.comparison import comparison
-from judgeboard_dashboard.rejudge.earlier_jobs import earlier_jobs
-from judgeboard_dashboard.rejudge.form import form
-from judgeboard_dashboard.rejudge.job_panel import job_panel
-from judgeboard_dashboard.rejudge.place import PARAMETERS, Place, place_in_address
-from judgeboard_dashboard.saying import empty
-from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.session import page, problem, reading, store
+from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.rejudge_form import PARAMETERS, Place, form, place_in_address
+from judgeboard_dashboard.widgets.rejudge_jobs import comparison, earlier_jobs, job_panel
+from judgeboard_dashboard.widgets.texts import empty
 
 PAGE = "rejudge"
 

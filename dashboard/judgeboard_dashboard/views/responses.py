@@ -8,25 +8,25 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.filter_words import describe
-from judgeboard.filters import RowFilter
 from judgeboard.flags.rules import RULES
-from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.responses.response_list import ORDERS, order_of
-from judgeboard.store.responses.response_pages import ResponseLine, response_page
-from judgeboard_dashboard.address import FIELDS, Query
-from judgeboard_dashboard.drill import CELL_FIELDS, Drilled, drilled
-from judgeboard_dashboard.errors import problem
+from judgeboard.store.response_pages import ORDERS, ResponseLine, order_of, response_facets, response_page
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.filter_row import Choices, Chosen, filter_row, write_address
-from judgeboard_dashboard.paging import PAGE_SIZE, all_lines, place_in, turning_foot
-from judgeboard_dashboard.picking import follow, item, rejudge_button, row_clicked
-from judgeboard_dashboard.saying import empty
-from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.tables import frame, height, one_line
-from judgeboard_dashboard.words import ago, count
+from judgeboard_dashboard.session import page, problem, reading
+from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, Query, filter_row, write_address
+from judgeboard_dashboard.widgets.navigation import (
+    CELL_FIELDS,
+    Drilled,
+    drilled,
+    follow,
+    item,
+    rejudge_button,
+    row_clicked,
+)
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, frame, height, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 EXPORT_MOST = 50_000  # lines of one file; `judgeboard export` writes more without keeping them in memory
 MORE = ("judge", "score", "graded", "source", "model", "days")

@@ -5,19 +5,15 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from judgeboard.domain import RunState
-from judgeboard.jobs import recent_jobs
-from judgeboard.store.responses.import_batches import list_batches
-from judgeboard.store.runs.run_heard import last_verdicts
-from judgeboard.store.runs.runs import list_runs, run_counts
+from judgeboard.runs.jobs import recent_jobs
+from judgeboard.store.runs import last_verdicts, list_runs, run_counts
+from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.picking import Rows, follow, pick_rows
-from judgeboard_dashboard.runs.imports_table import imports_table
-from judgeboard_dashboard.runs.problems import problems
-from judgeboard_dashboard.runs.run_table import RunLine, run_frame, run_table
-from judgeboard_dashboard.saying import empty
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.tables import csv_button
-from judgeboard_dashboard.words import count
+from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
+from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_frame, run_table
+from judgeboard_dashboard.widgets.tables import csv_button
+from judgeboard_dashboard.widgets.texts import count, empty
 
 PAGE_SIZE = 50
 _BEFORE = "runs_before"

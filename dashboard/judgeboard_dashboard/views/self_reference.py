@@ -1,35 +1,46 @@
-"""Self-reference: when it helps a judge of pairs to be shown its own answer, and when it harms."""
+"""Self-reference: what a judge version comes to at one gate, and its pairs."""
 
 from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.self_reference.gate import TAU, samples_needed
-from judgeboard.self_reference.page import ListedItem, SelfReferencePage, one_item
-from judgeboard.self_reference.report import samples_used
-from judgeboard.self_reference.result import SelfReferenceReport
-from judgeboard.self_reference.words import MEANINGS, noun, report_sentence, tuned_sentence
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.pairs.compared_pairs import pair_heads
-from judgeboard.store.pairs.self_reference_steps import most_samples, sampling_versions
-from judgeboard_dashboard.figure import table
-from judgeboard_dashboard.picking import follow
-from judgeboard_dashboard.saying import caption, empty, heading, sentence
-from judgeboard_dashboard.self_reference.figures import SelfReferenceFigures
-from judgeboard_dashboard.self_reference.held import held_page
-from judgeboard_dashboard.self_reference.one import one_item_panel
-from judgeboard_dashboard.self_reference.place import ALL, FIELDS, LISTED, PAGE, gate_words, listed_words, this_page
-from judgeboard_dashboard.self_reference.tables import (
+from judgeboard.methods.own_answers import TAU, samples_needed
+from judgeboard.methods.self_reference_report import (
+    MEANINGS,
+    ListedItem,
+    SelfReferencePage,
+    SelfReferenceReport,
+    noun,
+    one_item,
+    report_sentence,
+    samples_used,
+    tuned_sentence,
+)
+from judgeboard.store.comparisons import pair_heads
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.samples import most_samples, sampling_versions
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.self_reference import (
+    ALL,
+    FIELDS,
     FIGURE_COLUMNS,
     ITEM_COLUMNS,
+    LISTED,
+    PAGE,
+    SelfReferenceFigures,
     categories_file,
     categories_table,
+    gate_words,
+    held_page,
     items_table,
+    listed_words,
+    one_item_panel,
     slices_table,
+    this_page,
 )
-from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.tables import ROW_HEIGHT, height
-from judgeboard_dashboard.words import capital
+from judgeboard_dashboard.widgets.tables import ROW_HEIGHT, height, table
+from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
 SEEN = 10

@@ -1,24 +1,19 @@
-"""Settings: the rules and the judges, the people who may come in, and who did what."""
+"""The page Settings."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from judgeboard.people import Action
-from judgeboard.store.figures.counts import store_counts
-from judgeboard.store.judgments.judge_versions import list_versions
-from judgeboard.store.judgments.retired_versions import retired_versions
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.settings_table import setting_origins
+from judgeboard.people.permissions import Action
+from judgeboard.store.judge_versions import list_versions, retired_versions
+from judgeboard.store.overview import store_counts
+from judgeboard.store.response_pages import response_facets
+from judgeboard.store.settings import setting_origins
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.settings_parts.apply_rules import apply_rules
-from judgeboard_dashboard.settings_parts.database import database
-from judgeboard_dashboard.settings_parts.events import events
-from judgeboard_dashboard.settings_parts.people import people
-from judgeboard_dashboard.settings_parts.rules_form import rules_form
-from judgeboard_dashboard.settings_parts.versions import versions
+from judgeboard_dashboard.widgets.administration import database, events, people, versions
+from judgeboard_dashboard.widgets.rule_settings import apply_rules, rules_form
 
 
 def rules() -> None:

@@ -5,17 +5,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.store.judgments.judge_versions import StoredVersion, list_versions
-from judgeboard.store.settings_table import rules_in_force
-from judgeboard.trend_measures import MEASURES, MeasureName
-from judgeboard.trend_periods import Period
-from judgeboard.trend_words import trend_sentence
-from judgeboard.trends import Panel, Trend, trend
-from judgeboard_dashboard.charts.trend import MOST_NUMBERS
-from judgeboard_dashboard.picking import follow, pick_rows, responses
-from judgeboard_dashboard.saying import caption, empty, sentence
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.settings import rules_in_force
+from judgeboard.trends import MEASURES, MeasureName, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.trend_panels import show_trend_table, trend_panels
+from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
+from judgeboard_dashboard.widgets.navigation import follow, pick_rows, responses
+from judgeboard_dashboard.widgets.texts import caption, empty, sentence
 
 CURRENT = "Current verdicts"
 LAST: dict[Period, dict[str, int | None]] = {

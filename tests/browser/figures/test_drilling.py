@@ -7,10 +7,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from judgeboard.agreement.measure import every_judge
-from judgeboard.store.desk.quadrant import quadrant
-from judgeboard.trend_measures import MeasureName
-from judgeboard.trends import trend
-from judgeboard_dashboard.address import as_date
+from judgeboard.store.overview import quadrant
+from judgeboard.trends import MeasureName, trend
+from judgeboard_dashboard.widgets.filters import as_date
 
 pytestmark = pytest.mark.browser
 

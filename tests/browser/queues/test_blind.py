@@ -11,10 +11,12 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from judgeboard.domain import QueueOrder
-from judgeboard.filters import RowFilter
-from judgeboard.queues import QueueRules, create_queue, next_item
-from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.leases import next_item
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.app import ADDRESSES, METHOD_PAGES, PAGES
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from served import serving

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 from judgeboard.domain import Preference, QueueOrder
-from judgeboard.filters import RowFilter
-from judgeboard.queues import decide_item
-from judgeboard.review import ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.store.filters import RowFilter
 from page_fit import misfits
 from pair_log import land
 from queue_desk import DISMISS

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from judgeboard.agreement import AgreementResult, measure_agreement
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.store.engine import Store, open_store
 
 Measured = Callable[..., AgreementResult]

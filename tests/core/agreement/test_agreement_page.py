@@ -3,11 +3,12 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import PairSource, measure_agreement
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.words import EMPTY
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Decision
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion
 
 MONDAY = 20_458  # 5 January 2026
 
@@ -144,7 +145,7 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
 
 
 def test_the_random_part_counts_answers_that_no_other_rule_raised(log: GradedLog) -> None:
-    from judgeboard.store.settings_table import set_setting
+    from judgeboard.store.settings import set_setting
 
     with log.store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")

@@ -2,7 +2,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.words import shares_of
+from judgeboard.agreement.notes import shares_of
 
 
 @pytest.mark.parametrize(

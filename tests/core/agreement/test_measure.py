@@ -4,12 +4,14 @@ import pytest
 from sqlalchemy import insert, select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import AgreementResult, measure_agreement
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import JUDGMENT, REVIEW_SCORE
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
+from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
 
 SCORE = REVIEW_SCORE
 

@@ -10,11 +10,12 @@ import pytest
 from judgeboard.importing import import_file
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import AgreementResult, agreement_of, measure_agreement
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.report_page import report_page, report_results
-from judgeboard.agreement.statistics import (
+from judgeboard.agreement.result import (
+    AgreementResult,
     headline_name,
     is_share,
     measured,
@@ -22,17 +23,16 @@ from judgeboard.agreement.statistics import (
     shown_statistics,
     statistic_name,
 )
-from judgeboard.answer_pairs import GRADES, GradeName
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
-from judgeboard.report import STATISTICS, stats
+from judgeboard.reports.agreement import report_page, report_results
 from judgeboard.reports.json_output import to_plain
-from judgeboard.stats.people import HUMANS, Human
-from judgeboard.stats.rounding import two_decimals
-from judgeboard.stats.scales import SCALES
-from judgeboard.stats.words import number_words, percent, percent_words
+from judgeboard.reports.stats import stats
+from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judge_versions import list_versions
 
 KINDS = {"responses": "responses", "human": "grades", "judgements": "verdicts", "pairwise": "pairs"}
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")

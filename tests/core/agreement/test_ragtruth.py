@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.agreement import AgreementResult, PairSource
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.statistics import shown_statistics
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.result import AgreementResult, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
-from judgeboard.report import stats
+from judgeboard.reports.stats import stats
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.figures.totals import count_labels, count_responses
-from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.overview import count_labels, count_responses
 
 pytestmark = pytest.mark.shared
 

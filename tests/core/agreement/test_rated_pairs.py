@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from judgeboard.agreement import AgreementResult, measure_agreement
-from judgeboard.domain import Preference, Shown
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.domain import AspectPreference, GivenPreference, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.pair_records import AspectPreference, GivenPreference
-from judgeboard.review import ensure_reviewer, prefer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences
+from judgeboard.store.preferences import PreferenceOf, land_preferences
 from pair_log import land, people_say, record
 
 

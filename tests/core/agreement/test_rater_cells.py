@@ -3,11 +3,10 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement
-from judgeboard.agreement.measure import stand_in_test
-from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated, rater_words
+from judgeboard.agreement.cells import ALL, RaterCell, answers_rated, rater_words
+from judgeboard.agreement.measure import measure_agreement, stand_in_test
 from judgeboard.errors import BadInput
-from judgeboard.store.judgments.judge_versions import list_versions
+from judgeboard.store.judge_versions import list_versions
 
 
 @pytest.fixture

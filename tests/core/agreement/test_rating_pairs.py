@@ -3,12 +3,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import AgreementResult, PairSource, agreement_of
+from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.measure import every_judge
-from judgeboard.answer_pairs import GradeName
+from judgeboard.agreement.measure import agreement_of, every_judge
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import ResponseKind, Status
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion
 
 
 def row_of(log: GradedLog, version: StoredVersion, grade: GradeName, **options: object) -> AgreementResult:

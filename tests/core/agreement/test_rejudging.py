@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import AgreementResult, measure_agreement
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Label, Status
 from judgeboard.store.engine import Store
 

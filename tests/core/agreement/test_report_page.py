@@ -5,8 +5,8 @@ import re
 from html.parser import HTMLParser
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement
-from judgeboard.agreement.report_page import report_page
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.reports.agreement import report_page
 from judgeboard.reports.json_output import to_plain
 
 HOSTILE = "</script><script>alert(1)</script>"

@@ -10,23 +10,31 @@ import pytest
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.audit_choice import make_independent, make_supreme
-from judgeboard.auditing import AuditReport, AuditSample, audit, audit_independently, audit_recorded
 from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
-from judgeboard.filters import RowFilter
-from judgeboard.flagging import raise_flags
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
+from judgeboard.methods.audit import audit, audit_independently, audit_recorded, make_independent, make_supreme
+from judgeboard.methods.audit_report import AuditReport, AuditSample
+from judgeboard.people.roster import raise_flags
 from judgeboard.reports.json_output import to_plain
-from judgeboard.review import decide, ensure_reviewer, undo
-from judgeboard.runner import LEAST_READ_AHEAD
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, RUN, VERSION
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.tables import FLAG, JUDGMENT, RUN, VERSION
 
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")

@@ -6,12 +6,13 @@ import pytest
 
 from held_endpoint import HeldEndpoint, held_endpoint
 from judgeboard.domain import JudgeVersion, Label, Status, Verdict
-from judgeboard.llm.scripted_replies import completion
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.storing import land_judgments
+from judgeboard.store.tables import JUDGMENT
 from judging_log import land_answers, runs
 from killed_command import AT_ONCE, killed_then_repeated, stored
 

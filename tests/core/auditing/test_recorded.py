@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import event, select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.auditing import AuditSample, audit_recorded
-from judgeboard.auditing.audits_page import done_audits, shown_audit
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
-from judgeboard.flagging import raise_flags
 from judgeboard.imports.importing import import_file
+from judgeboard.methods.audit import audit_recorded
+from judgeboard.methods.audit_report import AuditSample, done_audits, shown_audit
+from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.method_tables import JUDGMENT_REVIEW
 
 REVIEWED = JUDGMENT_REVIEW
 

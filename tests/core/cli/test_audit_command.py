@@ -7,8 +7,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import always, completion, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
 from judgeboard.store.engine import Store
 from judging_log import address
 

@@ -7,14 +7,16 @@ import pytest
 from sqlalchemy import select
 
 from judgeboard.cli.app import run
-from judgeboard.cli.terminal import actor
+from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
-from judgeboard.filters import RowFilter
-from judgeboard.review import ensure_reviewer, grade
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import RESPONSE
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
+from judgeboard.store.tables import RESPONSE
 from marked_answer import mark_answer
 from queue_desk import queue_desk
 

@@ -9,13 +9,12 @@ import pytest
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, failure
-from judgeboard.runner import LEAST_READ_AHEAD
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, failure
+from judgeboard.runs.runner import LEAST_READ_AHEAD
+from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.pairs.compared_pairs import latest_asks, versions_that_compared
-from judgeboard.store.schema.method_tables import COMPARISON, PAIR
+from judgeboard.store.method_tables import COMPARISON, PAIR
+from judgeboard.store.storing import land_responses
 from judging_log import address, judgeboard, runs, until
 from pair_log import asked, by_pair, land, record, said
 from review_desk import rows_of

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store.engine import Store
 from judging_log import address, land_answers
 

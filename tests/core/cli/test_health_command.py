@@ -8,7 +8,7 @@ import pytest
 from graded_log import GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import RunState, Status
-from judgeboard.store.runs.runs import finish_run, start_or_continue_run
+from judgeboard.store.runs import finish_run, start_or_continue_run
 from judging_log import address
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.filters import WHERE_FIELDS, parse_where
 from judgeboard.judges.kinds import JUDGES
+from judgeboard.store.filters import WHERE_FIELDS, parse_where
 
 
 def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:

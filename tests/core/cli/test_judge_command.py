@@ -15,9 +15,8 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, failure, verdict
-from judgeboard.runner import LEAST_READ_AHEAD
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
+from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judging_log import address, asked, by_number, judgeboard, judgments, land_answers, runs, until
 

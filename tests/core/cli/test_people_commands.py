@@ -7,10 +7,10 @@ import pytest
 from judgeboard import judge_pending, make_judge
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.people.sign_in import admit
+from judgeboard.people.roster import admit
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 from judging_log import address, land_answers
 
 

@@ -71,7 +71,7 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
 def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from judgeboard.llm.scripted_replies import failure
+    from judgeboard.llm.recording_endpoint import failure
 
     land_bad(sqlite_store)
     with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:

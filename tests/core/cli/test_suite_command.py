@@ -12,11 +12,11 @@ import pytest
 from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, completion
-from judgeboard.review import ensure_reviewer, grade
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.judge_versions import get_version
 from judging_log import address, judgeboard, judgments, runs, until
 from suite_runs import asked, playing, scored
 

@@ -12,16 +12,15 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.flagging import raise_flags
 from judgeboard.flags.rules import why
 from judgeboard.imports.importing import import_file
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, always, failure, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import judge_by_jury
+from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, VERSION
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, land_answers
 
 DETECTORS = (

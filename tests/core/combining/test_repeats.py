@@ -12,16 +12,24 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.health.report import health
 from judgeboard.imports.importing import import_file
-from judgeboard.judge_health.report import health
-from judgeboard.judging import JudgingSummary, judge_pending
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.methods.repeats import judge_repeats, repeats_report
+from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.schema.tables import FLAG, VERSION
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
+from judgeboard.store.tables import FLAG, VERSION
 from judging_log import address, asked, judgments, land_answers, number_in, rag, runs
 
 

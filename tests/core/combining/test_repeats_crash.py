@@ -1,9 +1,9 @@
 """A run of repeats that is killed: the same command goes on, and repeats the calls in flight at most."""
 
 from held_endpoint import held_endpoint
-from judgeboard.llm.scripted_replies import completion
+from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.store.tables import JUDGMENT
 from judging_log import land_answers, runs
 from killed_command import AT_ONCE, killed_then_repeated, stored
 

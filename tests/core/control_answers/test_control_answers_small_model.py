@@ -3,13 +3,15 @@
 import pytest
 
 from judgeboard.domain import Response, Status, Verdict
-from judgeboard.judge_choice import make_judge
-from judgeboard.judge_health import CHECKS, State, health
+from judgeboard.health.record import State
+from judgeboard.health.report import CHECKS, health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
 
 
 @pytest.mark.llm

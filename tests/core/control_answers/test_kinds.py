@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.methods.control_kinds import CONTROL_KINDS, AnswerText, Effect
+from judgeboard.methods.control_answers import CONTROL_KINDS, AnswerText, Effect
 
 PASSAGES = ("Dyneema melts at 145 degrees.", "Nylon melts at 220 degrees.", "Slings age.")
 ANSWER = "I think Dyneema melts at 145 degrees [1]. Nylon, probably, melts at 220 degrees, as passage 2 says."

@@ -10,24 +10,23 @@ import pytest
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
-from judgeboard.filters import RowFilter
-from judgeboard.flagging import raise_flags
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import always, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-from judgeboard.report import measure
-from judgeboard.review import ensure_reviewer, grade
-from judgeboard.store.desk.overview import overview
-from judgeboard.store.desk.queue_pages import queue_page
+from judgeboard.people.roster import raise_flags
+from judgeboard.reports.stats import measure
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.health.controls import list_controls
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.health import list_controls
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.overview import overview
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_responses
 from judgeboard.trends import trend
 from judging_log import judgments, rag, runs
 

@@ -5,17 +5,9 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import FlagState, Label
+from judgeboard.flags import judges_disagree, supreme_disagrees
 from judgeboard.flags.rule import JudgeSignal, Signals, SupremeMark, Thresholds
-from judgeboard.flags.rules import (
-    RULES,
-    Reconciled,
-    StandingFlag,
-    judges_disagree,
-    reasons_for,
-    reconcile,
-    supreme_disagrees,
-    why,
-)
+from judgeboard.flags.rules import RULES, Reconciled, StandingFlag, reasons_for, reconcile, why
 
 
 def judge(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:

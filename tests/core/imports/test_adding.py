@@ -13,14 +13,14 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.imports.reading import preview
 from judgeboard.store.engine import Store
-from judgeboard.store.figures.totals import count_responses
-from judgeboard_dashboard.importing import columns_frame, first_rows
+from judgeboard.store.overview import count_responses
+from judgeboard_dashboard.widgets.imports import columns_frame, first_rows
 
 FORMAT = '''
 """Text with a bar between question and answer."""
 
 from judgeboard.formats.files import byte_lines
-from judgeboard.formats.rows import Row
+from judgeboard.formats.files import Row
 
 
 def read(source):
@@ -42,7 +42,7 @@ KIND = '''
 
 from judgeboard.domain import Response
 from judgeboard.imports.kind import ImportKind, Stored
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 
 
 class TraceImport(ImportKind):
@@ -91,7 +91,7 @@ def test_a_new_format_is_read_and_written_by_the_commands(added, command, tmp_pa
     assert "2 rows of bars: 2 new" in capsys.readouterr().out
     assert command(["import", str(log), "--db", database]) == 0, "the format is found by the ending"
     rows = [{"question": "q", "answer": "a"}]
-    from judgeboard.formats.rows import Column
+    from judgeboard.formats.files import Column
 
     assert write_rows(rows, [Column("question"), Column("answer")], tmp_path / "out.bars", "bars") == 1
     assert (tmp_path / "out.bars").read_text("utf-8") == "q|a\n"

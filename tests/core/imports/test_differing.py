@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from judgeboard.content_hash import content, content_hash
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.imports.responses import differing
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.response_rows import find_contents, key_of
+from judgeboard.store.responses import content, content_hash, find_contents, key_of
+from judgeboard.store.storing import land_responses
 
 WHOLE = Response(
     "log",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from judgeboard.exporting import export_tables
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.export import export_tables
 
 AGAIN = ("pairs", "samples", "comparisons")
 HUMAN = [

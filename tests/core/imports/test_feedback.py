@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, Rejected
-from judgeboard.times import as_utc
+from judgeboard.text import as_utc
 
 UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 

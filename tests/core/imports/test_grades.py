@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from judgeboard.domain import Label, Preference, Rejected, Shown
-from judgeboard.pair_records import AspectPreference
+from judgeboard.domain import AspectPreference, Label, Preference, Rejected, Shown
 
 ROW = {"response_id": "r", "annotator": "ann"}
 

@@ -13,8 +13,8 @@ from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.responses.import_batches import list_batches
-from judgeboard.store.schema.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
+from judgeboard.store.storing import list_batches
+from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
 
 
 def write(path: Path, *rows: Any) -> Path:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from judgeboard.domain import Preference, Shown
-from judgeboard.pair_records import AspectPreference
+from judgeboard.domain import AspectPreference, Preference, Shown
 
 A, B, TIE = Preference
 AB, BA = Shown

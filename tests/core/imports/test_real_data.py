@@ -2,9 +2,9 @@
 
 import pytest
 
-from judgeboard.content_hash import evidence_group
 from judgeboard.domain import Label, Rejected
 from judgeboard.imports.reading import read_records
+from judgeboard.store.responses import evidence_group
 
 pytestmark = pytest.mark.shared
 

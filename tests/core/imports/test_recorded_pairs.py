@@ -7,18 +7,17 @@ from sqlalchemy import select
 from judgeboard.cli.import_command import command
 from judgeboard.imports.importing import BATCH_ROWS
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.report import stats
-from judgeboard.store.desk.queue_counts import open_counts
+from judgeboard.reports.stats import stats
+from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.figures.totals import count_responses
-from judgeboard.store.figures.trend_sums import flagged_sums, score_sums
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.judgments.judge_versions import get_version
-from judgeboard.store.pairs.comparisons import load_comparisons
-from judgeboard.store.pairs.pairs import load_pairs, pair_ids
-from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import COMPARISON, PAIR
-from judgeboard.store.schema.tables import JUDGMENT, RESPONSE, RUN
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.method_tables import COMPARISON, PAIR
+from judgeboard.store.open_flags import open_counts
+from judgeboard.store.overview import count_responses, flagged_sums, score_sums
+from judgeboard.store.pairs import load_pairs, pair_ids
+from judgeboard.store.preferences import load_preferences
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
 
 
 def row(name: str = "p", **more: Any) -> dict[str, Any]:

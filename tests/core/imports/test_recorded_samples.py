@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from judgeboard.store.judgments.judge_versions import get_version, list_versions
-from judgeboard.store.pairs.comparisons import load_comparisons
-from judgeboard.store.pairs.samples import load_samples
-from judgeboard.store.schema.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE
+from judgeboard.store.comparisons import load_comparisons
+from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.samples import load_samples
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE
 
 SCORE = JUDGMENT_SCORE
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from judgeboard.content_hash import content_hash
 from judgeboard.domain import Rejected, Response
+from judgeboard.store.responses import content_hash
 
 ROW = {"query": "q", "answer": "a"}
 

@@ -11,13 +11,11 @@ from sqlalchemy import text
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, until, working
 from judgeboard.imports.importing import import_file
-from judgeboard.jobs import job_progress
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
-from judgeboard.report import VersionAgreement, stats
+from judgeboard.reports.stats import VersionAgreement, stats
+from judgeboard.runs.jobs import job_progress
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.runs.job_rows import get_job
-from judgeboard.store.runs.worker_rows import alive, beat
+from judgeboard.store.jobs import alive, beat, get_job
 
 StartWorker = Callable[[Store], WorkerProcess]
 

@@ -1,14 +1,14 @@
 """A judge version can be asked for again exactly as it was, or it is said that it cannot."""
 
 from judgeboard.domain import JudgeVersion
-from judgeboard.filters import RowFilter
-from judgeboard.jobs import judge_spec, request_rejudge
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.version import fingerprint
+from judgeboard.judges.judge import fingerprint
+from judgeboard.runs.jobs import judge_spec, request_rejudge
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.runs.job_rows import set_run
-from judgeboard.store.runs.runs import start_or_continue_run
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import set_run
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.runs import start_or_continue_run
 
 ADDRESS = "http://localhost:9/v1"
 

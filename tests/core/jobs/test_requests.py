@@ -8,12 +8,11 @@ import pytest
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, rag
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.jobs import cancel_job, estimate_calls, job_progress, recent_jobs, request_rejudge
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
+from judgeboard.runs.jobs import cancel_job, estimate_calls, job_progress, recent_jobs, request_rejudge
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.runs.worker_rows import announce
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import announce
 
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 

@@ -7,20 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.judge_health import CHECKS, Check, State
-from judgeboard.judge_health.record import (
-    GradedAnswers,
-    JudgeRecord,
-    LevelCounts,
-    Repeats,
-)
-from judgeboard.judge_health.report import figure_words, health_sentence, report_on
-from judgeboard.methods.control_kinds import CONTROL_KINDS
+from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
+from judgeboard.health.report import CHECKS, figure_words, health_sentence, report_on
+from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
-from judgeboard.stats.ratio import RatioSums
-from judgeboard.store.health.version_scores import ControlScores, FeedbackScores, ScoredAnswers
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
+from judgeboard.store.judge_versions import StoredVersion
 
 RAG = StoredVersion(
     1, "rag", 3, "rag", "gpt-4o-mini", {"temperature": 0}, None, "", "f" * 64, datetime(2026, 1, 1, tzinfo=UTC)

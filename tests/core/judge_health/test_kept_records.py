@@ -3,11 +3,11 @@
 from typing import Any
 
 from graded_log import GOOD, GradedLog
-from judgeboard.judge_health.model_table import shipped_models
-from judgeboard.judge_health.reading import MOST, SECONDS, KeptRecords
-from judgeboard.judge_health.record import JudgeRecord
+from judgeboard.health.models import shipped_models
+from judgeboard.health.reading import MOST, SECONDS, KeptRecords
+from judgeboard.health.record import JudgeRecord
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.judgments.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion
 
 
 def read(log: GradedLog, kept: KeptRecords, version: StoredVersion) -> JudgeRecord:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.judge_health.model_table import model_table, shipped_models
+from judgeboard.health.models import model_table, shipped_models
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.auditing import audit_recorded
 from judgeboard.domain import (
     DimensionScore,
     Feedback,
     FeedbackKind,
     JudgeVersion,
+    Pair,
     Preference,
     Response,
     ResponseKind,
@@ -20,18 +20,19 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
-from judgeboard.judge_health.model_table import shipped_models
-from judgeboard.judge_health.reading import levels_of, read_record
-from judgeboard.judge_health.record import JudgeRecord
-from judgeboard.judge_health.report import health
+from judgeboard.health.models import shipped_models
+from judgeboard.health.reading import levels_of, read_record
+from judgeboard.health.record import JudgeRecord
+from judgeboard.health.report import health
+from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report
-from judgeboard.pair_records import Pair
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.health.version_scores import ValueCounts
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.health import ValueCounts
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.storing import land_judgments, land_responses
 
 
 def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:

@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.judge_health import CHECKS, State, health
+from judgeboard.health.record import State
+from judgeboard.health.report import CHECKS, health
 from judgeboard.store.engine import Store
 from judging_log import address
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.judges.annotation import Level, annotate
+from judgeboard.judges.evidence_alignment import Level, annotate
 
 WARNING = "⚠️ Some content may go beyond available data\n\nThe answer."
 DISCLAIMER = "❓ Insufficient data for this answer, use with caution\n\nThe answer."

@@ -9,14 +9,13 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.judges.expected_score import expected_scores
+from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.options import JudgeOptions
-from judgeboard.judges.version import fingerprint
+from judgeboard.judges.reply_forms import expected_scores
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import (
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
     Script,
     ScriptedReply,
     always,

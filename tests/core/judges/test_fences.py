@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import JudgeInput
-from judgeboard.judges.fences import fence_token, fenced
-from judgeboard.judges.rag import rag_messages
-from judgeboard.judges.verdict_schema import VerdictForm
+from judgeboard.judges.material import fence_token, fenced
+from judgeboard.judges.rag import VerdictForm, rag_messages
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=60)
 # Texts that imitate fences, with tokens of the right form.

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import JudgeInput, Label, Status, Verdict
+from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.options import JudgeOptions
-from judgeboard.judges.version import fingerprint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
 
 ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")
 

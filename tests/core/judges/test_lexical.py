@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.demo import sample_folder
+from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.lexical import lexical_verdict
-from judgeboard.judges.options import JudgeOptions
-from judgeboard.stats.auroc import auroc
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import spearman
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.detection import auroc
 
 PASSAGES = (
     "El Capitan is a granite monolith in Yosemite, about 914 metres high.",

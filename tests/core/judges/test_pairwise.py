@@ -9,12 +9,11 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status
 from judgeboard.errors import BadInput
+from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
-from judgeboard.judges.version import fingerprint
 from judgeboard.llm.endpoint import model_endpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
-from judgeboard.store.pairs.pair_items import PairItem
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.store.pairs import PairItem
 
 A, B, TIE = Preference
 PAIR = PairItem(

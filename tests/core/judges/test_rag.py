@@ -9,11 +9,10 @@ import pytest
 
 from judgeboard.domain import ClaimStatus, JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.options import JudgeOptions
-from judgeboard.judges.version import fingerprint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import (
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
     Script,
     always,
     completion,

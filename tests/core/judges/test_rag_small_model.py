@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.options import JudgeOptions
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 
 ITEM = JudgeInput(

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import JudgeInput, Status
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.rating import Rated, RatingJudge, rating_messages
-from judgeboard.judges.rating_reply import read_rating
-from judgeboard.judges.version import fingerprint
-from judgeboard.llm.json_reply import UnusableReply
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, failure, in_turn
+from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.rating import Rated, RatingJudge, rating_messages, read_rating
+from judgeboard.llm.asking import UnusableReply
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, in_turn
+from judgeboard.runs.judging import make_judge
 from refining_log import rated
 
 GOOD = {"evaluation": "It says so.", "rating": 3, "feedback": "Say more."}

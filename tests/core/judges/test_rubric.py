@@ -9,12 +9,11 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judge_choice import make_judge
-from judgeboard.judges.examples import Example, example_responses
+from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.material import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric
-from judgeboard.judges.version import fingerprint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, in_turn
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, in_turn
+from judgeboard.runs.judging import make_judge
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS, weight=3.0), Dimension("tone", WORDS)), name="house")

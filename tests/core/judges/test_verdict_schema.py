@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import ClaimStatus
-from judgeboard.judges.verdict_schema import VerdictForm
-from judgeboard.llm.json_reply import UnusableReply
+from judgeboard.judges.rag import VerdictForm
+from judgeboard.llm.asking import UnusableReply
 
 GOOD = {"reasoning": "It is in passage 1.", "groundedness": 0.85, "quality": 3}
 CLAIM = {"text": "30 m", "status": "supported", "answer_quote": "30 m", "passage": 1, "passage_quote": None}

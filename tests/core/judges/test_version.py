@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judgeboard.domain import JudgeVersion
-from judgeboard.judges.replay import replay_version
-from judgeboard.judges.version import fingerprint
+from judgeboard.judges.judge import fingerprint, replay_version
 
 VERSION = JudgeVersion("rag", "rag", "m", {"temperature": 0, "max_output": 512}, "Judge é.", "0-1")
 

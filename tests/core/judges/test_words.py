@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.judges.sentences import sentences
-from judgeboard.judges.words import content_words, word_keys
+from judgeboard.judges.words import content_words, sentences, word_keys
 
 
 def keys(text: str) -> list[str]:

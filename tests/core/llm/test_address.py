@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.judge_choice import make_judge
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import host_of, is_address
+from judgeboard.runs.judging import make_judge
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_host_is_named_without_its_password() -> None:
 
 def test_naming_a_judge_version_loads_no_client() -> None:
     code = (
-        "import sys; from judgeboard.judge_choice import make_judge; "
+        "import sys; from judgeboard.runs.judging import make_judge; "
         "print(make_judge('rag', model='m', api_key='k').version.model, 'openai' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

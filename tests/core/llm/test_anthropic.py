@@ -9,14 +9,13 @@ import pytest
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
-from judgeboard.judge_choice import make_judge
 from judgeboard.llm.anthropic_provider import ANTHROPIC, read
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.prices import price_of
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import (
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
     Script,
     ScriptedReply,
     always,
@@ -26,6 +25,7 @@ from judgeboard.llm.scripted_replies import (
     in_turn,
     verdict,
 )
+from judgeboard.runs.judging import make_judge
 
 KEY = "sk-ant-secret-0123456789"
 REQUEST = ChatRequest(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.llm.json_reply import UnusableReply, read_json_object
+from judgeboard.llm.asking import UnusableReply, read_json_object
 
 OBJECT = {"quality": 3, "reasoning": "a {brace} and a ``` fence"}
 # Words without the marks of JSON and of code.

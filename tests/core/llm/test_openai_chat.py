@@ -11,8 +11,8 @@ import pytest
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import (
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
     Script,
     ScriptedReply,
     always,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.llm.retries import RetryPolicy, asked_wait_s
+from judgeboard.llm.provider import RetryPolicy, asked_wait_s
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 

@@ -4,16 +4,14 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import RunState, Shown, Status
+from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, failure
-from judgeboard.pair_records import Pair
-from judgeboard.pairs import Compared, compare_pairs
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
+from judgeboard.methods.pairwise import Compared, compare_pairs
+from judgeboard.store.comparisons import latest_asks, said_of_pair
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.compared_pairs import latest_asks, said_of_pair
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.schema.method_tables import COMPARISON
+from judgeboard.store.method_tables import COMPARISON
+from judgeboard.store.pair_storing import land_pairs
 from pair_log import asked, by_pair, land, pairwise, said
 from review_desk import rows_of
 

@@ -4,15 +4,14 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.judge_health.model_table import shipped_models
-from judgeboard.judge_health.reading import read_record
-from judgeboard.pairs import PairGroup, PairReport, measure_pairs
-from judgeboard.pairs.words import group_lines, outcome_words
+from judgeboard.health.models import shipped_models
+from judgeboard.health.reading import read_record
+from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
 from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import UnusableAs
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.judge_versions import StoredVersion
 from pair_log import land, people_say, record
 
 

@@ -4,10 +4,11 @@ import pytest
 
 from judgeboard.domain import Status
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
-from judgeboard.pairs import compare_pairs, make_pairwise_judge, measure_pairs
+from judgeboard.methods.pair_report import measure_pairs
+from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge
+from judgeboard.store.comparisons import said_of_pair
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.compared_pairs import said_of_pair
-from judgeboard.store.schema.method_tables import COMPARISON
+from judgeboard.store.method_tables import COMPARISON
 from pair_log import land
 from review_desk import rows_of
 

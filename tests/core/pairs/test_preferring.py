@@ -7,18 +7,17 @@ import pytest
 
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.pairs import measure_pairs
-from judgeboard.pairs.report import ComparedPairs, Listed
-from judgeboard.pairs.screen import PairScreen, pair_screen
-from judgeboard.pairs.votes import votes_by_pair
-from judgeboard.review import Reviewer, ensure_reviewer, prefer
-from judgeboard.review.pair_sides import order_for
+from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, measure_pairs, pair_screen
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import prefer
+from judgeboard.reviews.shown import order_for
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import COMPARISON, PREFERENCE_SCORE
-from judgeboard.store.schema.tables import EVENT, REVIEW
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.method_tables import COMPARISON, PREFERENCE_SCORE
+from judgeboard.store.preferences import load_preferences, votes_by_pair
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import EVENT, REVIEW
 from pair_log import land, people_say, record
 from review_desk import rows_of
 

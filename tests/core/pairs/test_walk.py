@@ -1,7 +1,6 @@
 """Going through a list of pairs: places stay, and the next pair is the next that waits."""
 
-from judgeboard.pairs.report import PairLine
-from judgeboard.pairs.walk import PairWalk
+from judgeboard.methods.pair_report import PairLine, PairWalk
 
 
 def walk(*pair_ids: int, mine: tuple[int, ...] = ()) -> PairWalk:

@@ -7,11 +7,11 @@ from sqlalchemy import insert, select
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people import PERMISSIONS, Action, allowed, check_allowed, may, require
-from judgeboard.review import Reviewer, ensure_reviewer
+from judgeboard.people.permissions import PERMISSIONS, Action, allowed, check_allowed, may, require
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
-from judgeboard.store.reviews.reviewers import set_role, store_reviewer
-from judgeboard.store.schema.tables import EVENT, SETTING
+from judgeboard.store.reviewers import Reviewer, set_role, store_reviewer
+from judgeboard.store.tables import EVENT, SETTING
 
 
 def person(store: Store, role: Role, name: str = "ann@example.org") -> Reviewer:

@@ -9,12 +9,12 @@ import judgeboard
 from judgeboard import Decision, Grade, Preference, RowFilter, Shown
 from judgeboard.domain import Role
 from judgeboard.errors import NotAllowed
-from judgeboard.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.people.roster import add_person, change_role, remove_person
-from judgeboard.review import Reviewer
+from judgeboard.runs.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.reviewers import Reviewer
 from judging_log import land_answers
 from pair_log import land as land_pair
 from written_tables import written_tables

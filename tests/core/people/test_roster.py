@@ -6,12 +6,12 @@ import pytest
 
 from judgeboard.domain import Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.people.roster import add_person, change_role, list_people, remove_person
-from judgeboard.people.sign_in import admit
-from judgeboard.review import Reviewer, decide, ensure_reviewer
+from judgeboard.people.roster import add_person, admit, change_role, list_people, remove_person
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.reviews.reviewers import list_graders, store_reviewer
+from judgeboard.store.reviewers import Reviewer, list_graders, store_reviewer
 from review_desk import Desk, flagged_desk
 
 ANN, BOB = "ann@example.org", "bob@example.org"

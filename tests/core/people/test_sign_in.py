@@ -4,8 +4,7 @@ import pytest
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people.roster import add_person, list_people
-from judgeboard.people.sign_in import admit
+from judgeboard.people.roster import add_person, admit, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 

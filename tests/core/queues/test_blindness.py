@@ -12,44 +12,40 @@ import pytest
 from sqlalchemy import Connection, column, exists, insert, literal, literal_column, select, table, text
 
 import judgeboard
+from judgeboard.agreement.disagreement import disagreement_page
+from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
-from judgeboard.auditing.audits_page import done_audits, listed_answers, shown_audit
-from judgeboard.disagreement import disagreement_page
+from judgeboard.agreement.verdict_changes import run_comparison, version_comparison
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
-from judgeboard.exporting import export_tables
-from judgeboard.filters import RowFilter
-from judgeboard.flag_worth import flags_worth
-from judgeboard.judge_health.report import health_page, judges_in_use
+from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.pairs.report import ComparedPairs
-from judgeboard.pairs.screen import pair_screen
-from judgeboard.queues import release, skip
-from judgeboard.rejudge_comparison import run_comparison, version_comparison
-from judgeboard.report import measure, stats
-from judgeboard.review import Reviewer, grade
-from judgeboard.store.audits.judgment_reviews import audited_judgments
-from judgeboard.store.desk.overview import overview
-from judgeboard.store.desk.quadrant import quadrant
-from judgeboard.store.desk.queue_counts import open_counts, queue_facets
-from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.methods.audit_report import done_audits, listed_answers, shown_audit
+from judgeboard.methods.pair_report import ComparedPairs, pair_screen
+from judgeboard.reports.stats import measure, stats
+from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.leases import release, skip
+from judgeboard.store.audits import audited_judgments
+from judgeboard.store.columns import METADATA
+from judgeboard.store.comparisons import pair_heads, said_of_pair
 from judgeboard.store.events import EventFilter, event_page
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import EXPORTS, export_tables
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import ANSWERS, OPEN, PAIRS, PARTS, Seen, count_hidden, hide_rows
-from judgeboard.store.judgments.judge_versions import list_versions
-from judgeboard.store.judgments.rubric_scores import load_rubric_scores
-from judgeboard.store.pairs.compared_pairs import pair_heads, said_of_pair
-from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.responses.items import load_item, response_of_flag
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.reviews.comments import comments_on
-from judgeboard.store.reviews.own_reviews import own_reviews_page
-from judgeboard.store.runs.asks import Selection, ask_mode, count_unasked
-from judgeboard.store.runs.run_problems import run_problems
-from judgeboard.store.schema.queue_tables import QUEUE_ITEM, QUEUE_ITEM_FLAG
-from judgeboard.store.schema.table_base import METADATA
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.items import load_item, response_of_flag
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.open_flags import neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.preferences import load_preferences
+from judgeboard.store.queue_tables import QUEUE_ITEM, QUEUE_ITEM_FLAG
+from judgeboard.store.response_pages import response_facets, response_page
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
+from judgeboard.store.run_steps import run_problems
+from judgeboard.store.runs import Selection, ask_mode, count_unasked
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_desk import QueueDesk

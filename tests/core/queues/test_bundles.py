@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.queues import MergedBundle, close_queue, export_bundle, merge_bundle, take_item
+from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
+from judgeboard.reviews.leases import take_item
+from judgeboard.reviews.queues import close_queue
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.reviews.reviewers import store_reviewer
-from judgeboard.store.schema.method_tables import PREFERENCE_SCORE
+from judgeboard.store.method_tables import PREFERENCE_SCORE
+from judgeboard.store.reviewers import store_reviewer
 from pair_log import land
 from queue_desk import CONFIRM, DISMISS, QueueDesk
 

@@ -4,8 +4,8 @@ import pytest
 
 from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
-from judgeboard.review import grade
-from judgeboard.review.commenting import comment, edit_comment
+from judgeboard.reviews.changes import comment, edit_comment
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.forgetting import forget_response
 from queue_desk import QueueDesk
 

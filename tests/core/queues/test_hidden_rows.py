@@ -19,18 +19,17 @@ from sqlalchemy.exc import DBAPIError
 import judgeboard.store
 from judgeboard.domain import Decision, FlagState, QueueOrder
 from judgeboard.errors import JudgeboardError
-from judgeboard.filters import RowFilter
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.judgments.judge_versions import list_versions
-from judgeboard.store.queues.item_rows import item_by_id
-from judgeboard.store.queues.queue_rows import queue_by_id
-from judgeboard.store.runs.asks import Selection, ask_mode
-from judgeboard.store.runs.runs import get_run
-from judgeboard.store.schema.queue_tables import QUEUE_ITEM
-from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.queue_items import item_by_id
+from judgeboard.store.queue_tables import QUEUE_ITEM
+from judgeboard.store.queues import queue_by_id
+from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.tables import JUDGMENT, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from judgeboard.agreement.ratings import AnswerRatings
 from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
-from judgeboard.filters import RowFilter
-from judgeboard.queues import release, skip
-from judgeboard.review import decide
+from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.leases import release, skip
 from judgeboard.store.engine import open_store
-from judgeboard.store.queues.mixing import wanted
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.queue_filling import wanted
+from judgeboard.store.settings import set_setting
 from query_plans import statements_of
 from queue_desk import CONFIRM, DISMISS, queue_desk
 

@@ -4,10 +4,9 @@ import pytest
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.queues import people_named
-from judgeboard.review import ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer, people_named
 from judgeboard.store.engine import Store
-from judgeboard.store.reviews.reviewers import store_reviewer
+from judgeboard.store.reviewers import store_reviewer
 
 
 def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_desk(sqlite_store: Store) -> None:

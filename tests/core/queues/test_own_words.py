@@ -4,10 +4,11 @@ import pytest
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import DecisionRefused
-from judgeboard.review import Edited, Reviewer, comment, edit
+from judgeboard.reviews.changes import Edited, comment, edit
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.reviews.comments import comments_on
-from judgeboard.store.reviews.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk
 
 

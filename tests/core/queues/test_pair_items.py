@@ -8,24 +8,17 @@ import pytest
 
 from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder, Shown
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.filters import RowFilter
-from judgeboard.pairs.screen import pair_screen
-from judgeboard.pairs.votes import votes_by_pair
-from judgeboard.queues import (
-    DecidedItem,
-    Held,
-    PairText,
-    adjudicate,
-    decide_item,
-    item_texts,
-    preference_at,
-    reveal,
-)
-from judgeboard.review import Reviewer, prefer, undo
-from judgeboard.store.pairs.pair_facts import SIDES, pair_facts
-from judgeboard.store.pairs.preferences import load_preferences
-from judgeboard.store.schema.method_tables import PREFERENCE_SCORE
-from judgeboard.store.schema.tables import REVIEW
+from judgeboard.methods.pair_report import pair_screen
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.decisions import prefer
+from judgeboard.reviews.leases import Held
+from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, decide_item, preference_at, reveal
+from judgeboard.reviews.shown import PairText, item_texts
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.method_tables import PREFERENCE_SCORE
+from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import REVIEW
 from pair_log import land
 from queue_desk import QueueDesk
 

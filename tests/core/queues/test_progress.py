@@ -6,8 +6,10 @@ import pytest
 
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.queues import PersonProgress, QueueProgress, decide_item, queue_progress, rule_words, skip, take_item
+from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.queues import PersonProgress, QueueProgress, queue_progress, rule_words
+from judgeboard.store.filters import RowFilter
 from queue_desk import CONFIRM, DISMISS, NOW, UNSURE, QueueDesk
 
 

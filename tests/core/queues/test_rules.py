@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.queues import QueueRules
+from judgeboard.reviews.queues import QueueRules
 
 
 @pytest.mark.parametrize("grade", ["q\x01", "a\nb", "\u202e", " ", "x" * 201])

@@ -4,9 +4,11 @@ import pytest
 
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.filters import RowFilter
-from judgeboard.queues import answer_reveal, close_queue, reveal
-from judgeboard.review import edit, grade
+from judgeboard.reviews.changes import edit
+from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.queue_decisions import answer_reveal, reveal
+from judgeboard.reviews.queues import close_queue
+from judgeboard.store.filters import RowFilter
 from queue_desk import CONFIRM, DISMISS, UNSURE
 
 OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.SETTLED, ItemState.SPLIT, ItemState.ADJUDICATED

@@ -4,17 +4,11 @@ import pytest
 
 from judgeboard.domain import Grade, ItemState, Preference, QueueOrder, Role, Stage
 from judgeboard.errors import NotAllowed, NotFound
-from judgeboard.queues import (
-    adjudicate,
-    close_queue,
-    decide_item,
-    load_split,
-    own_splits,
-    skip,
-    split_items,
-)
-from judgeboard.review import Reviewer
-from judgeboard.store.reviews.reviewers import store_reviewer
+from judgeboard.reviews.conflicts import load_split, own_splits, split_items
+from judgeboard.reviews.leases import skip
+from judgeboard.reviews.queue_decisions import adjudicate, decide_item
+from judgeboard.reviews.queues import close_queue
+from judgeboard.store.reviewers import Reviewer, store_reviewer
 from pair_log import land
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk
 

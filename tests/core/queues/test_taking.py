@@ -8,7 +8,9 @@ import pytest
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.queues import close_queue, export_bundle, release, renew, skip, take_item
+from judgeboard.reviews.bundles import export_bundle
+from judgeboard.reviews.leases import release, renew, skip, take_item
+from judgeboard.reviews.queues import close_queue
 from queue_desk import CONFIRM, DISMISS
 
 

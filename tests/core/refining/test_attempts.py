@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.judges.rating import Rated
-from judgeboard.judges.rating_reply import Rating
-from judgeboard.llm.generator import Generated
+from judgeboard.judges.rating import Rated, Rating
+from judgeboard.llm.asking import Generated
 from judgeboard.methods.generation import Messages
 from judgeboard.methods.refine import Refinement, RefineRule, attempt_until_good
 from judgeboard.methods.reflect import Outcome, outcome_of

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 import judgeboard
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import completion, in_turn, verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, in_turn, verdict
 from judgeboard.methods.reflect import Outcome
 
 QUERY = "At what temperature does Dyneema melt?"

@@ -8,14 +8,13 @@ import pytest
 
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, ScriptedReply, completion, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.refine_run import RefineSummary, refine_pending
 from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.logged_origins import Origin
+from judgeboard.store.responses import Origin
 from judging_log import judgments, land_answers
 from refining_log import both, generations, generator, judge, land_bad, made, rated, ratings, refinements, written
 

@@ -7,16 +7,15 @@ from sqlalchemy import select
 
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
-from judgeboard.filters import RowFilter
-from judgeboard.judge_choice import make_judge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, completion, failure
-from judgeboard.methods.reflect import ReflectRule
-from judgeboard.methods.reflect_run import ReflectSummary, reflect_pending
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion, failure
+from judgeboard.methods.reflect import ReflectRule, ReflectSummary, reflect_pending
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
 from judging_log import judgments, land_answers, runs
 from refining_log import (
     LONG,

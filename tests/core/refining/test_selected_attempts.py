@@ -8,11 +8,11 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import deselect_attempt, select_attempt
 from judgeboard.methods.refine_run import refine_pending
-from judgeboard.review import ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts
-from judgeboard.store.schema.tables import EVENT
+from judgeboard.store.tables import EVENT
 from refining_log import generator, judge, land_bad, made, ratings, refinements, rows, standing
 
 

@@ -5,22 +5,20 @@ from pathlib import Path
 import pytest
 
 from judgeboard.domain import JudgeInput, Status, StepRecord
-from judgeboard.filters import RowFilter
-from judgeboard.judges.rating import Rated
-from judgeboard.judges.rating_reply import Rating
-from judgeboard.llm.generator import Generated
+from judgeboard.judges.rating import Rated, Rating
+from judgeboard.llm.asking import Generated
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.method import Begun
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
 from judgeboard.methods.refine_run import Prompt, RefineLogged, RefineStep, refine_pending
-from judgeboard.methods.reflect import ReflectRule
-from judgeboard.methods.reflect_run import reflect_pending
+from judgeboard.methods.reflect import ReflectRule, reflect_pending
+from judgeboard.runs.method import Begun
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.responses.logged_origins import Origin
-from judgeboard.store.runs.runs import start_or_continue_method_run
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.responses import Origin
+from judgeboard.store.runs import start_or_continue_method_run
 from judging_log import judgments
 from refining_log import both, generator, judge, land_bad, made, ratings, refinements, scored
 

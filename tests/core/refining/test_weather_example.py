@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from refining_log import judged, rated
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "weather.py"

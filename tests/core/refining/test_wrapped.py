@@ -10,9 +10,8 @@ import pytest
 
 import judgeboard
 from judgeboard.domain import Status, StepRecord
-from judgeboard.llm.generator import Generated
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import in_turn
+from judgeboard.llm.asking import Generated
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, in_turn
 from refining_log import rated
 
 Messages = list[dict[str, Any]]

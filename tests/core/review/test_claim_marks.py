@@ -19,13 +19,14 @@ from judgeboard.domain import (
     WhyDiffers,
 )
 from judgeboard.errors import BadInput
-from judgeboard.exporting import export_tables
 from judgeboard.imports.importing import import_file
+from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.store.items import load_item
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import JUDGMENT
 from review_desk import ANSWER, Desk
 
 CLAIMS = (

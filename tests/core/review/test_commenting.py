@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.exporting import export_tables
-from judgeboard.review import comment, edit_comment, withdraw_comment
-from judgeboard.review.commenting import LONGEST_COMMENT
+from judgeboard.reviews.changes import LONGEST_COMMENT, comment, edit_comment, withdraw_comment
+from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.reviews.comments import Comment, comments_on
-from judgeboard.store.schema.queue_tables import COMMENT
+from judgeboard.store.queue_tables import COMMENT
+from judgeboard.store.reviews import Comment, comments_on
 from review_desk import NOW, Desk
 
 LATER = NOW + timedelta(minutes=5)

@@ -6,7 +6,9 @@ import pytest
 
 from judgeboard.domain import Decision, FlagState, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.review import Decided, Reviewer, ensure_reviewer
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import Decided
+from judgeboard.store.reviewers import Reviewer
 from review_desk import ANSWER, NOW, Desk
 
 GRADE = Grade(

@@ -7,9 +7,9 @@ import pytest
 from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import Decision, Grade, Label, WhyDiffers
 from judgeboard.errors import BadInput
-from judgeboard.review.differing import differs, say_why
-from judgeboard.store.figures.why_counts import why_counts
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.reviews.changes import differs, say_why
+from judgeboard.store.tables import JUDGMENT
+from judgeboard.store.verdict_pairs import why_counts
 from review_desk import Desk
 
 

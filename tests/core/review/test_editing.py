@@ -6,8 +6,9 @@ import pytest
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.review import Edited, Reviewer, edit
-from judgeboard.store.responses.items import load_item
+from judgeboard.reviews.changes import Edited, edit
+from judgeboard.store.items import load_item
+from judgeboard.store.reviewers import Reviewer
 from review_desk import NOW, Desk
 
 

@@ -1,7 +1,7 @@
 """A review outside of queues says what its author had before them: the judge, other people."""
 
 from judgeboard.domain import Decision, Label
-from judgeboard.store.schema.tables import JUDGMENT
+from judgeboard.store.tables import JUDGMENT
 from review_desk import Desk
 
 

@@ -6,12 +6,16 @@ from threading import Barrier
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import DecisionRefused
-from judgeboard.review import Reviewer, decide, ensure_reviewer, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, REVIEW
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
 from review_desk import rows_of
 
 REVIEWERS, FLAGS = 8, 50

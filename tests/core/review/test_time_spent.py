@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.review.time_spent import LONGEST_LIMIT, SHORTEST_LIMIT, active_seconds, longest_pause
+from judgeboard.reviews.checks import LONGEST_LIMIT, SHORTEST_LIMIT, active_seconds, longest_pause
 
 
 def test_a_coffee_costs_a_short_item_a_minute() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.review import Undone
+from judgeboard.reviews.changes import Undone
 from review_desk import NOW, Desk
 
 

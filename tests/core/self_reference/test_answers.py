@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.self_reference.answers import answer_key, as_reference, reference_key
+from judgeboard.methods.own_answers import answer_key, as_reference, reference_key
 
 OPTIONS = ("Paris", "Rome", "1,000 km", "Oslo")
 

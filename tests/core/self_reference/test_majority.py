@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
-from judgeboard.self_reference.gate import samples_needed
-from judgeboard.self_reference.majority import Majority, majority
+from judgeboard.methods.own_answers import Majority, majority, samples_needed
 
 
 def test_a_tie_goes_to_the_answer_seen_first_and_is_said() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.reading import read_records
-from judgeboard.self_reference.make_pairs import NoPair, pair_of_question
-from judgeboard.self_reference.question_file import make_pairs
+from judgeboard.methods.own_answers import NoPair, make_pairs, pair_of_question
 
 ROW = {"id": "q1", "question": "Capital of Italy?", "options": ["Paris", "Rome", "Oslo"], "reference": "B"}
 

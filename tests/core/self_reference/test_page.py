@@ -4,10 +4,10 @@ import pytest
 
 from judgeboard.errors import NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.self_reference.page import one_item, self_reference_page
-from judgeboard.self_reference.run import self_refer
+from judgeboard.methods.self_reference import self_refer
+from judgeboard.methods.self_reference_report import one_item, self_reference_page
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.self_reference_steps import most_samples, sampling_versions
+from judgeboard.store.samples import most_samples, sampling_versions
 from solving_log import TORN, Solver, land_questions, self_reference
 
 

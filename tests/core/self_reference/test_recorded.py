@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
+from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
-from judgeboard.pair_records import Pair
-from judgeboard.self_reference.report import measure_self_reference
+from judgeboard.methods.self_reference_report import measure_self_reference
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.samples import LandedSample, land_samples
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.samples import LandedSample, land_samples
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
 # for LLM-as-a-Judge" (FARS, Analemma), as counts.

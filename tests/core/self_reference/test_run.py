@@ -7,20 +7,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from judgeboard.domain import Preference
+from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, failure
-from judgeboard.pair_records import Pair
-from judgeboard.self_reference.estimate import estimate_run
-from judgeboard.self_reference.report import measure_self_reference
-from judgeboard.self_reference.result import SelfReferenceReport
-from judgeboard.self_reference.run import self_refer
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
+from judgeboard.methods.self_reference import estimate_run, self_refer
+from judgeboard.methods.self_reference_report import SelfReferenceReport, measure_self_reference
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.judgments.judge_versions import list_versions
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.schema.method_tables import COMPARISON, SAMPLE
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.method_tables import COMPARISON, SAMPLE
+from judgeboard.store.pair_storing import land_pairs
 from judging_log import runs
 from solving_log import TORN, Solver, land_questions, self_reference
 

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from judgeboard.domain import Preference
-from judgeboard.self_reference.items import NOT_ASKED, Item, Items, TwoOrders, items_of
-from judgeboard.self_reference.majority import majority
-from judgeboard.self_reference.scores import (
+from judgeboard.methods.own_answers import majority
+from judgeboard.methods.self_reference_scores import (
+    NOT_ASKED,
+    Item,
+    Items,
+    TwoOrders,
     calibration,
     categories,
     condition_scores,
     gain,
     gate_scores,
+    items_of,
     slices,
     sweep,
 )

@@ -3,9 +3,8 @@
 import numpy as np
 
 from judgeboard.domain import Preference
-from judgeboard.self_reference.items import NOT_ASKED, Item, Items, TwoOrders, items_of
-from judgeboard.self_reference.majority import Majority
-from judgeboard.self_reference.tuning import tuned_by_category
+from judgeboard.methods.own_answers import Majority
+from judgeboard.methods.self_reference_scores import NOT_ASKED, Item, Items, TwoOrders, items_of, tuned_by_category
 
 A, B, _ = Preference
 RIGHT, WRONG = TwoOrders(A, A, asked=True), TwoOrders(B, B, asked=True)

@@ -1,13 +1,11 @@
 """What a page says of self-reference: a difference that may be chance is not called a gain."""
 
 from judgeboard.domain import JudgeVersion, Preference
-from judgeboard.self_reference.items import NOT_ASKED, Item, TwoOrders
-from judgeboard.self_reference.load import Loaded
-from judgeboard.self_reference.majority import majority
-from judgeboard.self_reference.report import report_of
-from judgeboard.self_reference.words import report_sentence
+from judgeboard.methods.own_answers import majority
+from judgeboard.methods.self_reference_report import Loaded, report_of, report_sentence
+from judgeboard.methods.self_reference_scores import NOT_ASKED, Item, TwoOrders
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
+from judgeboard.store.judge_versions import ensure_version
 
 A, B, _ = Preference
 RIGHT, WRONG = TwoOrders(A, A, asked=True), TwoOrders(B, B, asked=True)

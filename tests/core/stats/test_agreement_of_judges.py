@@ -5,9 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from judgeboard.stats.fleiss import fleiss_kappa
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.krippendorff import interval_alpha
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.chance_corrected import fleiss_kappa, interval_alpha
 
 
 def alone(n: int):

@@ -8,9 +8,8 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import GROUNDEDNESS, Scale
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.ratings import GROUNDEDNESS, Ratings, Scale
 
 LABELS = Scale("preference", ("a", "b", "tie"))
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.anchoring import anchoring
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import grouping
 
 
 def responses(ids):

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.auprc import auprc
-from judgeboard.stats.auroc import auroc
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.detection import auprc, auroc
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=60)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.calibration import calibration, expected_calibration_error
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.detection import calibration, expected_calibration_error
 
 
 def test_each_tenth_has_its_share_n_and_mean_score():

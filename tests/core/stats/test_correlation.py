@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import bias, mean_absolute_difference, pearson, spearman
-from judgeboard.stats.grouping import grouping
 
 scores = st.floats(0, 1).map(lambda value: round(value, 2))
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.false_discovery import benjamini_yekutieli
+from judgeboard.stats.proportions import benjamini_yekutieli
 
 
 @given(st.lists(st.floats(0, 1) | st.floats(0, 0.02), min_size=1, max_size=40))

@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.alarm import surely_above, surely_below
-from judgeboard.stats.differences import difference_of_means, mean_change
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.length import correlation_within, slope
-from judgeboard.stats.levels import level_use
-from judgeboard.stats.ratio import RatioSums, ratio_of_totals
-from judgeboard.stats.superiority import superiority
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.correlation import correlation_within, slope
+from judgeboard.stats.estimates import surely_above, surely_below
+from judgeboard.stats.means import difference_of_means, mean_change
+from judgeboard.stats.proportions import RatioSums, level_use, ratio_of_totals, superiority
 
 
 @pytest.fixture

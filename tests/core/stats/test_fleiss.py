@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from judgeboard.stats.fleiss import fleiss
-from judgeboard.stats.pairwise_agreement import percent_agreement
+from judgeboard.stats.chance_corrected import fleiss, percent_agreement
 from rating_tables import ratings, tables
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from judgeboard.stats.gwet import gwet, gwet_of_tables
-from judgeboard.stats.student import t_quantile
+from judgeboard.stats.chance_corrected import gwet, gwet_of_tables
+from judgeboard.stats.estimates import t_quantile
 from rating_tables import made_ratings, ratings, tables
 
 NAMES = {"nominal": "identity", "linear": "linear", "quadratic": "quadratic"}

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.half_credit import half_credit
-from judgeboard.stats.proportions import share
+from judgeboard.stats.proportions import half_credit, share
 
 
 def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:

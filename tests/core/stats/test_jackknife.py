@@ -3,12 +3,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.gwet import gwet
-from judgeboard.stats.jackknife import jackknifed
-from judgeboard.stats.krippendorff import alpha
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import LABEL
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.chance_corrected import alpha, gwet
+from judgeboard.stats.intervals import jackknifed
+from judgeboard.stats.ratings import LABEL, Ratings
 
 
 def ratio(sums):

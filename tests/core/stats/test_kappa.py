@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.confusion import confusion_cells
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.kappa import kappa
-from judgeboard.stats.table_estimates import TableEstimates
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
 
 WEIGHTS = {"nominal": None, "linear": "linear", "quadratic": "quadratic"}
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.kendall import kendall
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.correlation import kendall
 
 scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=60)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.krippendorff import alpha, alpha_of_tables
+from judgeboard.stats.chance_corrected import alpha, alpha_of_tables
 from rating_tables import made_ratings, ratings, tables
 
 METRICS = ("nominal", "ordinal", "interval")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.limits_of_agreement import limits_of_agreement
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.correlation import limits_of_agreement
 
 
 def test_they_are_the_bias_plus_and_minus_two_deviations():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.mcnemar import mcnemar
+from judgeboard.stats.proportions import mcnemar
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.moved import moved, share_moved
+from judgeboard.stats.means import moved, share_moved
 
 
 def columns(periods):

@@ -3,7 +3,7 @@ import pytest
 
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, pair_statistics
-from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
 
 CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "macro_precision", "macro_recall", "macro_f1", "mcc"}
 DETECTION = {"sensitivity", "specificity", "precision", "auroc", "auprc", "expected_calibration_error"}

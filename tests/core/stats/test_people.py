@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.people import HUMANS, human_values, one_value_per_response
+from judgeboard.stats.ratings import HUMANS, human_values, one_value_per_response
 
 reviews = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(1, 4)),

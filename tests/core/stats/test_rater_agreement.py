@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.grouping import grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, SYMMETRIC
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
-from judgeboard.stats.ratings import Ratings
-from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY, Scale
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale
 from rating_tables import made_ratings
 
 NAMES = ("ann", "ben", "cy", "dan")

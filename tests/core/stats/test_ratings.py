@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.ratings import Ratings, ratings_of
-from judgeboard.stats.scales import GROUNDEDNESS, LABEL, QUALITY
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, ratings_of
 
 
 def test_ratings_one_by_one_become_a_matrix_with_gaps():

@@ -4,14 +4,12 @@ import json
 import numpy as np
 import pytest
 
-from judgeboard.stats.auroc import auroc
-from judgeboard.stats.confusion import confusion_cells
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.kappa import kappa
-from judgeboard.stats.mcnemar import mcnemar
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.confusion import TableEstimates, confusion_cells, kappa
+from judgeboard.stats.detection import auroc
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.scales import GROUNDEDNESS, LABEL, Scale
-from judgeboard.stats.table_estimates import TableEstimates
+from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, Scale
 
 pytestmark = pytest.mark.shared
 

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.chance_corrected import interval_alpha
 from judgeboard.stats.correlation import pearson, spearman
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.krippendorff import interval_alpha
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.people import human_values
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters
-from judgeboard.stats.ratings import Ratings, positions, ratings_of
-from judgeboard.stats.scales import PREFERENCE, Scale
+from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, human_values, positions, ratings_of
 
 pytestmark = pytest.mark.shared
 

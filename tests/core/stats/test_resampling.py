@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.grouping import grouping
-from judgeboard.stats.resampling import resampled_tables
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.intervals import resampled_tables
 
 
 def group_tables(cells, n_cells, ids):

@@ -3,9 +3,8 @@
 import pytest
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.rounding import two_decimals
-from judgeboard.stats.words import interval
-from judgeboard_dashboard.suites.tables import dimensions_table
+from judgeboard.stats.estimates import interval, two_decimals
+from judgeboard_dashboard.views.suites import dimensions_table
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.student import Z, t_lower_tail, t_quantile
+from judgeboard.stats.estimates import Z, t_lower_tail, t_quantile
 
 
 def test_quantiles_equal_scipy_from_one_degree_of_freedom_on():

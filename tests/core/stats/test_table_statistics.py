@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeboard.stats.confusion import macro_f1, macro_precision, macro_recall, matthews
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.scales import LABEL, Scale
-from judgeboard.stats.table_statistics import macro_f1, macro_precision, macro_recall, matthews
+from judgeboard.stats.ratings import LABEL, Scale
 
 tables = st.integers(2, 5).flatmap(
     lambda k: st.lists(st.lists(st.integers(0, 6), min_size=k, max_size=k), min_size=k, max_size=k).filter(

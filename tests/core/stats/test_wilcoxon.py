@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.wilcoxon import wilcoxon_below
+from judgeboard.stats.proportions import wilcoxon_below
 
 
 @given(st.lists(st.sampled_from([-1.2, -0.2, 0.8, 0.0, 0.3]), min_size=1, max_size=9))

@@ -1,11 +1,12 @@
 import pytest
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.planning import luck_of_slices, more_pairs
-from judgeboard.stats.words import (
+from judgeboard.stats.estimates import (
     interval,
     kappa_range_words,
     kappa_word,
+    luck_of_slices,
+    more_pairs,
     number_words,
     one_in,
     percent,

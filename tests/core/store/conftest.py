@@ -9,10 +9,11 @@ from sqlalchemy import select, update
 
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.landing import LandedResponses, LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import CURRENT, FLAG
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import LandedResponses, land_judgments, land_responses
+from judgeboard.store.tables import CURRENT, FLAG
 
 
 @dataclass

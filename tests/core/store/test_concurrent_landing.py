@@ -3,8 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.schema.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE
 
 WRITERS = 6
 ANSWERS = 40

@@ -7,7 +7,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_actors, event_kinds, event_page, latest_events, record_event
-from judgeboard.store.landing import land_responses
+from judgeboard.store.storing import land_responses
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.store.export import EXPORTS
+from judgeboard.store.judgments import step_columns
+from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
-from judgeboard.store.runs.runs import start_import_run
-from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.runs import start_import_run
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)

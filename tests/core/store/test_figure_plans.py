@@ -10,9 +10,9 @@ from sqlalchemy import event, insert
 from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.figures.graded_answers import load_graded
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.schema.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.verdicts import load_graded
 from judgeboard.trends import trend
 
 ROWS = 20_000

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from desk_rows import START, DeskRows, made_desk
-from judgeboard.filter_words import describe
-from judgeboard.filters import RowFilter
-from judgeboard.store.desk.queue_pages import queue_page
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, VERSION
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 
 Row = dict[str, Any]
 DAY = (START - START.replace(year=1970, month=1, day=1, hour=0)).days

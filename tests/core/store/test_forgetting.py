@@ -8,12 +8,15 @@ import pytest
 from sqlalchemy import insert, inspect, select, text
 
 from judgeboard.domain import (
+    AspectPreference,
     Attempt,
     Claim,
     ClaimStatus,
     DimensionScore,
+    GivenPreference,
     Grade,
     ImportedGrade,
+    Pair,
     Preference,
     Response,
     ResponseKind,
@@ -23,20 +26,19 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.methods.control_answers import make_control_answers
-from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
+from judgeboard.store.comparisons import REFERENCE, LandedComparison, land_comparisons, load_comparisons
 from judgeboard.store.forgetting import drop_written_ahead, forget_response
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.pairs.comparisons import REFERENCE, LandedComparison, land_comparisons, load_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
-from judgeboard.store.pairs.samples import LandedSample, land_samples, load_samples
+from judgeboard.store.grades import GradeOf, insert_grades
+from judgeboard.store.judgments import LandedVerdict, step_columns
+from judgeboard.store.method_tables import GENERATION, JUDGMENT_REVIEW
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.preferences import PreferenceOf, land_preferences, load_preferences
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
-from judgeboard.store.responses.response_rows import key_of
-from judgeboard.store.reviews.imported_reviews import GradeOf, insert_grades
-from judgeboard.store.runs.runs import start_import_run
-from judgeboard.store.runs.step_rows import step_columns
-from judgeboard.store.schema.method_tables import GENERATION, JUDGMENT_REVIEW
-from judgeboard.store.schema.tables import JUDGMENT, RESPONSE
+from judgeboard.store.responses import key_of
+from judgeboard.store.runs import start_import_run
+from judgeboard.store.samples import LandedSample, land_samples, load_samples
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.tables import JUDGMENT, RESPONSE
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET = "Quokka-7741"

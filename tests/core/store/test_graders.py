@@ -1,5 +1,5 @@
 from graded_log import GOOD, GradedLog
-from judgeboard.store.reviews.reviewers import list_graders
+from judgeboard.store.reviewers import list_graders
 
 
 def test_graders_are_those_whose_grades_stand(store) -> None:

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Attempt, FlagState, JudgeVersion, Label, Response, ResponseKind, Status, Verdict
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, reapply_flags
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, reapply_flags
 
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 

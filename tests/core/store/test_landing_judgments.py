@@ -5,10 +5,10 @@ from sqlalchemy import insert
 
 from judgeboard.domain import Attempt, Claim, ClaimStatus, JudgeVersion, Label, Response, Status, Verdict
 from judgeboard.errors import NotFound
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.judgments.verdict_json import claims_from
-from judgeboard.store.landing import LandedVerdict, land_judgments, rebuild_current
-from judgeboard.store.schema.tables import CURRENT, JUDGMENT
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict, claims_from
+from judgeboard.store.storing import land_judgments, rebuild_current
+from judgeboard.store.tables import CURRENT, JUDGMENT
 
 FULL = Verdict(
     Status.OK,

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from sqlalchemy import event
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
-from judgeboard.store.landing import LandedVerdict, land_judgments, reapply_flags
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, reapply_flags
 
 GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
 

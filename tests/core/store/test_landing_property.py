@@ -14,17 +14,11 @@ from sqlalchemy import event, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeVersion, Label, Response, Status, Verdict
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses, reapply_flags, rebuild_current
-from judgeboard.store.schema.tables import (
-    CURRENT,
-    FEEDBACK,
-    FLAG,
-    JUDGMENT,
-    RESPONSE,
-    VERSION,
-)
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import land_judgments, land_responses, reapply_flags, rebuild_current
+from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
 
 RESPONSES = 3
 VERSIONS = (JudgeVersion("rag", "rag"), JudgeVersion("rag", "rag", params={"t": 1}), JudgeVersion("nli", "nli"))

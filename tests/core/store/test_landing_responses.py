@@ -7,8 +7,8 @@ import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.landing import Conflict
-from judgeboard.store.schema.tables import FEEDBACK, FLAG, RESPONSE
+from judgeboard.store.storing import Conflict
+from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
 
 UP = Feedback(FeedbackKind.THUMBS, 1, "u-1", datetime(2026, 3, 1, 9, tzinfo=UTC))
 DOWN = Feedback(FeedbackKind.THUMBS, 0)

@@ -13,12 +13,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, select, text
 
 from judgeboard.errors import MissingDatabase, SchemaMismatch
+from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.migrations.run import alembic_config
-from judgeboard.store.schema.guards import install_guards
-from judgeboard.store.schema.search_index import install_search
-from judgeboard.store.schema.tables import METADATA, RESPONSE
+from judgeboard.store.tables import RESPONSE
+from judgeboard.store.triggers import install_guards, install_search
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

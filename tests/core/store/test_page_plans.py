@@ -8,17 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.filter_words import describe
-from judgeboard.filters import RowFilter
-from judgeboard.store.audits.verdict_counts import count_verdicts
-from judgeboard.store.desk.overview import overview
-from judgeboard.store.desk.queue_counts import open_counts, queue_facets
-from judgeboard.store.desk.queue_order import ORDERS
-from judgeboard.store.desk.queue_pages import neighbours, queue_page
+from judgeboard.store.audits import count_verdicts
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.responses.items import load_item
-from judgeboard.store.responses.response_facets import response_facets
-from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.overview import overview
+from judgeboard.store.response_pages import response_facets, response_page
 from query_plans import plans_of
 
 ROWS = 20_000

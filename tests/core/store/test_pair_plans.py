@@ -3,10 +3,11 @@
 import pytest
 
 from judgeboard.domain import Preference, Shown
-from judgeboard.pairs.screen import pair_screen
-from judgeboard.review import ensure_reviewer, prefer
+from judgeboard.methods.pair_report import pair_screen
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
-from judgeboard.store.pairs.last_rows import last_rows
+from judgeboard.store.pairs import last_rows
 from pair_log import land, people_say, record
 from query_plans import plans_of, whole_tables
 

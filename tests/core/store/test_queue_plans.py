@@ -3,11 +3,12 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.queues import load_split, own_splits, queue_progress, skip, split_items
+from judgeboard.reviews.conflicts import load_split, own_splits, split_items
+from judgeboard.reviews.leases import skip
+from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.engine import Store
-from judgeboard.store.queues.item_rows import item_by_id
-from judgeboard.store.queues.leases import JUDGE
-from judgeboard.store.queues.shown_before import held_in_sight
+from judgeboard.store.leases import JUDGE
+from judgeboard.store.queue_items import held_in_sight, item_by_id
 from query_plans import plans_of
 from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
 

@@ -5,7 +5,7 @@ from sqlalchemy import event
 
 from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
-from judgeboard.store.settings_table import set_setting
+from judgeboard.store.settings import set_setting
 
 GIVE_RIGHTS = "this user must be able to write the file and its folder"
 

@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import Thresholds
-from judgeboard.store.settings_table import primary_judge, set_setting, setting_origins, thresholds
+from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.methods.suite_gate import Baseline, Gate, compare, gate
+from judgeboard.methods.suite_file import Baseline, Gate, compare, gate
 from judgeboard.store.suites import CheckOutcome, DimensionScored, StoredCase
 
 WEIGHTS = {"accuracy": 1.0, "tone": 1.0}

@@ -13,21 +13,19 @@ from sqlalchemy import func, select
 import judgeboard
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
-from judgeboard.judge_choice import make_judge
-from judgeboard.judging import judge_pending
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import Script, always, completion, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.suite_file import Case, Check, Suite
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.reports.json_output import to_plain
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.figures.totals import count_responses
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.landing import land_responses
-from judgeboard.store.schema.method_tables import GENERATION, SUITE_CASE
-from judgeboard.store.schema.tables import FLAG, JUDGMENT, RESPONSE
-from judgeboard.store.settings_table import primary_judge
+from judgeboard.store.method_tables import GENERATION, SUITE_CASE
+from judgeboard.store.overview import count_responses
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.storing import land_responses
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
 from judging_log import judgments, rag
 from suite_runs import asked, playing, scored, suite
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.judge_choice import make_judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
-from judgeboard.methods.candidates import make_candidate
 from judgeboard.methods.suite_file import read_suite
-from judgeboard.methods.suite_run import run_suite
+from judgeboard.methods.suite_run import make_candidate, run_suite
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 
 

@@ -5,14 +5,15 @@ import pytest
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement import measure_agreement
-from judgeboard.agreement.rater_cells import ALL, RaterCell, answers_rated
-from judgeboard.agreement.report_page import report_results
+from judgeboard.agreement.cells import ALL, RaterCell, answers_rated
+from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Label, Status, Verdict
+from judgeboard.reports.agreement import report_results
 from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard_dashboard.drill import rater_rows
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
+from judgeboard_dashboard.widgets.navigation import rater_rows
 
 PEOPLE = "People and people"
 

@@ -8,16 +8,15 @@ import pytest
 
 from app_pages import OpenPage
 from figures_log import FiguresLog
-from judgeboard.agreement import measure_agreement
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By
-from judgeboard.agreement.statistics import headline_name, shown_statistics, statistic_name
-from judgeboard.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.result import headline_name, shown_statistics, statistic_name
 from judgeboard.domain import Estimate
-from judgeboard.stats.people import Human
-from judgeboard.stats.scales import SCALES
+from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
-from judgeboard_dashboard import agreement_figures, figure
-from judgeboard_dashboard.charts import confusion
+from judgeboard_dashboard.widgets import agreement_figures, tables
+from judgeboard_dashboard.widgets.charts import grid
 
 PEOPLE: dict[Human, dict[str, str]] = {
     "gold": {},
@@ -35,7 +34,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, pd.DataFrame]:
     def button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, **_: Any) -> None:
         made[name] = rows() if callable(rows) else rows
 
-    monkeypatch.setattr(figure, "csv_button", button)
+    monkeypatch.setattr(tables, "csv_button", button)
     return made
 
 
@@ -43,7 +42,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, pd.DataFrame]:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the charts of the page are drawn from."""
     seen: dict[str, Any] = {}
-    slices, cells = agreement_figures.whisker_chart, confusion.confusion_chart
+    slices, cells = agreement_figures.whisker_chart, grid.confusion_chart
 
     def whiskers(rows: Any, *more: Any) -> Any:
         seen["slices"] = {row.name: (row.n, row.estimate) for row in rows}
@@ -54,7 +53,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return cells(table, **more)
 
     monkeypatch.setattr(agreement_figures, "whisker_chart", whiskers)
-    monkeypatch.setattr(confusion, "confusion_chart", matrix)
+    monkeypatch.setattr(grid, "confusion_chart", matrix)
     return seen
 
 

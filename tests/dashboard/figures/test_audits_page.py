@@ -2,10 +2,9 @@
 
 from app_pages import OpenPage, charts, labels, texts
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.audit_choice import make_supreme
-from judgeboard.auditing import AuditSample, audit, audit_recorded
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.llm.scripted_replies import always, completion
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.methods.audit import audit, audit_recorded, make_supreme
+from judgeboard.methods.audit_report import AuditSample
 from judgeboard.store.engine import Store
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from judgeboard.disagreement_picture import Picture
+from judgeboard.agreement.disagreement import Picture
 from judgeboard.domain import Estimate
-from judgeboard.stats.calibration import Tenth
 from judgeboard.stats.confusion import Confusion
-from judgeboard_dashboard.charts import calibration, confusion, frame, heat, quadrant, scatter, trend, whisker
-from judgeboard_dashboard.charts.frame import DARK, LIGHT, Palette, fin
-from judgeboard_dashboard.charts.grid import STEPS, heat_step
+from judgeboard.stats.detection import Tenth
+from judgeboard_dashboard.widgets.charts import frame, grid, intervals, scores, trend
+from judgeboard_dashboard.widgets.charts.frame import DARK, LIGHT, Palette, fin
+from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026
 AXIS = trend.TrendAxis(
@@ -79,85 +79,85 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
     specs = [
         trend.trend_chart([point(0), point(1)], (), AXIS),
-        quadrant.quadrant_chart({("low", "down"): 3}),
-        confusion.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
-        heat.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
-        whisker.whisker_chart([whisker.Slice("QA", 20, Estimate(0.5, 0.4, 0.6, 20))], "kappa"),
-        calibration.calibration_chart(tenths),
-        scatter.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
+        grid.quadrant_chart({("low", "down"): 3}),
+        grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
+        grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
+        intervals.whisker_chart([intervals.Slice("QA", 20, Estimate(0.5, 0.4, 0.6, 20))], "kappa"),
+        scores.calibration_chart(tenths),
+        scores.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
     ]
     for spec in map(specification, specs):
         (chosen,) = spec["params"]
         assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
         assert rows(spec, "at") == list(range(len(rows(spec, "at"))))
-    assert len(rows(specification(specs[5]), "at")) == len(calibration.drawn_tenths(tenths)) == 2
+    assert len(rows(specification(specs[5]), "at")) == len(scores.drawn_tenths(tenths)) == 2
 
 
 def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:
     over, under = Estimate(0.8, 0.7, 0.9, 1_500), Estimate(0.1, 0.0, 0.2, 20)
     tenths = [Tenth(0.0, 0.1, mean, share) for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))]
-    chart = specification(calibration.calibration_chart(tenths))
+    chart = specification(scores.calibration_chart(tenths))
     assert rows(chart, "side") == ["over, at the left", "over", "under", "under, at the right"]
     assert {layer["mark"]["dy"] < 0 for layer in layers(chart, "text")} == {True, False}
 
 
 def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None:
-    assert len(quadrant.quadrant_sides({("low", "up"): 1})) == 8
-    assert len(quadrant.quadrant_sides({("none", "none"): 1})) == 12
-    spec = specification(quadrant.quadrant_chart({("low", "down"): 41, ("high", "up"): 2_260}))
+    assert len(grid.quadrant_sides({("low", "up"): 1})) == 8
+    assert len(grid.quadrant_sides({("none", "none"): 1})) == 12
+    spec = specification(grid.quadrant_chart({("low", "down"): 41, ("high", "up"): 2_260}))
     assert rows(spec, "count") == ["41", "0", "0", "0", "0", "0", "2,260", "0"]
     assert rows(spec, "ground")[0] == LIGHT.bad[1]
     assert rows(spec, "ground")[2] == LIGHT.quiet[1], "nothing in it: nothing to look at"
 
 
 def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
-    spec = specification(confusion.confusion_chart(Confusion(("bad", "good"), ((0, 0), (3, 97)))))
+    spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((0, 0), (3, 97)))))
     assert rows(spec, "word") == ["no such answer", "no such answer", "3 % of row", "97 % of row"]
 
 
 def test_four_categories_outline_the_diagonal() -> None:
     counts = tuple(tuple(5 for _ in range(4)) for _ in range(4))
-    spec = specification(confusion.confusion_chart(Confusion(("1", "2", "3", "4"), counts)))
+    spec = specification(grid.confusion_chart(Confusion(("1", "2", "3", "4"), counts)))
     assert [place for place, width in enumerate(rows(spec, "width")) if width] == [0, 5, 10, 15]
 
 
 def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
     picture = Picture(("0.0", "0.4"), ((4, 0), (1, 9)), ((0, 0), (1, 0)))
-    assert heat.heat_places(picture) == [(0, 0), (1, 0), (1, 1)]
-    spec = specification(heat.heat_chart(picture, 0.4))
+    assert grid.heat_places(picture) == [(0, 0), (1, 0), (1, 1)]
+    spec = specification(grid.heat_chart(picture, 0.4))
     assert rows(spec, "width") == [0, 2, 0]
-    chosen = specification(heat.heat_chart(picture, 0.4, chosen=(1, 0)))
+    chosen = specification(grid.heat_chart(picture, 0.4, chosen=(1, 0)))
     assert rows(chosen, "opacity") == [0.45, 1, 0.45]
 
 
 def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> None:
     picture = Picture(("0.0", "0.4"), ((4, 2_500), (31_000, 9)), ((0, 2_500), (1_200, 0)))
-    spec = specification(heat.heat_chart(picture, 0.4))
+    spec = specification(grid.heat_chart(picture, 0.4))
     outlined = [place for place, width in enumerate(rows(spec, "width")) if width]
     assert [(rows(spec, "count")[place], rows(spec, "word")[place]) for place in outlined] == [
         ("2,500", ""),
         ("1,200", "of 31k"),
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
-    said = heat.outlined_words(picture, 0.4)
+    said = grid.outlined_words(picture, 0.4)
     assert said == 'Outlined: 0.4 or more apart, "1,200 of 31k" where not all of a cell are.'
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
-    assert heat.outlined_words(whole, 0.4) == "Outlined: 0.4 or more apart."
+    assert grid.outlined_words(whole, 0.4) == "Outlined: 0.4 or more apart."
 
 
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:
     slices = [
-        whisker.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
-        whisker.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few to say (under 10)")),
+        intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
+        intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few to say (under 10)")),
     ]
-    spec = specification(whisker.whisker_chart(slices, "kappa"))
+    spec = specification(intervals.whisker_chart(slices, "kappa"))
     assert rows(spec, "label") == ["All · 40", "a very long name … · 4"]
     assert rows(spec, "reason") == ["", "too few to say (under 10)"]
 
 
 @pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])
 def test_the_axis_goes_as_far_left_as_an_interval(low: float | None, start: float) -> None:
-    found = whisker.value_range([whisker.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
+    found = intervals.value_range([intervals.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
     assert found == (pytest.approx(start), 1)
 
 
@@ -188,7 +188,7 @@ def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
 
 
 def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
-    spec = specification(scatter.scatter_chart([(0.1, 0.2)], 0.4))
+    spec = specification(scores.scatter_chart([(0.1, 0.2)], 0.4))
     assert spec["background"] == "transparent"
     assert "Source Sans" in spec["config"]["font"]
     assert frame.palette() is LIGHT, "until the browser has said which"

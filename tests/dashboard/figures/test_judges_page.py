@@ -3,15 +3,14 @@
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
-from judgeboard.judge_choice import make_judge
-from judgeboard.judge_health import CHECKS
-from judgeboard.judging import judge_pending
-from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-from judgeboard.methods.control_kinds import CONTROL_KINDS
+from judgeboard.health.report import CHECKS
+from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.methods.jury import judge_by_jury
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.auditing.audits_page import done_audits, shown_audit
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.pairs.report import ComparedPairs
+from judgeboard.methods.audit_report import done_audits, shown_audit
+from judgeboard.methods.pair_report import ComparedPairs
+from judgeboard.methods.self_reference_report import self_reference_page
 from judgeboard.reports.json_output import to_plain
-from judgeboard.self_reference.page import self_reference_page
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import get_version
-from judgeboard_dashboard.pairs.tables import groups_file
-from judgeboard_dashboard.self_reference.tables import categories_file
+from judgeboard.store.judge_versions import get_version
+from judgeboard_dashboard.widgets.pair_tables import groups_file
+from judgeboard_dashboard.widgets.self_reference import categories_file
 from judging_log import address
 from pair_log import land, people_say, record
 

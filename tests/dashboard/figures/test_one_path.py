@@ -11,21 +11,19 @@ import pytest
 
 from app_pages import OpenPage, texts
 from figures_log import FELL, FiguresLog
+from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
-from judgeboard.demo import fill
+from judgeboard.cli.demo import fill
 from judgeboard.domain import Decision, Estimate
-from judgeboard.flag_worth import flags_worth
-from judgeboard.judge_health import Check, State, health
-from judgeboard.judge_health.report import check_title, figure_words, judges_in_use
-from judgeboard.report import agreement_table, measure
+from judgeboard.health.record import Check, State
+from judgeboard.health.report import check_title, figure_words, health, judges_in_use
 from judgeboard.reports.json_output import to_plain
+from judgeboard.reports.stats import agreement_table, measure
 from judgeboard.reports.tables import text_lines, to_csv
-from judgeboard.stats.words import percent_interval
+from judgeboard.stats.estimates import percent_interval
 from judgeboard.store.engine import Store, open_store
-from judgeboard.trend_measures import MEASURES
-from judgeboard.trends import trend
-from judgeboard_dashboard.charts.trend import TrendPoint, frame_of
-from judgeboard_dashboard.trend_panels import axis_of, trend_table
+from judgeboard.trends import MEASURES, trend
+from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of, trend_table
 
 
 @pytest.fixture(scope="session")

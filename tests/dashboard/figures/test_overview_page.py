@@ -8,21 +8,21 @@ from app_pages import OpenPage, charts, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.domain import Estimate
-from judgeboard.store.desk.desk_days import DeskDay, JudgeDay
-from judgeboard.store.desk.overview import Overview
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.overview_words import (
+from judgeboard.store.overview import DeskDay, JudgeDay, Overview
+from judgeboard_dashboard.widgets.overview import (
     confirmed_words,
     cost_words,
     done_words,
     pace_words,
+    rows_of,
     since_yesterday,
+    types_of,
     usable_help,
     usable_words,
     usual_words,
     waiting_words,
 )
-from judgeboard_dashboard.waiting_table import rows_of, types_of
 
 DAY = date(2026, 3, 9)  # a Monday
 

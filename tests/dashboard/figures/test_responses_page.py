@@ -4,11 +4,11 @@ import pytest
 
 from app_pages import OpenPage, labels, texts
 from figures_log import FELL, HOSTILE, STILL, FiguresLog
-from judgeboard.pair_cells import PairCell, answers_in
+from judgeboard.agreement.cells import PairCell, answers_in
 from judgeboard.store.engine import Store
 from judgeboard.trends import trend
-from judgeboard_dashboard.address import query_of
-from judgeboard_dashboard.drill import cell_rows
+from judgeboard_dashboard.widgets.filters import query_of
+from judgeboard_dashboard.widgets.navigation import cell_rows
 
 
 def count_in(app) -> int:

@@ -6,13 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import charts, texts
-from judgeboard.domain import JudgeVersion, Preference, Shown, Status, StepRecord
-from judgeboard.pair_records import Pair
+from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.samples import LandedSample, land_samples
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.samples import LandedSample, land_samples
 from page_rows import HOSTILE
 
 Open = Callable[..., AppTest]

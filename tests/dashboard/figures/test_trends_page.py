@@ -8,7 +8,7 @@ from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.store.engine import Store
 from judgeboard.trends import trend
-from judgeboard_dashboard.address import query_of
+from judgeboard_dashboard.widgets.filters import query_of
 
 
 def chips(app: AppTest) -> list[str]:

@@ -4,8 +4,9 @@ import pytest
 
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
 
 MANY = 120
 

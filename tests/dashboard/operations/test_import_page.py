@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgeboard.pair_records import Pair
+from judgeboard.domain import Pair
 from judgeboard.store.engine import Store
-from judgeboard.store.figures.totals import count_responses
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.responses.import_batches import list_batches
+from judgeboard.store.overview import count_responses
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.storing import list_batches
 from judgeboard_dashboard import session
 
 VIEW = Path(session.__file__).with_name("views") / "imports.py"

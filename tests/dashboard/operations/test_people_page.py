@@ -6,7 +6,7 @@ from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
-from judgeboard_dashboard.settings_parts.events import WORDS, event_words
+from judgeboard_dashboard.widgets.administration import WORDS, event_words
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 

@@ -3,13 +3,14 @@
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
-from judgeboard.filters import RowFilter
-from judgeboard.jobs import cancel_job, job_progress, recent_jobs
-from judgeboard.judge_choice import make_judge
-from judgeboard.llm.scripted_replies import failure, verdict
+from judgeboard.llm.recording_endpoint import failure, verdict
+from judgeboard.runs.jobs import cancel_job, job_progress, recent_jobs
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments
 
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 

@@ -10,14 +10,13 @@ import pytest
 
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
-from judgeboard.filters import RowFilter
 from judgeboard.imports.importing import import_file
-from judgeboard.jobs import recent_jobs
-from judgeboard.llm.scripted_replies import ScriptedReply, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
+from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.runs.problems import asked_words
-from judgeboard_dashboard.runs.run_table import why_words
-from judgeboard_dashboard.tables import csv_text
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.widgets.runs import asked_words, why_words
+from judgeboard_dashboard.widgets.tables import csv_text
 
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ import pytest
 
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.settings_table import setting_origins, thresholds
-from judgeboard_dashboard.settings_parts.difference import DiffLine, param_lines, prompt_difference
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.settings import setting_origins, thresholds
+from judgeboard_dashboard.widgets.rule_settings import DiffLine, param_lines, prompt_difference
 
 
 def in_force(store: Store, key: str) -> tuple[object, str, str | None]:

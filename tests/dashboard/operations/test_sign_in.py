@@ -10,13 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.jobs import recent_jobs
-from judgeboard.judge_choice import make_judge
 from judgeboard.people.roster import add_person, remove_person
+from judgeboard.runs.jobs import recent_jobs
+from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard_dashboard import serve as serving
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.sign_in import SignIn, checked_auth, sign_in, verified_address

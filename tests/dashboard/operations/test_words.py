@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judgeboard.filters import RowFilter
-from judgeboard.jobs import CallEstimate, JobProgress
-from judgeboard_dashboard.amounts import duration, money
-from judgeboard_dashboard.rejudge.estimate_words import cost_limit_why, details, lead
-from judgeboard_dashboard.rejudge.job_words import Seen, bar_text, rate, share, state_words, sum_words
-from judgeboard_dashboard.rejudge.rows import first_choice, job_words, rows
+from judgeboard.runs.jobs import CallEstimate, JobProgress
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
+from judgeboard_dashboard.widgets.rejudge_jobs import Seen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.widgets.texts import duration, money
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 

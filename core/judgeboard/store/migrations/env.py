@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from judgeboard.store.schema.tables import METADATA
+from judgeboard.store.columns import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

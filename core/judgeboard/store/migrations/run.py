@@ -6,8 +6,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-from judgeboard.store.schema.guards import install_guards
-from judgeboard.store.schema.search_index import install_search
+from judgeboard.store.triggers import install_guards, install_search
 
 
 def alembic_config(connection: Connection) -> Config:

@@ -7,15 +7,15 @@ from sqlalchemy import insert
 
 from desk_rows import made_desk
 from judgeboard.domain import Decision, Feedback, FeedbackKind, Label, ResponseKind, Status
-from judgeboard.filter_words import describe
-from judgeboard.filters import JUDGE_SIDES, USER_SIDES, RowFilter
-from judgeboard.review import decide, ensure_reviewer, undo
-from judgeboard.store.desk.overview import overview
-from judgeboard.store.desk.quadrant import quadrant
-from judgeboard.store.desk.queue_pages import queue_page
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
-from judgeboard.store.responses.response_pages import response_page
-from judgeboard.store.schema.tables import FLAG
+from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.tables import FLAG
 
 TODAY = date(2026, 3, 9)
 

@@ -8,15 +8,14 @@ import pytest
 from desk_rows import DeskRows, made_desk
 from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
-from judgeboard.filters import RowFilter
-from judgeboard.review import decide, undo
-from judgeboard.store.desk.queue_counts import open_counts, queue_facets
-from judgeboard.store.desk.queue_order import ORDERS
-from judgeboard.store.desk.queue_pages import QueueLine, neighbours, queue_page
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
-from judgeboard.store.responses.response_list import ORDERS as RESPONSE_ORDERS
-from judgeboard.store.responses.response_pages import response_page
+from judgeboard.store.open_flags import ORDERS, QueueLine, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.response_pages import ORDERS as RESPONSE_ORDERS
+from judgeboard.store.response_pages import response_page
 
 LIMIT = 7
 FILTERS = [RowFilter(), RowFilter(query_types=("QA",)), RowFilter(text="anchor")]

@@ -3,8 +3,7 @@
 import pytest
 
 from judgeboard.errors import NotFound
-from judgeboard.store.judgments.closest_versions import closest, closest_of_all
-from judgeboard.store.judgments.judge_versions import get_version
+from judgeboard.store.judge_versions import closest, closest_of_all, get_version
 
 
 def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(desk) -> None:

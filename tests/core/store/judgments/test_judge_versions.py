@@ -7,14 +7,8 @@ import pytest
 
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
-from judgeboard.judges.version import fingerprint
-from judgeboard.store.judgments.judge_versions import (
-    choose_version,
-    ensure_version,
-    get_version,
-    list_versions,
-    not_found,
-)
+from judgeboard.judges.judge import fingerprint
+from judgeboard.store.judge_versions import choose_version, ensure_version, get_version, list_versions, not_found
 
 RAG = JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from judgeboard.domain import Preference, Shown, Status, StepRecord
-from judgeboard.pair_records import Pair
-from judgeboard.store.pairs.comparisons import (
+from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
+from judgeboard.store.comparisons import (
     REFERENCE,
     LandedComparison,
     add_aspects,
@@ -15,7 +14,7 @@ from judgeboard.store.pairs.comparisons import (
     load_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.pair_storing import land_pairs
 
 A, B, TIE = Preference
 AB, BA = Shown

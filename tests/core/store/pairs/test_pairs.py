@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from judgeboard.domain import Preference, Response, ResponseKind
+from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.pair_records import Pair
-from judgeboard.store.pairs.pairs import LandedPairs, land_pairs, load_pairs, pair_ids, pairs_named
-from judgeboard.store.schema.tables import RESPONSE
+from judgeboard.store.pair_storing import LandedPairs, land_pairs
+from judgeboard.store.pairs import load_pairs, pair_ids, pairs_named
+from judgeboard.store.tables import RESPONSE
 
 
 def pair(name: str = "p", **more: Any) -> Pair:

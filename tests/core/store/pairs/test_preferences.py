@@ -2,11 +2,10 @@
 
 import pytest
 
-from judgeboard.domain import Preference, Shown
-from judgeboard.pair_records import AspectPreference, GivenPreference, Pair
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.preferences import PreferenceOf, land_preferences, load_preferences
-from judgeboard.store.schema.tables import REVIEW
+from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.preferences import PreferenceOf, land_preferences, load_preferences
+from judgeboard.store.tables import REVIEW
 
 A, B, TIE = (AspectPreference(each) for each in Preference)
 GRADE = AspectPreference(None, 1, "-2..2")

@@ -1,10 +1,8 @@
 """The tries of a model at a question: in their order, one without an answer kept as such."""
 
-from judgeboard.domain import Preference, Status, StepRecord
-from judgeboard.pair_records import Pair
-from judgeboard.store.pairs.pairs import land_pairs
-from judgeboard.store.pairs.samples import LandedSample, land_samples, load_samples, stored_samples
-from judgeboard.store.pairs.self_reference_steps import tries_at
+from judgeboard.domain import Pair, Preference, Status, StepRecord
+from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.samples import LandedSample, land_samples, load_samples, stored_samples, tries_at
 
 OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 

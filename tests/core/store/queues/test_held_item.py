@@ -3,11 +3,11 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.queues import skip
+from judgeboard.reviews.leases import skip
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
-from judgeboard.store.queues.own_place import own_place
-from judgeboard.store.responses.items import load_item
+from judgeboard.store.items import load_item
+from judgeboard.store.leases import own_place
 from queue_desk import DISMISS, QueueDesk, queue_desk
 
 

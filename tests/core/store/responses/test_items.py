@@ -7,9 +7,11 @@ from sqlalchemy import text
 
 from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, Status
 from judgeboard.errors import NotFound
-from judgeboard.review import decide, ensure_reviewer, grade, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.events import record_event
-from judgeboard.store.responses.items import Item, load_item, response_of_flag
+from judgeboard.store.items import Item, load_item, response_of_flag
 
 ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
 

@@ -1,8 +1,8 @@
 from judgeboard.domain import JudgeVersion, Response, ResponseKind
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.response_facets import ResponseFacets, response_facets
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.response_pages import ResponseFacets, response_facets
+from judgeboard.store.storing import land_responses
 
 
 def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.responses.answer_starts import answer_starts
+from judgeboard.store.responses import answer_starts
+from judgeboard.store.storing import land_responses
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,18 @@
 
 import pytest
 
-from judgeboard.agreement import PairSource
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.examples import example_params
-from judgeboard.review import ensure_reviewer, grade
+from judgeboard.judges.material import example_params
+from judgeboard.reviews.checks import ensure_reviewer
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.figures.graded_answers import load_graded
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.reviews.example_reviews import examples_from_reviews
+from judgeboard.store.grades import examples_from_reviews
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.verdicts import load_graded
 
 
 def land(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:

@@ -1,11 +1,13 @@
 """A person's own reviews of pairs: theirs that stand alone, newest first, by page."""
 
 from judgeboard.domain import Grade, Preference, QueueOrder
-from judgeboard.queues import decide_item, next_item
-from judgeboard.review import Reviewer, undo
+from judgeboard.reviews.changes import undo
+from judgeboard.reviews.leases import next_item
+from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
-from judgeboard.store.reviews.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
+from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
+from judgeboard.store.reviewers import Reviewer
 from pair_log import land
 from query_plans import plans_of
 from queue_desk import QueueDesk, queue_desk

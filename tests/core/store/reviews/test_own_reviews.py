@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Label, Response
-from judgeboard.review import edit, grade, undo
+from judgeboard.reviews.changes import edit, undo
+from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
-from judgeboard.store.landing import land_responses
-from judgeboard.store.reviews.own_reviews import own_reviews_page, whole_review
+from judgeboard.store.own_reviews import own_reviews_page, whole_review
+from judgeboard.store.storing import land_responses
 from query_plans import plans_of
 from review_desk import Desk, flagged_desk
 

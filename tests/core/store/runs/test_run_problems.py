@@ -2,16 +2,16 @@
 
 from datetime import UTC, datetime
 
-from judgeboard.domain import JudgeVersion, Response, Shown, Status, StepRecord, Verdict
-from judgeboard.pair_records import Pair
+from judgeboard.domain import JudgeVersion, Pair, Response, Shown, Status, StepRecord, Verdict
+from judgeboard.store.comparisons import LandedComparison, land_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments.judge_versions import ensure_version
-from judgeboard.store.landing import LandedVerdict, land_judgments, land_responses
-from judgeboard.store.pairs.comparisons import LandedComparison, land_comparisons
-from judgeboard.store.pairs.pairs import land_pairs
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.pair_storing import land_pairs
 from judgeboard.store.refinements import NewGeneration, store_generations
-from judgeboard.store.runs.run_problems import RunProblem, run_problems
-from judgeboard.store.runs.runs import start_or_continue_method_run, start_or_continue_run
+from judgeboard.store.run_steps import RunProblem, run_problems
+from judgeboard.store.runs import start_or_continue_method_run, start_or_continue_run
+from judgeboard.store.storing import land_judgments, land_responses
 
 
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:

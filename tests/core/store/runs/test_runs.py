@@ -5,11 +5,12 @@ from sqlalchemy import event
 
 from judgeboard.domain import ResponseKind, RunState, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.filters import RowFilter
-from judgeboard.store.landing import LandedVerdict, land_judgments
-from judgeboard.store.runs.asks import AskMode, SelectedAsk
-from judgeboard.store.runs.runs import (
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.runs import (
+    AskMode,
     Counts,
+    SelectedAsk,
     StoredRun,
     finish_run,
     get_run,
@@ -19,6 +20,7 @@ from judgeboard.store.runs.runs import (
     start_import_run,
     start_or_continue_run,
 )
+from judgeboard.store.storing import land_judgments
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
 ERROR = Verdict(Status.ERROR)

@@ -6,7 +6,7 @@ the tables is a revision of its own, and this one lists the tables as they were.
 
 from alembic import op
 
-from judgeboard.store.schema.tables import METADATA
+from judgeboard.store.columns import METADATA
 
 revision = "0005"
 down_revision = None

@@ -1,0 +1,165 @@
+"""A judge and its own repeats: the same answer asked several times, or a pair in both orders."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.notes import repeats_sentence
+from judgeboard.agreement.pair_ratings import PREFERENCE
+from judgeboard.agreement.ratings import RESAMPLED
+from judgeboard.agreement.result import AgreementResult, MeasuredVersion, Note, Statistics, alpha_of, of_raters
+from judgeboard.domain import OVERALL
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.stats.arrays import FloatArray, grouping
+from judgeboard.stats.both_orders import NONE
+from judgeboard.stats.rater_agreement import overall_agreement, pairs_of_raters
+from judgeboard.stats.ratings import LABEL, QUALITY, Ratings, Scale
+from judgeboard.stats.repeats import RepeatedMeasure
+from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    choose_version,
+    list_versions,
+    not_found,
+    versions_asked_again,
+)
+from judgeboard.store.preferences import is_one_order, order_verdicts
+from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers
+
+_DID = "asked more than once"
+
+
+def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    """Return how far a judge agrees with itself, on the items with a usable verdict every time.
+
+    Raises:
+        NotFound: No such judge, or it was asked nothing twice.
+        BadInput: Several judges were asked more than once, and none is named.
+    """
+    return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
+
+
+def temperature_note(versions: Sequence[StoredVersion]) -> Note:
+    """Return at which temperature repeats were asked, which is what their spread mostly depends on."""
+    temperatures = {each.params.get("temperature") for each in versions}
+    temperature = temperatures.pop() if len(temperatures) == 1 else None
+    if temperature is None:
+        return Note("temperature", "The temperature of these repeats is not known.")
+    if temperature == 0:
+        return Note("temperature", "At temperature 0 repeats mostly measure the server.")
+    return Note("temperature", f"The repeats were asked at temperature {temperature:g}.")
+
+
+def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    title, versions = _versions(connection, choice)
+    repeated = repeated_answers(connection, [each.id for each in versions])
+    measure = _measure(repeated, title, choice.grade)
+    scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
+    ratings = _matrix(repeated, measure, scale)
+    left_out = {"incomplete": measure.incomplete} if measure.incomplete else {}
+    more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
+    return _result(choice, ratings, title, versions, more, left_out, (temperature_note(versions),))
+
+
+def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    known = versions_that_compared(connection)
+    if not choice.judge_versions and len(known) != 1:
+        raise BadInput(f"say which judge, with --judge-version: {', '.join(each.title for each in known) or 'none'}")
+    version = (
+        choose_version(connection, choice.judge_versions[0], known, "compared pairs")
+        if choice.judge_versions
+        else known[0]
+    )
+    every = load_comparisons(connection, [version.id], condition=PLAIN)
+    if is_one_order(version, every):
+        raise NotFound(f"{version.title} was asked about each pair in one order only: nothing was asked twice")
+    aspect = choice.aspect or OVERALL
+    rows: list[BothOrders] = [row for row in every if row.aspect == aspect]
+    if not rows:
+        raise NotFound(f"{version.title} has no comparison of the aspect {aspect!r}")
+    verdicts = order_verdicts(rows, one_order=False)
+    both = verdicts.both
+    values = np.stack((verdicts.ab, verdicts.ba), axis=1).astype(np.float64)
+    values[values == NONE] = np.nan
+    row, group = RESAMPLED["pairs"]
+    groups = grouping(None, int(both.sum()), row=row, group=group)
+    ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
+    more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
+    incomplete = int((~both).sum())
+    left_out = {"incomplete": incomplete} if incomplete else {}
+    return _result(choice, ratings, version.title, [version], more, left_out, (), aspect)
+
+
+def _result(
+    choice: AgreementChoice,
+    ratings: Ratings,
+    title: str,
+    versions: Sequence[StoredVersion],
+    more: Statistics,
+    left_out: dict[str, int],
+    notes: tuple[Note, ...],
+    aspect: str | None = None,
+) -> AgreementResult:
+    agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
+    headline = getattr(agreed, alpha_of(ratings.scale))
+    return AgreementResult(
+        of=choice.of,
+        unit=choice.unit,
+        grade=ratings.scale.grade,
+        aspect=aspect,
+        title=title,
+        judge_versions=tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions),
+        sentence=repeats_sentence(agreed.items, more["self_consistency"], headline, choice.things),
+        n=agreed.items,
+        left_out=left_out,
+        statistics={**of_raters(agreed, ratings.scale, pairs), **more},
+        rater_pairs=pairs,
+        notes=notes,
+    )
+
+
+def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
+    """Return what the judge is called, and its versions: all of a bare name together, else the one that is named."""
+    again = versions_asked_again(connection)
+    if choice.judge_versions:
+        which = choice.judge_versions[0]
+        of_name = [each for each in again if each.name == which]
+        if of_name:
+            return (str(which) if len(of_name) > 1 else of_name[0].title), of_name
+        if any(each.name == which for each in list_versions(connection)):
+            raise not_found(connection, which, again, _DID, what="judge")
+        version = choose_version(connection, which, again, f"were {_DID}")
+        return version.title, [version]
+    names = sorted({each.name for each in again})
+    if not names:
+        raise NotFound("no judge was asked twice about any answer: `judgeboard judge --repeats 3` does")
+    if len(names) > 1:
+        raise BadInput(f"say which judge, with --judge-version: {', '.join(names)}")
+    return names[0], again
+
+
+def _measure(repeated: RepeatedAnswers, title: str, grade: str | None) -> RepeatedMeasure:
+    if not repeated.answers:
+        raise NotFound(f"{title} was not asked twice about any answer")
+    measures = {each.measure: each for each in repeated.measures()}
+    if not measures:
+        raise NotFound(f"{title} gave no usable verdict in any repeat")
+    if grade is None:
+        return next(iter(measures.values()))
+    if grade not in measures:
+        raise NotFound(f"the repeats of {title} give no {grade}; they give {', '.join(measures)}")
+    return measures[grade]
+
+
+def _matrix(repeated: RepeatedAnswers, measure: RepeatedMeasure, scale: Scale) -> Ratings:
+    rows = measure.rows.tolist()
+    given = [[repeat[measure.measure] for _, repeat in sorted(repeated.values[row].items())] for row in rows]
+    values: FloatArray = np.full((len(rows), max(map(len, given), default=0)), np.nan)
+    for place, said in enumerate(given):
+        values[place, : len(said)] = said
+    if scale is QUALITY:
+        values -= 1  # positions among 1 to 4; a label is 0 or 1 as it stands
+    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
+    return Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(rows)))

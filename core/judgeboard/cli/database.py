@@ -1,0 +1,209 @@
+"""The commands that work on the whole database: migrate, flag, stats, export, forget, config, doctor."""
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.errors import BadInput
+from judgeboard.formats.table import FORMATS
+
+TABLES = (
+    *("responses", "judgments", "flags", "reviews"),
+    *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+)
+
+
+@click.command(
+    epilog=options.example(
+        "judgeboard export responses -o answers.jsonl",
+        "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
+        "judgeboard export all --format parquet -o export/",
+    )
+)
+@click.argument("table", type=click.Choice([*TABLES, "all"]))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines, JSON and Parquet are exact; CSV defuses formulas for spreadsheets.",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to; a folder for all, - for standard output."
+)
+@options.database
+def export_command(table: str, format_: str, output: str, db: str | None) -> None:
+    """Write one table or all of them; each line names its response, or its pair, by source and id.
+
+    A file appears whole or not at all; a pipe is written as it comes. Exported responses, pairs, comparisons and
+    samples can be imported again.
+    """
+    from judgeboard.cli.options import seen
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.export import export_tables
+
+    targets: dict[str, Path | BinaryIO]
+    if table == "all":
+        if output == "-":
+            raise BadInput("export all writes a folder: name it with -o FOLDER")
+        folder = Path(output)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"{folder} cannot be a folder: {error.strerror}") from error
+        targets = {name: folder / f"{name}.{format_}" for name in TABLES}
+    else:
+        if output == "-" and sys.stdout is None:
+            raise BadInput("standard output is closed: name a file with -o")
+        targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
+    store = open_store(db)
+    for name, count in export_tables(store, targets, format=format_, viewer=seen(store).viewer).items():
+        click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+    store.close()
+
+
+@click.command(epilog=options.example("judgeboard migrate --db data/judgeboard.db"))
+@options.database
+def migrate_command(db: str | None) -> None:
+    """Bring the database to this program's schema; a missing one is made."""
+    from judgeboard.store.engine import Store, connect, database_url, upgrade
+    from judgeboard.store.migrations import HEAD
+
+    store = Store(connect(database_url(db), create=True))
+    before = upgrade(store)
+    click.echo(f"{store.shown_url}: {'made' if before is None else f'was at {before}'}, now at {HEAD}")
+    store.close()
+
+
+@click.command(epilog=options.example("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config"))
+@options.database
+def config_command(db: str | None) -> None:
+    """Show every setting, where it comes from, and the database in use; secrets are masked."""
+    from judgeboard.errors import JudgeboardError
+    from judgeboard.llm.endpoint import PROVIDERS
+    from judgeboard.settings import config_lines, load_settings
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.settings import setting_origins
+
+    for line in config_lines(load_settings(), PROVIDERS):
+        click.echo(f"{line.variable} = {line.value}" if line.is_set else f"{line.variable} is not set")
+    try:
+        store = open_store(db)
+    except JudgeboardError as error:
+        click.echo(f"database: {error}")
+        return
+    click.echo(f"database: {store.shown_url}")
+    with store.reading() as connection:
+        for setting in setting_origins(connection):
+            click.echo(f"  {setting.key} = {setting.value} ({setting.origin})")
+    store.close()
+
+
+@click.command(
+    epilog=options.example(
+        "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1"
+    )
+)
+@click.option("--model", help="The judge's model.")
+@click.option("--provider", help="API of the endpoint: openai or anthropic. Default: chosen by the model's name.")
+@click.option("--base-url", help="Address of the endpoint, with /v1. Default: OPENAI_BASE_URL, else the provider's.")
+@options.database
+def doctor_command(model: str | None, provider: str | None, base_url: str | None, db: str | None) -> int:
+    """Check what judging and serving need; exit code 0 when all is well, 1 when something must be mended."""
+    from judgeboard.cli.options import seen
+    from judgeboard.health.checkup import check_database, check_endpoint
+
+    findings = [*check_database(db, seen), *check_endpoint(model, provider, base_url)]
+    for finding in findings:
+        click.echo(
+            f"{'ok  ' if finding.ok else 'mend'}  {finding.what}" + (f"\n      {finding.fix}" if finding.fix else "")
+        )
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+@click.command(epilog=options.example("judgeboard forget chat-4711 --source shop"))
+@click.argument("response")
+@click.option("--source", help="Which log is meant, where several have the id.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.database
+def forget_command(response: str, source: str | None, yes: bool, db: str | None) -> None:
+    """Blank the texts of RESPONSE (its outside id) and all that was said about it; scores and decisions stay.
+
+    What was made from it goes with it: controls, regenerated answers, attempts, and the pairs it stands in. It cannot
+    be undone. An event keeps who did it and when.
+    """
+    from judgeboard.cli.options import actor
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.forgetting import drop_written_ahead, forget_response
+
+    store = open_store(db)
+    if not yes:
+        click.confirm(f"Blank every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
+    with store.writing() as connection:
+        ids = forget_response(connection, response, source=source, actor=actor())
+    emptied = drop_written_ahead(store)
+    store.close()
+    more = f" and {len(ids) - 1:,} made from it" if len(ids) > 1 else ""
+    click.echo(f"forgotten: {response}{more}")
+    if not emptied:
+        click.echo(
+            "another program reads the database now: the old texts leave its file when that one is done", err=True
+        )
+
+
+@click.command(epilog=options.example("judgeboard flag"))
+@options.database
+def flag_command(db: str | None) -> None:
+    """Apply the rules to every answer again, after a threshold or the primary judge has changed.
+
+    Raising again adds nothing, and what people decided does not come back.
+    """
+    from judgeboard.cli.options import actor, progress_bar
+    from judgeboard.people.roster import raise_flags
+    from judgeboard.store.engine import open_store
+
+    store = open_store(db)
+    with progress_bar() as bar:
+        task = None if bar is None else bar.add_task("flags", total=None)
+
+        def show(done: int, total: int) -> None:
+            if bar is not None and task is not None:
+                bar.update(task, completed=done, total=total)
+
+        summary = raise_flags(store, actor=actor(), progress=show)
+    store.close()
+    made = summary.responses - summary.logged
+    beside = f" and {made:,} of pairs, suites, controls or made anew" if made else ""
+    click.echo(
+        f"{summary.logged:,} answers of the log{beside}: "
+        f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
+    )
+
+
+@click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))
+@click.option(
+    "--json", "as_json", is_flag=True, help="JSON alone on standard output; the same data gives the same bytes."
+)
+@options.database
+def stats_command(as_json: bool, db: str | None) -> None:
+    """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people."""
+    from judgeboard.cli.options import seen
+    from judgeboard.reports.json_output import to_json
+    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
+    from judgeboard.reports.tables import text_lines
+    from judgeboard.store.engine import open_store
+
+    store = open_store(db)
+    stats = measure(seen(store))
+    store.close()
+    if as_json:
+        click.echo(to_json(stats))
+        return
+    click.echo(f"{stats.responses:,} responses, {stats.reviews:,} reviews")
+    for table in (judgments_table(stats), flags_table(stats), agreement_table(stats)):
+        if table.rows:
+            click.echo("\n" + "\n".join(text_lines(table)))

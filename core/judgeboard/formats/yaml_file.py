@@ -1,0 +1,198 @@
+"""Reads YAML files of people into typed values; every error names the file, the line and the field."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
+
+from judgeboard.errors import BadInput
+from judgeboard.text import unstorable
+
+if TYPE_CHECKING:
+    import yaml
+    from pydantic_core import ErrorDetails
+
+
+T = TypeVar("T")
+MOST_BYTES = 20_000_000
+MOST_VALUES = 2_000_000  # a few lines of aliases of aliases would stand for billions
+_JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+
+CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""For the ``__pydantic_config__`` of a dataclass that a file describes: a field that nobody reads is a typo."""
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a text must not be blank")
+    if fault := unstorable(value):
+        raise ValueError(f"the text holds {fault}")
+    return value
+
+
+Text = Annotated[str, Strict(), AfterValidator(_text)]
+"""A text that is not blank and can be stored."""
+
+Number = Annotated[float, Strict()]
+"""A finite number; ``true`` is not 1, "1" neither."""
+
+Place = tuple[int | str, ...]
+"""Where a value stands in a file: the names of fields and the positions in lists that lead to it."""
+
+
+def unless_null(default: Any) -> BeforeValidator:
+    """Take ``default`` for a field that is there without a value."""
+    return BeforeValidator(lambda value: default if value is None else value)
+
+
+def not_in_a_file(_value: Any) -> Any:
+    """Validate a field that only the program fills (`BeforeValidator`): in a file it is unknown."""
+    raise ValueError("unknown field")
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """The content of a YAML file as JSON would hold it, and the line of each of its values."""
+
+    name: str
+    content: Any
+    lines: Mapping[Place, int]
+
+    def fail(self, reason: str, *place: int | str) -> BadInput:
+        """Return the error that names the line and the field of a place."""
+        while place not in self.lines:
+            place = place[:-1]
+        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+        return BadInput(f"{self.name}, line {self.lines[place]}: {f'{shown}: ' if shown else ''}{reason}")
+
+    def at(self, *place: int | str) -> "YamlFile":
+        """Return a part of the file as if it were a file of its own."""
+        content = self.content
+        for step in place:
+            content = content[step]
+        depth = len(place)
+        lines = {other[depth:]: line for other, line in self.lines.items() if other[:depth] == place}
+        return YamlFile(self.name, content, lines)
+
+    def read(self, kind: type[T]) -> T:
+        """Return the content as a value of ``kind``, a dataclass whose annotations say what its fields may be.
+
+        Raises:
+            BadInput: A field is unknown, missing or of another kind; the first of them is named with its line.
+        """
+        if not isinstance(self.content, dict):
+            raise self.fail("the file must be a mapping of names to values")
+        try:
+            return TypeAdapter(kind).validate_python(self.content)
+        except ValidationError as error:
+            # A field that is unknown comes before one that is missing: the one is the other, misspelt.
+            first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
+            raise self.fail(_reason(first), *self._place(first)) from None
+
+    def _place(self, fault: "ErrorDetails") -> Place:
+        """Where a fault is; pydantic's own steps, like the branch of a union, are no place in a file."""
+        place: Place = ()
+        for step in (*fault["loc"], *fault.get("ctx", {}).get("place", ())):
+            if (*place, step) in self.lines:
+                place = (*place, step)
+        return place
+
+
+def _reason(fault: "ErrorDetails") -> str:
+    if fault["type"] in _UNKNOWN:
+        return "unknown field"
+    if fault["type"] == "missing":
+        return f"{fault['loc'][-1]} is required"
+    reason, value = fault["msg"].removeprefix("Value error, "), fault["input"]
+    is_plain = reason.startswith("Input should") and isinstance(value, str | int | float) and len(str(value)) < 80
+    return f"{reason}, not {value!r}" if is_plain else reason
+
+
+def read_yaml(path: Path) -> YamlFile:
+    """Read a YAML file (JSON is YAML too).
+
+    Raises:
+        BadInput: It cannot be read, is empty or no YAML, or gives a field twice.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise BadInput(f"{path} has more than {MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read: {error}") from error
+    return parse_yaml(text, str(path))
+
+
+def parse_yaml(text: str, file: str) -> YamlFile:
+    """Return the content of a YAML text; ``file`` is its name for messages, errors as `read_yaml`."""
+    import yaml
+
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise BadInput(f"{file} is empty")
+        reading = _Reading(loader, file)
+        content = reading.value(node, ())
+        return YamlFile(file, content, reading.lines)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        hint = (
+            "; a text with marks of its own inside of { } or [ ] needs quotes"
+            if "but got" in str(error.problem)
+            else ""
+        )
+        raise BadInput(f"{file}{f', line {mark.line + 1}' if mark else ''}: no YAML: {error.problem}{hint}") from error
+    except yaml.YAMLError as error:
+        raise BadInput(f"{file}: no YAML: {error}") from error
+    except RecursionError:
+        raise BadInput(f"{file}: nested too deeply") from None
+
+
+class _Reading:
+    """Turns the nodes of one document into values and notes their lines."""
+
+    def __init__(self, loader: "yaml.SafeLoader", file: str) -> None:
+        self.lines: dict[Place, int] = {}
+        self._loader = loader
+        self._file = file
+        self._within: set[int] = set()
+
+    def value(self, node: "yaml.Node", place: Place) -> Any:
+        import yaml
+
+        line = node.start_mark.line + 1
+        self.lines.setdefault(place, line)  # a field stands where its name does: the value may begin a line later
+        if len(self.lines) > MOST_VALUES:
+            raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
+        if id(node) in self._within:
+            raise BadInput(f"{self._file}, line {line}: this value contains itself")
+        self._within.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return [self.value(entry, (*place, number)) for number, entry in enumerate(node.value)]
+            if isinstance(node, yaml.MappingNode):
+                return dict(self._fields(node, place))
+        finally:
+            self._within.discard(id(node))
+        if node.tag not in _JSON_LIKE:
+            return node.value  # a date, bytes or a tag of its own would surprise whoever meant a text
+        try:
+            return self._loader.construct_object(node)
+        except ValueError as error:
+            raise BadInput(f"{self._file}, line {line}: {error}") from error
+
+    def _fields(self, node: "yaml.MappingNode", place: Place) -> Iterator[tuple[str, Any]]:
+        seen: set[str] = set()
+        for name_node, value_node in node.value:
+            name, line = name_node.value, name_node.start_mark.line + 1
+            if not isinstance(name, str):
+                raise BadInput(f"{self._file}, line {line}: a field's name must be a word")
+            if name in seen:
+                raise BadInput(f"{self._file}, line {line}: the field {name!r} is given twice")
+            seen.add(name)
+            self.lines[(*place, name)] = line
+            yield name, self.value(value_node, (*place, name))

@@ -1,0 +1,1 @@
+"""Health of a judge: one check a file, listed in `report.CHECKS`."""

@@ -1,0 +1,79 @@
+"""Checks what judging and serving need, and says how to fix what is wrong."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.errors import JudgeboardError
+from judgeboard.llm.endpoint import choose_provider
+from judgeboard.runs.judging import make_judge
+from judgeboard.settings import load_settings, masked, provider_address
+from judgeboard.store.engine import Readable, Store, open_store
+from judgeboard.store.overview import store_counts
+
+_SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; ``fix`` says what to do where it is not ok."""
+
+    ok: bool
+    what: str
+    fix: str | None = None
+
+
+def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
+    """Open the database and count what is in it, as far as whoever asks may ``see`` it."""
+    try:
+        store = open_store(given)
+    except JudgeboardError as error:
+        return [Finding(ok=False, what="database", fix=str(error))]
+    with see(store).reading() as connection:
+        counts = store_counts(connection)
+    found = [
+        Finding(
+            ok=True, what=f"database {store.shown_url}: {counts.responses:,} answers, {counts.open_flags:,} open flags"
+        )
+    ]
+    if counts.responses == 0:
+        found.append(Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo"))
+    store.close()
+    return found
+
+
+def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> list[Finding]:
+    """Ask the model for one small verdict, which is one real call."""
+    settings = load_settings()
+    named = model or settings.model
+    chosen = choose_provider(
+        provider or settings.provider, model=named, base_url=base_url or provider_address("openai")
+    )
+    address = masked(base_url or provider_address(chosen.name) or chosen.base_url)
+    if not named:
+        fix = "name one with --model or JUDGEBOARD_MODEL; offline, judge with --judge lexical"
+        return [Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)]
+    try:
+        verdict = asyncio.run(_ask(model, provider, base_url))
+    except JudgeboardError as error:
+        return [Finding(ok=False, what=f"endpoint {address}", fix=str(error))]
+    if verdict.status is Status.OK:
+        what = (
+            f"endpoint {address}: {verdict.model_reported} answered in {verdict.latency_ms} ms ({verdict.reply_format})"
+        )
+        return [Finding(ok=True, what=what)]
+    if verdict.status is Status.ERROR:
+        return [Finding(ok=False, what=f"endpoint {address}", fix=f"it answered: {verdict.error}")]
+    fix = f"its verdict was {verdict.status}: {verdict.error}. A larger model, or --max-output, may help"
+    return [
+        Finding(ok=False, what=f"endpoint {address}: {verdict.model_reported} answers, but not with a verdict", fix=fix)
+    ]
+
+
+async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:
+    judge = make_judge("rag", model=model, provider=provider, base_url=base_url, concurrency=1, tries=1)
+    try:
+        return await judge.judge(_SMALL)
+    finally:
+        await judge.aclose()

@@ -1,0 +1,206 @@
+"""Reads from the store what the checks of a judge version rest on, and keeps it as long as nothing is stored since."""
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from threading import Lock
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.domain import RECORDED, REPEATS, Label
+from judgeboard.health.models import ModelTable
+from judgeboard.health.record import GradedAnswers, JudgeRecord, LevelCounts, Repeats
+from judgeboard.stats.arrays import AnyArray, FloatArray, IntArray
+from judgeboard.stats.both_orders import OrderVerdicts
+from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
+from judgeboard.store.grades import LABELS
+from judgeboard.store.health import (
+    RecordMark,
+    ValueCounts,
+    answer_facts,
+    asked_by_status,
+    compared_generators,
+    control_rows,
+    cost_sums,
+    judged_generators,
+    record_mark,
+    scored_feedback,
+    scored_lengths,
+    value_counts,
+)
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.preferences import is_one_order, order_verdicts
+from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.verdicts import repeated_answers
+
+_SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
+_MOST_LEVELS = 101
+
+MOST = 8
+"""Records kept: each holds the arrays of up to 20,000 answers."""
+SECONDS = 600.0
+"""How long one is kept at most: of two writers on PostgreSQL the one with the lower ids may be the later one."""
+
+
+def read_record(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+    """Return what is stored of a version."""
+    return JudgeRecord(
+        version=version,
+        models=models,
+        generators=judged_generators(connection, version.id) or compared_generators(connection, version.id),
+        levels={name: levels_of(name, counts) for name, counts in value_counts(connection, version.id).items()},
+        scored=scored_lengths(connection, version.id),
+        graded=_graded(connection, version.id),
+        controls=control_rows(connection, version.id),
+        pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
+        repeats=_repeats(connection, version),
+        feedback=scored_feedback(connection, version.id),
+        asked=asked_by_status(connection, version.id),
+        costs=cost_sums(connection, version.id),
+    )
+
+
+def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
+    answers = repeated_answers(connection, _repeated_versions(connection, version))
+    measures = answers.measures()
+    if not measures:
+        return Repeats()
+    main = measures[0]
+    ids, groups = answers.response_ids[main.rows], answers.groups[main.rows]
+    return Repeats(main.same, ids, groups, main.measure, main.incomplete)
+
+
+def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
+    """Whose repeats tell of a version: its own, for no judge answers for another prompt or model of its name.
+
+    Recorded repeats have a version for each rubric, and are one judge; a verdict that sums up repeats names whose.
+    """
+    if version.kind == RECORDED:
+        pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
+        return [each.id for each in pooled]
+    if version.kind == REPEATS:
+        members = set(version.params.get("members") or ())
+        return [each.id for each in list_versions(connection) if each.fingerprint in members]
+    return [version.id]
+
+
+def levels_of(name: str, given: ValueCounts) -> LevelCounts:
+    """Return the levels of a measure, those never given included: tenths of groundedness, the steps of a scale."""
+    if name == "groundedness":
+        return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(given, 0, 10, 10))
+    if name == "label":
+        return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(given, 0, 1, 1))
+    low, high = (1, 4) if name == "quality" else _ends(given)
+    return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(given, low, high, 1))
+
+
+def _ends(given: ValueCounts) -> tuple[int, int]:
+    """The ends of a rubric's scale; where it is none of whole numbers, those of what was given."""
+    found = _SCALE.fullmatch(given.scale or "")
+    seen = int(np.floor(given.values.min())), int(np.ceil(given.values.max()))
+    low, high = (int(found[1]), int(found[2])) if found else seen
+    low, high = min(low, seen[0]), max(high, seen[1])
+    return (low, high) if high - low < _MOST_LEVELS else (low, low + _MOST_LEVELS - 1)
+
+
+def _binned(given: ValueCounts, low: int, high: int, steps: int) -> IntArray:
+    places = np.clip(np.rint(given.values * steps).astype(np.int64) - low, 0, high - low)
+    return np.bincount(places, weights=given.counts, minlength=high - low + 1).astype(np.int64)
+
+
+def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
+    source = PairSource.open(connection)
+    found: dict[str, GradedAnswers] = {}
+    for grade in GRADES:
+        pairs = source.pairs(version_id, grade)
+        # A label that was cut from the groundedness is the groundedness again.
+        pairs = pairs.at(~pairs.cut)
+        if pairs.n:
+            judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
+            found[grade] = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+    for grade in (grade for grade in GRADES if grade not in found):
+        other = _by_other_grade(connection, source, version_id, grade)
+        if other is not None:
+            found[grade] = other
+    return found
+
+
+def _by_other_grade(
+    connection: Connection, source: PairSource, version_id: int, measure: GradeName
+) -> GradedAnswers | None:
+    """A score that nobody graded as such, beside what people graded most instead."""
+    given = source.graded.verdicts.get(version_id)
+    people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
+    graded_as = next(grade for grade in GRADES if source.people(grade) is people)
+    if given is None:
+        return None
+    said = {"groundedness": given.groundedness, "quality": np.where(given.quality > 0, given.quality, np.nan)}
+    ids = source.graded.response_ids
+    scores = said.get(measure, np.full(len(ids), np.nan))
+    rows = np.flatnonzero(~np.isnan(scores) & np.isin(ids, people.response_ids))
+    if not len(rows):
+        return None
+    values = _numbers(graded_as, people.values[np.searchsorted(people.response_ids, ids[rows])])
+    groups = source.graded.evidence_groups[rows]
+    return replace(_with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values), same=False)
+
+
+def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
+    """Grades as numbers; a label, as a text or a position, is 1 where it is grounded."""
+    if grade == "label":
+        values = (values == Label.GROUNDED.value) | (values == LABELS.index(Label.GROUNDED.value))
+    return values.astype(np.float64)
+
+
+def _with_facts(
+    connection: Connection, response_ids: IntArray, groups: IntArray, judge: FloatArray, people: FloatArray
+) -> GradedAnswers:
+    facts = answer_facts(connection, response_ids)
+    names, models = np.unique(np.array(facts.models, dtype=object).astype(str), return_inverse=True)
+    written_by = models.astype(np.int64), tuple(str(name) for name in names)
+    return GradedAnswers(judge, people, np.array(facts.lengths), groups, *written_by)
+
+
+def _pairs(version: StoredVersion, said: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
+    one_order = is_one_order(version, said)
+    by_aspect: dict[str, list[BothOrders]] = {}
+    for one in said:
+        by_aspect.setdefault(one.aspect, []).append(one)
+    return {aspect: order_verdicts(rows, one_order=one_order) for aspect, rows in by_aspect.items()}
+
+
+class KeptRecords:
+    """The records of the versions looked at last, of one database; for all sessions of a server."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start with none; ``clock`` counts seconds."""
+        self._clock = clock
+        self._kept: OrderedDict[int, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+        """Return the record of a version, read anew only where anything was stored since, or it is too old.
+
+        Nothing is kept of, or from, a connection that may not see everything.
+        """
+        if hides_rows(connection):
+            return read_record(connection, version, models)
+        mark, now = record_mark(connection), self._clock()
+        with self._lock:
+            kept = self._kept.get(version.id)
+        if kept is not None:
+            known, since, record = kept
+            if known == mark and now - since < SECONDS and record.models == models:
+                return record
+        record = read_record(connection, version, models)
+        with self._lock:
+            self._kept[version.id] = (mark, now, record)
+            self._kept.move_to_end(version.id)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+        return record

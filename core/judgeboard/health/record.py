@@ -1,0 +1,152 @@
+"""What is known of a judge version when its faults are looked for: arrays and counts, no texts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.health.models import ModelTable, shipped_models
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_ints
+from judgeboard.stats.both_orders import OrderVerdicts
+from judgeboard.stats.estimates import interval, number_words, unmeasured
+from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
+from judgeboard.store.judge_versions import StoredVersion
+
+MEASURES = ("groundedness", "quality", "label", "score")
+
+
+def given_by(scores: Scores) -> list[str]:
+    """Return the measures that hold any score, in the order of ``MEASURES``."""
+    return [name for name in MEASURES if name in scores and bool((~np.isnan(scores[name])).any())]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradedAnswers:
+    """Answers that the version scored on one measure and people graded, with length, evidence and who wrote each.
+
+    ``people`` graded the same measure where ``same``, else another one: their grades then only tell which answers are
+    alike. ``models`` are positions in ``model_names``, "" is unknown.
+    """
+
+    judge: FloatArray
+    people: FloatArray
+    lengths: FloatArray
+    groups: IntArray
+    models: IntArray
+    model_names: tuple[str, ...]
+    same: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelCounts:
+    """How often each level of one measure or dimension was given; ``names`` are the levels."""
+
+    names: tuple[str, ...]
+    counts: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats:
+    """Answers that the judge was asked about several times, with a value in every repeat on its main ``measure``.
+
+    ``same`` says of each whether all its repeats gave the same; ``response_ids`` name them. ``incomplete`` have a
+    value in some repeats only, and are left out.
+    """
+
+    same: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    response_ids: IntArray = field(default_factory=no_ints)
+    groups: IntArray = field(default_factory=no_ints)
+    measure: str = "quality"
+    incomplete: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeRecord:
+    """All that the checks read of one judge version; what is empty is not measured.
+
+    ``generators`` counts judged answers by the model that wrote them (None: the log does not say). ``asked`` counts
+    requests by status, to any method. ``pairs`` are verdicts on pairs by aspect. ``costs`` sum the judge's costs
+    (upper) and the generator's (lower) over answers where both are known.
+    """
+
+    version: StoredVersion
+    models: ModelTable = field(default_factory=shipped_models)
+    generators: Mapping[str | None, int] = field(default_factory=dict)
+    levels: Mapping[str, LevelCounts] = field(default_factory=dict)
+    scored: ScoredAnswers = field(default_factory=ScoredAnswers)
+    graded: Mapping[str, GradedAnswers] = field(default_factory=dict)
+    controls: Mapping[str, ControlScores] = field(default_factory=dict)
+    pairs: Mapping[str, OrderVerdicts] = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
+    feedback: FeedbackScores = field(default_factory=FeedbackScores)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    costs: RatioSums = field(default_factory=lambda: RatioSums(0, 0, 0, 0, 0, 0))
+
+    @property
+    def judge_model(self) -> str:
+        """The model that judges, or the judge's name where its verdicts were recorded elsewhere."""
+        return self.version.model or self.version.name
+
+
+SMALL = 0.1
+"""Below this two digits would hide whether an effect is there."""
+
+
+class State(StrEnum):
+    """What a check came to; what could not be measured is never taken for sound."""
+
+    OK = "ok"
+    WARNING = "warning"
+    NOT_MEASURED = "not_measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One possible fault of a judge.
+
+    Attributes:
+        name: A key of ``CHECKS``.
+        state: What it came to.
+        statistic: The figure that decides, with its n and 95 % interval; undefined with its reason.
+        sentence: What it says, for a person; commands in backquotes.
+        command: What to type to measure it, or to look further; None where there is nothing to type.
+        share: Whether the figure is a share, shown in percent.
+        also: Further figures by name.
+        response_ids: Answers that show it, the clearest first.
+        applies: Whether a judge of this kind can have the fault at all; where not, the state is ok and says nothing.
+    """
+
+    name: str
+    state: State
+    statistic: Estimate
+    sentence: str
+    command: str | None = None
+    share: bool = False
+    also: Mapping[str, Estimate] = field(default_factory=dict)
+    response_ids: tuple[int, ...] = ()
+    applies: bool = True
+
+
+def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:
+    """Return a check that could not be made: ``why`` as a sentence, and the command that would measure it."""
+    return Check(name, State.NOT_MEASURED, unmeasured(n, why.rstrip(".")), why, command)
+
+
+def not_applicable(name: str, why: str, sentence: str, *, share: bool = False, n: int = 0) -> Check:
+    """Return a check of a fault that a judge of this kind cannot have."""
+    return Check(name, State.OK, unmeasured(n, why), f"Does not apply: {sentence}", share=share, applies=False)
+
+
+def effect_words(estimate: Estimate) -> str:
+    """Return a figure of a check with its interval: small ones with three digits, wherever they are said."""
+    if estimate.value is None or abs(estimate.value) >= SMALL or interval(estimate) is None:
+        return number_words(estimate)
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def state_of(*, warns: bool) -> State:
+    """Return warning or ok."""
+    return State.WARNING if warns else State.OK

@@ -1,0 +1,217 @@
+"""Lays each sentence of an answer beside the place in its passages that says most of it."""
+
+import math
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from operator import itemgetter
+from typing import Literal
+
+from judgeboard.domain import Claim, checked_groundedness
+from judgeboard.judges.words import content_words, sentence_spans, without_citations, word_keys
+
+LONGEST_PIECE = 400
+"""Characters of a passage that are shown as one place; a longer sentence, a table or JSON is cut at white space."""
+LEAST_SHARE = 0.25
+"""Where a place holds less than this share of a sentence's words, weighted by rarity, it is no evidence for it."""
+COMMON = 200
+"""A word in more places than this says little: it only ranks places that rarer words have found."""
+FINALISTS = 20
+
+_BREAK = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSentence:
+    """A sentence of the answer and its evidence; all offsets are in characters of the texts as stored.
+
+    Attributes:
+        start: Where the sentence begins in the answer.
+        end: Where it ends.
+        passage: The passage that says most of it, from 1; None where none says enough of it.
+        passage_start: Where the place begins in that passage; None without one.
+        passage_end: Where it ends.
+        by: ``quote`` where a judge quoted the place for a claim of this sentence, ``words`` where it was found by its
+            words; None without a place.
+        share: How much of the sentence's content words the place holds, weighted by rarity, 0..1; None where the
+            judge quoted it.
+    """
+
+    start: int
+    end: int
+    passage: int | None = None
+    passage_start: int | None = None
+    passage_end: int | None = None
+    by: Literal["quote", "words"] | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    passage: int
+    start: int
+    end: int
+    keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    places: tuple[_Place, ...]
+    holding: dict[str, list[int]]  # key -> places, in order
+
+
+def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()) -> tuple[AlignedSentence, ...]:
+    """Return the sentences of an answer in order, each with its best place in the passages.
+
+    The best place is the sentence or piece of a passage that holds most of the answer sentence's content words, each
+    weighted by how few places hold it (log(1 + places / holding)); the first of equals. What a judge quoted for a
+    claim that stands in the sentence comes before that. Nothing is asked of a model, and the work grows with the
+    length of the texts, not with its square: a word that stands in many places finds none by itself.
+
+    Args:
+        answer: As stored.
+        passages: As stored; None or empty finds nothing.
+        claims: What a judge claimed, with offsets; none for somebody who may not see a judge.
+    """
+    index = _indexed(tuple(passages or ()))
+    spans = sentence_spans(answer)
+    quoted = _quoted(spans, claims, passages or ())
+    return tuple(quoted.get(place) or _best(*span, answer, index) for place, span in enumerate(spans))
+
+
+def _quoted(
+    spans: Sequence[tuple[int, int]], claims: Iterable[Claim], passages: Sequence[str]
+) -> dict[int, AlignedSentence]:
+    """What a judge quoted, by the sentence's place: of several claims, for the one that shares most characters."""
+    most: dict[int, int] = {}
+    found: dict[int, AlignedSentence] = {}
+    for claim in claims:
+        if claim.answer_start is None or claim.answer_end is None or not _stands(claim, passages):
+            continue
+        first = bisect_right(spans, claim.answer_start, key=itemgetter(1))
+        for place, (start, end) in enumerate(spans[first:], start=first):
+            if start >= claim.answer_end:
+                break
+            shared = min(end, claim.answer_end) - max(start, claim.answer_start)
+            if shared > most.get(place, 0):
+                most[place] = shared
+                found[place] = AlignedSentence(
+                    start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
+                )
+    return found
+
+
+def _stands(claim: Claim, passages: Sequence[str]) -> bool:
+    number, start, end = claim.passage or 0, claim.passage_start, claim.passage_end
+    return (
+        1 <= number <= len(passages)
+        and start is not None
+        and end is not None
+        and 0 <= start < end <= len(passages[number - 1])
+    )
+
+
+def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
+    nothing = AlignedSentence(start, end)
+    words = {word.key for word in content_words(without_citations(answer[start:end]))}
+    if not words or not index.places:
+        return nothing
+    weight = {key: math.log1p(len(index.places) / max(1, len(index.holding.get(key, ())))) for key in words}
+    found = sorted((key for key in words if key in index.holding), key=lambda key: (len(index.holding[key]), key))
+    if not found:
+        return nothing
+    rare = [key for key in found if len(index.holding[key]) <= COMMON]
+    scores: defaultdict[int, float] = defaultdict(float)
+    for key in rare or found[:1]:
+        for place in index.holding[key][:COMMON]:
+            scores[place] += weight[key]
+    finalists = sorted(scores, key=lambda place: (-scores[place], place))[:FINALISTS]
+    # Summed in one order, so that equal sets of words make equal sums.
+    said = {place: math.fsum(weight[key] for key in found if key in index.places[place].keys) for place in finalists}
+    chosen = min(finalists, key=lambda place: (-said[place], place))
+    share = said[chosen] / math.fsum(weight.values())
+    if share < LEAST_SHARE:
+        return nothing
+    best = index.places[chosen]
+    return AlignedSentence(start, end, best.passage, best.start, best.end, "words", min(1.0, share))
+
+
+@lru_cache(maxsize=32)
+def _indexed(passages: tuple[str, ...]) -> _Index:
+    # Kept: every press draws the item anew, and the answers of several assistants stand on the same passages.
+    places = tuple(
+        _Place(number, start, end, word_keys(passage[start:end]))
+        for number, passage in enumerate(passages, start=1)
+        for start, end in _pieces(passage)
+    )
+    holding: dict[str, list[int]] = {}
+    for at, place in enumerate(places):
+        for key in place.keys:
+            holding.setdefault(key, []).append(at)
+    return _Index(places, holding)
+
+
+def _pieces(passage: str) -> Iterable[tuple[int, int]]:
+    for start, end in sentence_spans(passage):
+        at = start
+        while end - at > LONGEST_PIECE:
+            cut = _last_break(passage, at + LONGEST_PIECE // 2, at + LONGEST_PIECE)
+            yield at, cut
+            behind = _BREAK.match(passage, cut, end)
+            at = behind.end() if behind else cut
+        if at < end:
+            yield at, end
+
+
+def _last_break(passage: str, first: int, last: int) -> int:
+    breaks = [found.start() for found in _BREAK.finditer(passage, first, last)]
+    return breaks[-1] if breaks else last
+
+
+WARNING_LINE = "⚠️ Some content may go beyond available data"
+DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
+FULL_FROM = 0.8
+WARNING_FROM = 0.6
+
+
+class Level(StrEnum):
+    """How far an answer may be trusted; ``unmeasured`` is neither high nor low."""
+
+    FULL = "full"
+    WARNING = "warning"
+    DISCLAIMER = "disclaimer"
+    UNMEASURED = "unmeasured"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An answer as it should be shown, and why."""
+
+    text: str
+    level: Level
+
+
+def annotate(answer: str, groundedness: float | None) -> Annotation:
+    """Put a line before ``answer`` that says how far it rests on its passages.
+
+    From 0.8 the answer stays as it is, from 0.6 a warning comes first, below a disclaimer, each followed by a blank
+    line. ``groundedness`` None (no usable judgment) changes nothing. Thresholds are compared after rounding to 1e-9.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026); the level and the blank line
+    after the warning are ours.
+
+    Raises:
+        ValueError: ``groundedness`` is not a number from 0 to 1.
+    """
+    checked = checked_groundedness(groundedness)
+    if checked is None:
+        return Annotation(answer, Level.UNMEASURED)
+    rounded = round(checked, 9)
+    if rounded >= FULL_FROM:
+        return Annotation(answer, Level.FULL)
+    if rounded >= WARNING_FROM:
+        return Annotation(f"{WARNING_LINE}\n\n{answer}", Level.WARNING)
+    return Annotation(f"{DISCLAIMER_LINE}\n\n{answer}", Level.DISCLAIMER)

@@ -1,0 +1,175 @@
+"""The figures of ``judgeboard stats``, typed, with their tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.domain import Estimate, FlagState, Status
+from judgeboard.flags.rules import RULES
+from judgeboard.reports.tables import Column, Table
+from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.store.engine import Readable
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.overview import (
+    Grader,
+    VersionTotals,
+    count_flags,
+    count_graders,
+    count_judgments,
+    count_labels,
+    count_responses,
+)
+
+LEADING = tuple(name for name, statistic in STATISTICS.items() if statistic.leads)
+"""The statistics that a short report has."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCounts:
+    """A judge version with its judgments by status.
+
+    ``cost`` is in the currency of the price file, None where the cost of a usable judgment is unknown.
+    """
+
+    fingerprint: str
+    name: str
+    number: int
+    kind: str
+    model: str | None
+    counts: Mapping[str, int]
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlagCounts:
+    """Flags by state, and by rule and state."""
+
+    by_state: Mapping[str, int]
+    by_rule: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAgreement:
+    """Agreement of a judge version with people on one grade, in one query type or (None) in all.
+
+    ``statistics`` has those of ``STATISTICS`` that the grade has; an undefined one has a ``reason`` instead of a value.
+    """
+
+    judge: str
+    judge_version: str
+    grade: str
+    query_type: str | None
+    n: int
+    statistics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a database holds, and how far each judge version agrees with people.
+
+    ``reviews`` counts those that stand, imported ones too; replaced and withdrawn ones do not. ``judgments`` counts
+    every request, by status. Lists are sorted, so that the engine's order never shows.
+    """
+
+    responses: int
+    reviews: int
+    labels: Mapping[str, int]
+    judgments: Mapping[str, int]
+    judge_versions: tuple[VersionCounts, ...]
+    flags: FlagCounts
+    graders: tuple[Grader, ...]
+    agreement: tuple[VersionAgreement, ...]
+
+
+def measure(store: Readable) -> Stats:
+    """Return what a database holds and how far each judge version agrees with people."""
+    with store.reading() as connection:
+        return stats(connection)
+
+
+def stats(connection: Connection) -> Stats:
+    """Return the same in the caller's transaction."""
+    totals, graders = count_judgments(connection), count_graders(connection)
+    versions = tuple(_version(version, totals.get(version.id)) for version in list_versions(connection))
+    return Stats(
+        responses=count_responses(connection),
+        reviews=sum(grader.reviews for grader in graders),
+        labels=count_labels(connection),
+        judgments={status: sum(version.counts[status] for version in versions) for status in map(str, Status)},
+        judge_versions=versions,
+        flags=_flags(count_flags(connection)),
+        graders=tuple(graders),
+        agreement=tuple(
+            row for result in every_judge(connection, only=LEADING) for row in _agreement(result, versions)
+        ),
+    )
+
+
+def judgments_table(stats: Stats) -> Table:
+    """Return the judgments of each version by status; a version without any is left out."""
+    columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
+    rows = (
+        (
+            f"{version.name} v{version.number}",
+            *(version.counts[status] for status in map(str, Status)),
+            None if version.cost is None else f"{version.cost:.4f}",
+        )
+        for version in stats.judge_versions
+        if any(version.counts.values())  # others compare pairs or answer for a suite
+    )
+    return Table(columns, tuple(rows))
+
+
+def flags_table(stats: Stats) -> Table:
+    """Return the flags of each rule by state."""
+    columns = (Column("Flag rule"), *(Column(state, "count") for state in map(str, FlagState)))
+    rows = ((rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items())
+    return Table(columns, tuple(rows))
+
+
+def agreement_table(stats: Stats) -> Table:
+    """Return the leading statistics of each judge version and grade that people graded, over all query types."""
+    shown = [row for row in stats.agreement if row.query_type is None and row.n]
+    names = [
+        name
+        for name, statistic in STATISTICS.items()
+        if statistic.leads and any(name in row.statistics for row in shown)
+    ]
+    columns = (
+        *(Column("Judge"), Column("Grade"), Column("Graded", "count")),
+        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in names),
+    )
+    rows = ((row.judge, row.grade, row.n, *(row.statistics.get(name) for name in names)) for row in shown)
+    return Table(columns, tuple(rows))
+
+
+def _version(version: StoredVersion, totals: VersionTotals | None) -> VersionCounts:
+    known = totals or VersionTotals(dict.fromkeys(map(str, Status), 0), None)
+    return VersionCounts(
+        version.fingerprint,
+        version.name,
+        version.number,
+        version.kind,
+        version.model,
+        known.counts,
+        None if known.cost_micro is None else known.cost_micro / 1_000_000,
+    )
+
+
+def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
+    nothing = dict.fromkeys(map(str, FlagState), 0)
+    rules = sorted({rule.name for rule in RULES} | by_rule.keys())
+    counted = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
+    by_state = {state: sum(states[state] for states in counted.values()) for state in nothing}
+    return FlagCounts(by_state, counted)
+
+
+def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
+    fingerprint = result.judge_versions[0].fingerprint
+    judge = next(version.name for version in versions if version.fingerprint == fingerprint)
+    yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics)
+    for part in result.slices:
+        yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics)

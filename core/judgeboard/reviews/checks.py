@@ -1,0 +1,298 @@
+"""Checks of what a review carries, before anything of it is written."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.people.permissions import SIGNED_IN
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, store_reviewer
+from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, judgment_is_of, replacement_of
+from judgeboard.text import unstorable
+
+MOST_MARKS = 2_000
+
+
+def checked_marks(
+    connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
+) -> tuple[ClaimMark, ...]:
+    """Return marks as they are stored, in order of the answer: each with the text it speaks of.
+
+    Raises:
+        BadInput: There are more than 2,000, a status is none of the three, offsets do not lie inside the answer, a
+            judgment is not of this response or has no claim of this number, or a statement is marked twice.
+    """
+    if len(marks) > MOST_MARKS:
+        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer are marked")
+    named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
+    claims = claims_by_judgment(connection, named, response.id) if named else {}
+    whole = [_checked(mark, response, claims) for mark in marks]
+    spoken_of = {
+        (mark.judgment_id, mark.number) if mark.judgment_id is not None else (mark.start, mark.end, "")
+        for mark in whole
+    }
+    if len(spoken_of) < len(whole):
+        raise BadInput("a statement is marked twice")
+    return tuple(sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)))
+
+
+def _checked(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
+    if mark.status not in set(ClaimStatus):
+        raise BadInput(f"a statement is {', '.join(ClaimStatus)}, not {mark.status!r}")
+    if mark.judgment_id is None:
+        if mark.number is not None:
+            raise BadInput("a claim's number needs the judgment that made the claim")
+        start, end = _inside(mark, response)
+        return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
+    if mark.judgment_id not in claims:
+        raise BadInput(f"judgment {mark.judgment_id} is not one of {response.external_id}")
+    made = claims[mark.judgment_id]
+    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(made):
+        raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
+    claim = made[mark.number - 1]
+    whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
+    if (mark.start, mark.end) == (None, None):
+        whole = replace(whole, start=claim.answer_start, end=claim.answer_end)
+    if (whole.start, whole.end) != (None, None):
+        _inside(whole, response)
+    return whole
+
+
+def _inside(mark: ClaimMark, response: LockedResponse) -> tuple[int, int]:
+    length = len(response.answer or "")
+    start, end = mark.start, mark.end
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+        raise BadInput(
+            f"a mark runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+        )
+    return start, end
+
+
+LONGEST_KEY = 200
+NOTHING_GIVEN = "nothing to save: give a label, a score, a note, a mark or a corrected answer"
+LONGEST_LOOK = 30 * 86_400  # seconds: nobody looks at one answer for longer, and a sum of more says nothing
+
+
+def checked_key(request_key: str) -> str:
+    """Return the key of a request.
+
+    Raises:
+        BadInput: It is empty, longer than 200 characters or cannot be stored.
+    """
+    if not request_key or len(request_key) > LONGEST_KEY or unstorable(request_key):
+        raise BadInput(f"a request key is a text of 1 to {LONGEST_KEY} characters")
+    return request_key
+
+
+def checked_seconds(seconds: float | None) -> float | None:
+    """Return how long somebody looked, in seconds; None is unknown.
+
+    Raises:
+        BadInput: It is negative, not finite or longer than 30 days.
+    """
+    if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
+        raise BadInput(f"the time spent is a number of seconds from 0 to {LONGEST_LOOK:,}")
+    return seconds
+
+
+def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
+    """Return the judgment that was on the screen.
+
+    Raises:
+        BadInput: It is not a judgment of this answer.
+    """
+    if judgment_id is not None and not judgment_is_of(connection, judgment_id, response.id):
+        raise BadInput(f"judgment {judgment_id} is not one of {response.external_id}")
+    return judgment_id
+
+
+def checked_grade(
+    connection: Connection, grade: Grade, response: LockedResponse | None, judgment_seen_id: int | None = None
+) -> Grade:
+    """Return a grade as it is stored: blank texts and empty lists of spans count as not given.
+
+    A pair (no ``response``) takes a note and nothing else.
+
+    Of a forgotten answer no text is taken: what was blanked would be written down again.
+
+    The texts of marks are taken from the answer and from the judgments that they name, not from the screen.
+
+    Raises:
+        BadInput: A pair is graded, a span or a mark does not lie inside the answer, a mark names no claim of this
+            answer's judgments, a reason to differ comes without the judgment that was seen, a score is no level of a
+            rubric, or a text cannot be stored.
+        DecisionRefused: A note or a corrected answer comes to an answer that was forgotten.
+    """
+    if response is None:
+        if replace(grade, note=None) != Grade():
+            raise BadInput("a pair takes no grade: say which answer is better, with a note")
+        return Grade(note=checked_note(grade.note))
+    answer = response.answer
+    if grade.why_differs is not None and judgment_seen_id is None:
+        raise BadInput("why a person and the judge differ is said of a verdict that the person saw")
+    _check_scores(grade.scores)
+    spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
+    note = (grade.note or "").strip() or None
+    corrected = grade.corrected_answer if (grade.corrected_answer or "").strip() else None
+    if note or corrected:
+        check_not_forgotten(response)
+    for name, text in (("note", note), ("corrected answer", corrected)):
+        reason = None if text is None else unstorable(text)
+        if reason is not None:
+            raise BadInput(f"the {name} cannot be stored: {reason}")
+    marks = checked_marks(connection, grade.claim_marks, response)
+    return replace(grade, spans=spans or None, note=note, corrected_answer=corrected, claim_marks=marks)
+
+
+def checked_note(note: str | None) -> str | None:
+    """Return a note as it is stored, None for a blank one.
+
+    Raises:
+        BadInput: It cannot be stored.
+    """
+    text = (note or "").strip() or None
+    if text is not None and (reason := unstorable(text)):
+        raise BadInput(f"the note cannot be stored: {reason}")
+    return text
+
+
+def check_not_forgotten(response: LockedResponse) -> None:
+    """Refuse a text about an answer whose texts were blanked.
+
+    Raises:
+        DecisionRefused: They were.
+    """
+    if response.answer is None:
+        raise DecisionRefused(f"{response.external_id} was forgotten: nothing more is written about it.")
+
+
+def is_empty(grade: Grade) -> bool:
+    """Whether a checked grade says nothing."""
+    return grade == Grade()
+
+
+def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
+    """Refuse a request key that wrote something else before.
+
+    Raises:
+        BadInput: It did.
+    """
+    if not same or stored.reviewer_id != reviewer.id:
+        raise BadInput("this request key belongs to another review: every request needs its own")
+
+
+def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
+    """Refuse to change a review that is not one's own or does not stand; ``what`` is to be done, "take it back".
+
+    Raises:
+        DecisionRefused: It is somebody else's, or undone, or its author said something newer.
+    """
+    if review.reviewer_id != reviewer.id:
+        raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
+    later = replacement_of(connection, review.id)
+    if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
+        raise DecisionRefused("This is undone already.")
+    if later is not None:
+        raise DecisionRefused("You said something newer on this answer: undo that first.")
+
+
+def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
+    if len({score.dimension for score in scores}) < len(scores):
+        raise BadInput("a dimension is scored twice")
+    for score in scores:
+        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
+            raise BadInput(f"a dimension has a name of 1 to {LONGEST_KEY} characters")
+        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
+            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
+
+
+def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
+    start, end = span.get("start"), span.get("end")
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
+    length = 0 if answer is None else len(answer)
+    if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
+        raise BadInput(
+            f"a span runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+        )
+    for name, value in span.items():
+        reason = unstorable(value) if isinstance(value, str) else None
+        if reason is not None:
+            raise BadInput(f"the {name} of a span cannot be stored: {reason}")
+    return span
+
+
+SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
+READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
+
+
+def longest_pause(characters: int) -> float:
+    """Return the most seconds that one pause counts on an item whose texts have so many characters: 60 to 300."""
+    return min(LONGEST_LIMIT, max(SHORTEST_LIMIT, characters / READ_A_SECOND))
+
+
+def active_seconds(pauses: list[float], limit: float = SHORTEST_LIMIT) -> float:
+    """Return the seconds of a time given as the pauses between its signs of life, each counted up to ``limit``.
+
+    Raises:
+        ValueError: A pause is negative.
+    """
+    if any(pause < 0 for pause in pauses):
+        raise ValueError("a pause is a number of seconds from 0")
+    return sum(min(pause, limit) for pause in pauses)
+
+
+def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
+    """Return the reviewer of this name, storing it where it is new.
+
+    Args:
+        store: The open database.
+        origin: Where the name comes from: ``desk`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
+            ``import`` or ``oidc``. Equal names of two origins are two reviewers.
+        name: What the person is called.
+
+    Raises:
+        BadInput: The name is empty, longer than 80 characters or not printable, or it is of somebody who signs in and
+            whom no admin added.
+    """
+    tidy = checked_name(name)
+    with store.reading() as connection:
+        known = find_reviewer(connection, origin, tidy)
+    if known is not None:
+        return known
+    if origin == SIGNED_IN:
+        raise BadInput(f"nobody added {tidy}: an admin does (`judgeboard people add`)")
+    with store.writing() as connection:
+        if find_reviewer(connection, origin, tidy) is None:
+            record_event(connection, "first_seen", tidy, details={"origin": origin})
+        return store_reviewer(connection, origin, tidy)
+
+
+def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
+    """Return the people of these names, each once; a name at a desk or in a terminal that is new is stored.
+
+    Raises:
+        NotFound: An address is of nobody whom an admin added.
+        BadInput: A name is empty, longer than 80 characters or not printable.
+    """
+    found = [_person(store, checked_name(name)) for name in names]
+    return list(dict.fromkeys(found))
+
+
+def _person(store: Store, name: str) -> Reviewer:
+    if name.startswith("cli:"):
+        return ensure_reviewer(store, "cli", name)
+    with store.reading() as connection:
+        for origin in (SIGNED_IN, "desk"):
+            known = find_reviewer(connection, origin, name)
+            if known is not None:
+                return known
+    if "@" in name:
+        raise NotFound(f"nobody added {name}: an admin does (`judgeboard people add`)")
+    return ensure_reviewer(store, "desk", name)

@@ -1,0 +1,127 @@
+"""What a reviewer is shown of an answer or a pair, and what stays hidden from them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Preference, Shown
+from judgeboard.errors import DecisionRefused
+from judgeboard.store.hidden_rows import Hidden, hidden_of_pair, hidden_of_response
+from judgeboard.store.items import ItemFlag, ItemJudgment, load_item
+from judgeboard.store.leases import JUDGE, PEOPLE
+from judgeboard.store.pairs import load_pairs
+from judgeboard.store.queue_items import AnswerText, answer_texts
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import spoken_by_others
+
+
+def hidden_from(connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None) -> Hidden:
+    """Return what of an answer or a pair is hidden from a reviewer."""
+    if response_id is not None:
+        return hidden_of_response(connection, reviewer.id, response_id)
+    return hidden_of_pair(connection, reviewer.id, pair_id or 0)
+
+
+def check_not_blind(
+    connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str = "this pair"
+) -> None:
+    """Refuse a review outside its queue by somebody who is to review the answer or the pair blind there and has not.
+
+    Raises:
+        DecisionRefused: They are.
+    """
+    if hidden_from(connection, reviewer, response_id, pair_id):
+        raise DecisionRefused(f"You are to review {name} without seeing what others said: open it in its queue.")
+
+
+def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
+    """Return what a reviewer had seen of an answer outside any queue, where the page shows all there is.
+
+    That is the judge where a judgment was on the screen, and people where others had reviewed the answer.
+    """
+    judge = () if judgment_id is None else (JUDGE,)
+    return (*judge, PEOPLE) if spoken_by_others(connection, response_id, reviewer_id) else judge
+
+
+def order_for(pair_id: int, reviewer_id: int) -> Shown:
+    """Return in which order a person is shown a pair: as good as random over pairs and people, and always the same."""
+    digest = hashlib.sha256(f"shown:{pair_id}:{reviewer_id}".encode()).digest()
+    return Shown.BA if digest[0] % 2 else Shown.AB
+
+
+def stored_side(side: str, shown: Shown) -> Preference:
+    """Return which stored answer stands at a side (left, tie, right) of a pair that is shown in this order."""
+    if side == "tie":
+        return Preference.TIE
+    return Preference.A if (side == "left") == (shown is Shown.AB) else Preference.B
+
+
+def shown_side(preference: Preference, shown: Shown) -> str:
+    """Return at which side (left, tie, right) a stored answer stands in a pair that is shown in this order."""
+    if preference is Preference.TIE:
+        return "tie"
+    return "left" if (preference is Preference.A) == (shown is Shown.AB) else "right"
+
+
+class Subject(Protocol):
+    """Anything that names what an item holds: a held item, an item as stored."""
+
+    @property
+    def response_id(self) -> int | None:
+        """The answer, None where it is a pair."""
+
+    @property
+    def pair_id(self) -> int | None:
+        """The pair, None where it is an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairText:
+    """Two answers as one person reads them, in the order ``shown``; which model wrote which is not told."""
+
+    pair_id: int
+    query_type: str
+    question: str | None
+    options: tuple[str, ...]
+    passages: tuple[str, ...] | None
+    left: str | None
+    right: str | None
+    shown: Shown
+
+
+ItemText = AnswerText | PairText
+
+
+def item_texts(connection: Connection, subjects: Sequence[Subject], reviewer_id: int) -> list[ItemText]:
+    """Return the texts of items in their order, pairs with the sides as this person is shown them."""
+    answers = answer_texts(connection, [one.response_id for one in subjects if one.response_id is not None])
+    pairs = pair_texts(connection, [one.pair_id for one in subjects if one.pair_id is not None], reviewer_id)
+    return [answers[one.response_id] if one.response_id is not None else pairs[one.pair_id or 0] for one in subjects]
+
+
+def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int) -> dict[int, PairText]:
+    """Return pairs by id, as this person is shown them."""
+    found = {}
+    for pair in load_pairs(connection, pair_ids, hidden_too=True):
+        shown = order_for(pair.id, reviewer_id)
+        sides = (pair.answer_a, pair.answer_b) if shown is Shown.AB else (pair.answer_b, pair.answer_a)
+        found[pair.id] = PairText(
+            pair.id, pair.query_type, pair.question, pair.options or (), pair.passages, *sides, shown
+        )
+    return found
+
+
+def judges_on(
+    connection: Connection, response_id: int, reviewer_id: int
+) -> tuple[tuple[ItemFlag, ...], tuple[ItemJudgment, ...]]:
+    """Return the open flags of an answer and the judges' current verdicts, the primary judge's first.
+
+    Both are empty where the reviewer is to review the answer blind and has not.
+    """
+    if hidden_of_response(connection, reviewer_id, response_id).judge:
+        return (), ()
+    item = load_item(connection, response_id)
+    return tuple(flag for flag in item.flags if flag.state == "open"), item.currents

@@ -1,0 +1,370 @@
+"""Rejudge jobs: estimated, requested, watched and cancelled here, done by a worker."""
+
+import math
+import uuid
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import RunState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.prices import price_of
+from judgeboard.llm.provider import is_address
+from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
+from judgeboard.runs.judging import make_judge
+from judgeboard.settings import load_settings
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.jobs import (
+    StoredJob,
+    alive,
+    get_job,
+    insert_job,
+    is_continued,
+    last_job_of_version,
+    list_jobs,
+    set_cancelled,
+    unfinished_jobs,
+)
+from judgeboard.store.judge_versions import StoredVersion, find_version, get_version, refuse_retired
+from judgeboard.store.responses import last_response_id
+from judgeboard.store.run_steps import call_history
+from judgeboard.store.runs import (
+    AskCounts,
+    Selection,
+    StoredRun,
+    ask_mode,
+    count_unasked,
+    get_run,
+    matching,
+    run_counts,
+    run_kind,
+    unfinished_run,
+)
+
+_ADDRESS = ("provider", "base_url")
+_PARAMS = ("max_output", "domain", "claims")
+
+
+def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
+    """Return what a job carries to ask this version again, None for one that cannot be asked.
+
+    That is one recorded elsewhere, or one whose prompt or formula this release no longer has. The address is that of
+    the version's last job; without one the environment's counts.
+    """
+    if version.kind not in JUDGES:
+        return None
+    spec: dict[str, Any] = {"kind": version.kind, "name": version.name}
+    if version.model is not None:
+        spec |= {"model": version.model, **{name: version.params.get(name) for name in _PARAMS}}
+        if version.params.get("logprobs"):
+            spec["logprobs"] = True
+    if fingerprint(make_judge(**{"api_key": "none", **spec}).version) != version.fingerprint:
+        return None
+    last = last_job_of_version(connection, version.id)
+    if last is not None:
+        spec |= {name: last.judge[name] for name in _ADDRESS if last.judge.get(name)}
+    return spec
+
+
+def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what a job carries to ask the stored version that these fields make, None where they ask another thing.
+
+    That is a judge which judged nothing here, or one at another address than it is asked at.
+
+    Raises:
+        BadInput: The fields make no judge.
+    """
+    version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
+    known = None if version is None else judge_spec(connection, version)
+    if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
+        return None
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class CallEstimate:
+    """What a job would take: ``seconds`` and ``tokens`` an answer are None without an earlier run to go by.
+
+    ``cost_micro`` is None where the price of the model, or the tokens of a call, are not known; 0 for an offline
+    judge. ``continues`` is the unfinished run it would go on with: ``calls`` are then what that one has left.
+    ``version_title`` names the judge version ("rag v3"), None for one that has judged nothing yet.
+    """
+
+    calls: int
+    cost_micro: int | None
+    seconds: float | None
+    tokens: float | None
+    model: str | None
+    priced: bool
+    continues: int | None = None
+    version_title: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON values, to be stored with the job."""
+        return asdict(self)
+
+
+def estimate_calls(
+    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
+) -> CallEstimate:
+    """Estimate a job from what it selects now and from the latest judgments of the same kind of judge and model.
+
+    No key is needed here: the worker that makes the calls may have one.
+
+    Raises:
+        BadInput: The judge or the filter cannot be used, or the judge version is retired.
+    """
+    version = make_judge(**{"api_key": "none", **judge}).version
+    with store.reading() as connection:
+        try:
+            stored = get_version(connection, fingerprint(version))
+            refuse_retired(connection, stored)
+            version_id, title = stored.id, stored.title
+        except NotFound:
+            version_id, title = 0, None  # has judged nothing yet
+        selection = Selection(where or RowFilter(), ask_mode(mode), None, last_response_id(connection))
+        unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
+        if unfinished is not None and unfinished.selection is not None:
+            calls = count_unasked(connection, version_id, unfinished.selection, unfinished.id)
+        else:
+            calls = count_unasked(connection, version_id, selection)
+        history = call_history(connection, version.kind, version.model)
+    continues = None if unfinished is None else unfinished.id
+    seconds = None if history.latency_ms is None else calls * history.latency_ms / 1000 / concurrency
+    if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
+        return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
+    price = price_of(version.model, load_settings().prices)
+    tokens = cost = None
+    if history.prompt_tokens is not None and history.completion_tokens is not None:
+        tokens = history.prompt_tokens + history.completion_tokens
+        if price is not None:
+            cost = calls * price.cost_micro(round(history.prompt_tokens), round(history.completion_tokens))
+    return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
+
+
+REJUDGE = "rejudge"
+MOST_IN_FLIGHT = 1024  # calls: the command takes no more either
+# Secrets stay in the environment of the worker; everything else that makes a judge may be asked for.
+_ASKABLE = {"kind", "name", "model", "provider", "base_url", "max_output", "domain", "claims", "logprobs"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress(AskCounts):
+    """How far a job is: ``asked`` came back, ``waiting`` is what is still to ask.
+
+    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. The numbers are
+    those of its run, earlier parts of a run that it went on with included. ``worker_alive`` says whether any process
+    takes jobs.
+    """
+
+    id: str
+    state: str
+    why: str | None
+    actor: str
+    where: RowFilter
+    mode: str
+    judge: dict[str, Any]
+    judge_title: str | None
+    version_id: int | None
+    run_id: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    estimate: dict[str, Any]
+    selected: int
+    cost_micro: int | None
+    worker_alive: bool
+
+    @property
+    def waiting(self) -> int:
+        """Rows that are still to be asked."""
+        return max(0, self.selected - self.asked)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing further happens by itself."""
+        return self.state in {"cancelled", "done", "stopped", "failed"}
+
+
+def request_rejudge(
+    store: Store,
+    *,
+    judge: dict[str, Any],
+    where: RowFilter | None = None,
+    mode: str = "all",
+    max_cost: float | None = None,
+    concurrency: int = 16,
+    estimate: dict[str, Any] | None = None,
+    actor: Actor,
+) -> str:
+    """Ask for responses to be judged again (or, with mode ``plain``, for the first time); return the job's id.
+
+    Args:
+        store: The database; its workers take the job up.
+        judge: ``kind`` and further fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
+        where: Which responses; all by default.
+        mode: ``all``, ``failed`` or ``plain``, as `judge_pending`.
+        max_cost: Stop once the calls have cost this much, in dollars: finite, 0 or more.
+        concurrency: Calls in flight at most, 1 to 1024.
+        estimate: What was shown to the person who asked.
+        actor: Who asks. A reviewer may name one answer; the job then keeps to it, whatever comes to match. They may
+            name a judge version that is stored; the job asks it at the address at which it is asked anyway.
+
+    Raises:
+        NotAllowed: It is more than one answer, or a judge that nobody set up here, and the actor neither lead nor
+            admin.
+        BadInput: No such kind of judge, an option that no job may carry or a value it cannot have, or the same is
+            being done already.
+    """
+    _check(judge, max_cost, concurrency)
+    now = datetime.now(UTC)
+    job = StoredJob(
+        id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
+        kind=REJUDGE,
+        filter={
+            "where": (where or RowFilter()).as_dict(),
+            "mode": mode,
+            "max_cost": max_cost,
+            "concurrency": concurrency,
+        },
+        judge=judge,
+        run_id=None,
+        actor=actor_name(actor),
+        estimate=estimate or {},
+        created_at=now,
+        cancelled_at=None,
+        failed=None,
+    )
+    with allowed(store, actor, Action.REJUDGE_ONE) as connection:
+        if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
+            job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
+        _refuse_twice(connection, job)
+        insert_job(connection, job)
+        record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
+    return job.id
+
+
+def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
+    """Ask a job to stop; its calls in flight are finished and stored.
+
+    Raises:
+        NotAllowed: It is somebody else's, and the actor neither lead nor admin.
+        NotFound: There is no such job.
+    """
+    now = datetime.now(UTC)
+    with allowed(store, actor) as connection:
+        own = get_job(connection, job_id).actor == actor_name(actor)
+        require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
+        if set_cancelled(connection, job_id, now):
+            record_event(connection, "job_cancelled", actor_name(actor), details={"job": job_id}, now=now)
+
+
+def job_progress(store: Store, job_id: str) -> JobProgress:
+    """Return how far a job is, from the store alone.
+
+    Raises:
+        NotFound: There is no such job.
+    """
+    with store.reading() as connection:
+        job = get_job(connection, job_id)
+        run = None if job.run_id is None else get_run(connection, job.run_id)
+        counts = None if run is None else run_counts(connection, [run.id])[run.id]
+        continued = run is not None and is_continued(connection, job)
+        served = bool(alive(connection, datetime.now(UTC)))
+        state = _ended(job) if continued else _state(job, run, served=served)
+    known = counts is not None and not counts.unpriced
+    return JobProgress(
+        id=job.id,
+        state=state,
+        why="a later job went on with it" if continued else job.failed or (run.why_stopped if run else None),
+        actor=job.actor,
+        where=from_dict(job.filter["where"]),
+        mode=job.filter["mode"],
+        judge=job.judge,
+        judge_title=run.version_title if run else None,
+        version_id=run.version_id if run else None,
+        run_id=job.run_id,
+        created_at=job.created_at,
+        started_at=run.started_at if run else None,
+        finished_at=run.finished_at if run else None,
+        estimate=job.estimate,
+        selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
+        cost_micro=(counts.cost_micro or 0) if counts and known else None,
+        worker_alive=served,
+        **(counts or AskCounts()).by_status,
+    )
+
+
+def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
+    """Return the latest jobs, newest first."""
+    with store.reading() as connection:
+        ids = [job.id for job in list_jobs(connection, limit)]
+    return [job_progress(store, job_id) for job_id in ids]
+
+
+def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
+    if judge.get("kind") not in JUDGES:
+        raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
+    if strange := sorted(set(judge) - _ASKABLE):
+        raise BadInput(f"a job cannot carry {', '.join(strange)}")
+    if judge.get("base_url") and not is_address(judge["base_url"]):
+        raise BadInput("the address of a judge begins with http:// or https://, and names a host")
+    if max_cost is not None and not (math.isfinite(max_cost) and max_cost >= 0):
+        raise BadInput("the calls may cost a finite number of dollars, 0 or more")
+    if not 1 <= concurrency <= MOST_IN_FLIGHT:
+        raise BadInput(f"there can be 1 to {MOST_IN_FLIGHT:,} calls in flight")
+
+
+def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """The job, kept to the one answer that its filter means now; refused where that is not one."""
+    where = from_dict(job.filter["where"])
+    found = matching(connection, where, limit=2)
+    if len(found) > 1:
+        require(connection, actor, Action.REJUDGE_MANY)
+    return replace(job, filter=job.filter | {"where": replace(where, response_ids=tuple(found)).as_dict()})
+
+
+def _as_set_up(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """The job, with its judge as it is asked anyway; refused where there is no such judge version.
+
+    A verdict counts as its version's whoever answered: at an address of their own a person could say it themselves.
+    """
+    known = spec_as_set_up(connection, job.judge)
+    if known is None:
+        require(connection, actor, Action.CHOOSE_JUDGE)
+        return job
+    return replace(job, judge=known)
+
+
+def _refuse_twice(connection: Connection, job: StoredJob) -> None:
+    """Refuse what another job is at: both would go on with one run, and ask the judge everything twice."""
+    for other in unfinished_jobs(connection):
+        if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
+            asked = f"{other.actor} asked for the same at {other.created_at:%H:%M} UTC"
+            if other.cancelled_at is not None:
+                raise BadInput(f"{asked}, cancelled it, and it has not stopped yet: try again in a moment")
+            raise BadInput(f"{asked}, and that job has not ended: wait for it, or cancel it")
+
+
+def _ended(job: StoredJob) -> str:
+    return "stopped" if job.cancelled_at is None else "cancelled"
+
+
+def _state(job: StoredJob, run: StoredRun | None, *, served: bool) -> str:
+    if job.failed is not None:
+        return "failed"
+    if run is None:
+        return "waiting" if job.cancelled_at is None else "cancelled"
+    if run.state is RunState.DONE:
+        return "done"
+    if run.state is RunState.STOPPED:
+        return _ended(job)
+    if not served:
+        return "waiting"
+    return "running" if job.cancelled_at is None else "stopping"

@@ -1,0 +1,291 @@
+"""Judges stored responses: selects them, asks a judge, and stores every judgment."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Unpack
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.judges.judge import Judge, JudgeOptions
+from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
+from judgeboard.runs.blocking import blocking
+from judgeboard.runs.method import Begun, Method, R, RunAccount, RunOptions, RunOutcome, run_method
+from judgeboard.runs.runner import Answered, Keep
+from judgeboard.settings import load_settings, provider_address, provider_key
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.responses import judge_inputs
+from judgeboard.store.runs import PLAIN, StoredRun, run_kind, select_asks, start_or_continue_run
+from judgeboard.store.storing import land_judgments
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request to a judge: the response as the judge sees it, the number of this ask, and of the repeat."""
+
+    item: JudgeInput
+    number: int
+    repeat: int = 0
+
+
+class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
+    """A method whose steps are verdicts of a judge on responses; a subclass selects the responses."""
+
+    judge: Judge
+
+    async def ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
+        """Ask for one verdict."""
+        verdict = await self.judge.judge(task.item)
+        await keep(Answered(task, verdict, verdict))
+
+    def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
+        """Store judgments, with the flags that they raise."""
+        items = [
+            LandedVerdict(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
+        ]
+        land_judgments(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSummary(RunAccount):
+    """The account of a run that asks a judge once about each answer, or repeat of one; not_reached = selected - asked.
+
+    ``judge`` is the title of the judge version. ``run_id`` is None where nothing was to ask.
+    """
+
+    judge: str
+    selected: int = 0
+
+    @classmethod
+    def of_run(cls, version: StoredVersion, run: StoredRun | None, account: RunAccount) -> "JudgingSummary":
+        """Return the summary of a run; of one that had nothing to ask where ``run`` is None."""
+        counts = {each.name: getattr(account, each.name) for each in fields(account) if each.init}
+        return cls(judge=version.title, selected=0 if run is None else run.selected or 0, **counts)
+
+
+class Judging(VerdictMethod[JudgingSummary]):
+    """Plain judging: every selected response is asked about once."""
+
+    def __init__(
+        self, judge: Judge, *, where: RowFilter | None = None, mode: str = PLAIN, limit: int | None = None
+    ) -> None:
+        self.judge = judge
+        self.kind = run_kind(mode)
+        self._where = where
+        self._mode = mode
+        self._limit = limit
+
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
+        """Start or continue the run of this selection."""
+        return start_or_continue_run(
+            connection,
+            version,
+            mode=self._mode,
+            where=self._where,
+            limit=self._limit,
+            kind=self.kind,
+            actor=actor,
+            endpoint_host=self.endpoint_host,
+        )
+
+    def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
+        """Return the reader of asks, each handed out once, by response id."""
+        # From the other end where another process may be at the same run: the two then meet, instead of paying for
+        # each answer twice.
+        after: int | None = None
+
+        def read(limit: int) -> list[Ask]:
+            nonlocal after
+            asks: list[Ask] = []
+            while len(asks) < limit:
+                with begun.store.reading() as connection:
+                    selected = select_asks(
+                        connection,
+                        begun.run,
+                        after_id=after,
+                        downwards=begun.run.shared,
+                        limit=limit - len(asks),
+                    )
+                    inputs = judge_inputs(connection, [each.response_id for each in selected])
+                if not selected:
+                    break
+                after = selected[-1].response_id
+                asks += [Ask(inputs[each.response_id], each.ask) for each in selected if each.response_id in inputs]
+            return asks
+
+        return read
+
+    def summarise(self, outcome: RunOutcome) -> JudgingSummary:
+        """Return the counts of the run."""
+        return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
+
+
+async def judge_pending_async(
+    store: Store,
+    judge: Judge,
+    *,
+    where: RowFilter | None = None,
+    mode: str = PLAIN,
+    limit: int | None = None,
+    **options: Unpack[RunOptions],
+) -> JudgingSummary:
+    """Judge what is selected, storing every verdict at the latest 50 ms after it came.
+
+    An unfinished run of the same judge version, filter and mode is continued.
+
+    Args:
+        store: Where the responses are.
+        judge: Who is asked; closed at the end.
+        where: Which responses; all of the log by default.
+        mode: ``plain`` (those without any judgment of this version), ``failed`` (whose latest is not ok) or ``all``.
+        limit: Ask for this many at most.
+        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+
+    Raises:
+        BadInput: The mode is none of the three.
+        UnknownPrice: A cost limit is given and the model has no price.
+    """
+    return await run_method(store, Judging(judge, where=where, mode=mode, limit=limit), **options)
+
+
+judge_pending = blocking(judge_pending_async)
+
+
+_FOR_A_MODEL = {
+    "model": "--model",
+    "provider": "--provider",
+    "base_url": "--base-url",
+    "replies": "--replies",
+    "prices": "--prices",
+    "max_output": "--max-output",
+    "timeout_s": "--timeout",
+    "domain": "--domain",
+    "claims": "--claims",
+    "logprobs": "--logprobs",
+}
+# What only some kinds read.
+_FOR_KINDS = {
+    "rubric": ("--rubric", ("rubric",)),
+    "judge_file": ("--judge-file", ("rag",)),
+    "examples": ("--examples-from-reviews", ("rag", "rubric")),
+    "logprobs": ("--logprobs", ("rag", "rubric")),
+}
+
+
+def make_judge(kind: str, **chosen: Any) -> Judge:
+    """Return a judge of this kind; what is not chosen comes from the environment, then from `JudgeOptions`.
+
+    Args:
+        kind: A key of ``JUDGES``: rag, lexical, …
+        chosen: Fields of `JudgeOptions`; None counts as not chosen.
+
+    Raises:
+        BadInput: The kind is unknown, or the options do not make such a judge (no model, no key, a model chosen for
+            a judge that asks none).
+    """
+    if kind not in JUDGES:
+        raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
+    useless = [option for name, option in _FOR_A_MODEL.items() if chosen.get(name) not in (None, False)]
+    if kind in OFFLINE and useless:
+        raise BadInput(f"{', '.join(useless)}: the {kind} judge asks no model and takes none of these")
+    for name, (option, kinds) in _FOR_KINDS.items():
+        if chosen.get(name) and kind not in kinds:
+            raise BadInput(f"{option}: only {' and '.join(kinds)} read it, not the {kind} judge")
+    return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
+
+
+def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
+    """Return the model to ask; what is not chosen comes from the environment.
+
+    Args:
+        asker: Who needs it, for messages: "the pairwise judge".
+        chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
+
+    Raises:
+        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
+    """
+    known = {"model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
+    given = {name: value for name, value in _chosen(chosen).items() if name in known}
+    return model_endpoint(asker, **{"model": None, **given})
+
+
+def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:
+    settings = load_settings()
+    options: dict[str, Any] = {"provider": settings.provider, "model": settings.model, "prices": settings.prices}
+    options |= {name: value for name, value in chosen.items() if value is not None}
+    gateway = options.get("base_url") or provider_address("openai")
+    provider = choose_provider(options["provider"], model=options["model"], base_url=gateway).name
+    options |= {"provider": provider, "base_url": options.get("base_url") or provider_address(provider)}
+    options.setdefault("api_key", provider_key(provider))
+    return {name: value for name, value in options.items() if value is not None}
+
+
+async def judge(
+    query: str,
+    answer: str,
+    passages: Sequence[str] | None = None,
+    *,
+    judge: str | Judge = "lexical",
+    query_type: str = "unspecified",
+    reference: str | None = None,
+    **options: Any,
+) -> Verdict:
+    """Return a judge's verdict on one answer.
+
+    A call that failed, a refusal and an unusable reply are verdicts too: look at ``status``. Without a usable verdict
+    the scores are None.
+
+    Args:
+        query: What the user asked.
+        answer: What the assistant said.
+        passages: What was retrieved; None where that is not known (groundedness then stays None), empty for nothing.
+        judge: A kind of judge (``lexical``, ``rag``), made for this call, or one that `make_judge` made: that one
+            keeps its connections over many calls, and whoever made it closes it.
+        query_type: The type of the question.
+        reference: A right answer, for judges that read one.
+        options: Fields of `JudgeOptions` for a kind of judge: model, base_url, api_key, domain, claims, …
+
+    Raises:
+        BadInput: There is no such judge, the options do not make one, or a text is no text.
+        EndpointRefused: The endpoint refuses the key, the model or the address.
+    """
+    item = JudgeInput(
+        response_id=0,
+        query=_text("query", query),
+        answer=_text("answer", answer),
+        passages=_passages(passages),
+        query_type=query_type,
+        reference=reference,
+    )
+    if not isinstance(judge, str):
+        if options:
+            raise BadInput(f"{', '.join(sorted(options))}: a judge that is made already takes no options")
+        return await judge.judge(item)
+    made = make_judge(judge, **options)
+    try:
+        return await made.judge(item)
+    finally:
+        await made.aclose()
+
+
+judge_blocking = blocking(judge)
+
+
+def _text(what: str, given: str) -> str:
+    if not isinstance(given, str):
+        raise BadInput(f"{what} must be a text, not {type(given).__name__}")
+    return given
+
+
+def _passages(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise BadInput("passages must be a list of texts, not one text")
+    return tuple(_text("a passage", passage) for passage in given)

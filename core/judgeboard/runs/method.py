@@ -1,0 +1,482 @@
+"""Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import JudgeVersion, RunState
+from judgeboard.errors import UnknownPrice
+from judgeboard.runs.blocking import on_first_ctrl_c
+from judgeboard.runs.runner import INTERRUPTED, Ended, Keep, Runner, S, T, Tally
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.runs import (
+    AskCounts,
+    StoredRun,
+    finish_run,
+    get_run,
+    keep_if_selected,
+    run_counts,
+    start_or_continue_method_run,
+)
+
+
+class EarlierAsk(Protocol):
+    """The latest ask of one thing by one judge version."""
+
+    @property
+    def ask(self) -> int:
+        """Its number, from 0."""
+        ...
+
+    @property
+    def usable(self) -> bool:
+        """Whether it, or one before it, gave a usable answer."""
+        ...
+
+    @property
+    def run_id(self) -> int | None:
+        """The run that made it; None of recorded ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """That what failed is asked again; what the run ``run_id`` asked itself counts as done in it."""
+
+    run_id: int | None = None
+
+    def opens(self, run_id: int | None) -> bool:
+        """Whether a step of this run that failed is to be asked again."""
+        return self.run_id is None or run_id != self.run_id
+
+
+def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
+    """Return the number of the next ask; None where there is nothing to ask.
+
+    Args:
+        earlier: The latest ask; None where there was none.
+        again: Given where failed ones are to be asked again.
+    """
+    if earlier is None:
+        return 0
+    if again is None or earlier.usable or not again.opens(earlier.run_id):
+        return None
+    return earlier.ask + 1
+
+
+K = TypeVar("K")
+
+
+class HandOut(Generic[K, T]):
+    """Reads each task just before it is done, and leaves out what is gone by then.
+
+    Args:
+        store: Where the tasks are read.
+        keys: What is to be done, in this order.
+        load: Returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile.
+        backwards: Begin at the other end, where another process is at the same run: the two then meet, instead of
+            paying for each answer twice.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        keys: Sequence[K],
+        load: Callable[[Connection, Sequence[K]], list[T]],
+        *,
+        backwards: bool = False,
+    ) -> None:
+        self._store = store
+        self._keys = keys[::-1] if backwards else keys
+        self._load = load
+        self._at = 0
+
+    def read(self, limit: int) -> list[T]:
+        """Return up to ``limit`` further tasks; fewer only at the end."""
+        found: list[T] = []
+        while self._at < len(self._keys) and len(found) < limit:
+            batch = self._keys[self._at : self._at + limit - len(found)]
+            self._at += len(batch)
+            with self._store.reading() as connection:
+                found += self._load(connection, batch)
+        return found
+
+
+DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAccount(AskCounts):
+    """The steps of a run, earlier parts of a continued one included; not_reached is what it did not get to.
+
+    ``run_id`` is None where nothing was to ask or a recording was read. ``cost`` is in the price file's currency, None
+    where any call's cost is unknown.
+    """
+
+    run_id: int | None = None
+    not_reached: int = 0
+    cost: float | None = 0.0
+    state: RunState = RunState.DONE
+    why_stopped: str | None = None
+
+    @property
+    def cost_micro(self) -> int | None:
+        """The cost in millionths."""
+        return None if self.cost is None else round(self.cost * 1_000_000)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 some are errors, 2 stopped, 130 Ctrl-C: as every command that asks."""
+        if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
+            return CTRL_C
+        if self.state is RunState.STOPPED:
+            return STOPPED
+        return SOME_FAILED if self.error else DONE
+
+
+def account_of(
+    store: Readable, run_id: int, ended: Ended | None = None, *, not_reached: int | None = None
+) -> RunAccount:
+    """Return what a run has come to, its earlier parts included.
+
+    Args:
+        store: Where it is.
+        run_id: Which run.
+        ended: How it ended just now; the stored state by default.
+        not_reached: Items that it did not get to; by default selected less asked, for methods that know their steps.
+    """
+    with store.reading() as connection:
+        run = get_run(connection, run_id)
+        counts = run_counts(connection, [run_id])[run_id]
+    return RunAccount(
+        run_id=run_id,
+        not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
+        cost=None if counts.unpriced else (counts.cost_micro or 0) / 1_000_000,
+        state=ended.state if ended else run.state,
+        why_stopped=ended.why_stopped if ended else run.why_stopped,
+        **counts.by_status,
+    )
+
+
+R = TypeVar("R")
+
+
+class RunOptions(TypedDict, total=False):
+    """How a run is done, whatever it asks: keywords of every function that starts one.
+
+    Attributes:
+        concurrency: Maximum number of tasks in flight (default: 16).
+        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached.
+        actor: Who asks (default: ``library``).
+        on_progress: Called after every commit with the tally and the number of steps expected in all.
+        on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
+            tasks in flight.
+    """
+
+    concurrency: int
+    max_cost: float | None
+    actor: str
+    on_progress: Callable[[Tally, int], None] | None
+    on_stop: Callable[[str, int], None] | None
+
+
+class AskedModel(Protocol):
+    """A model that a method asks beside its judge."""
+
+    @property
+    def model(self) -> str | None:
+        """Its name, for the message about a missing price."""
+        ...
+
+    @property
+    def priced(self) -> bool:
+        """Whether the cost of a call is known."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...
+
+
+class AskedJudge(Protocol):
+    """What a method needs to know of its judge, whatever the judge is asked."""
+
+    @property
+    def version(self) -> JudgeVersion:
+        """The judge version under which everything is stored."""
+        ...
+
+    @property
+    def endpoint_host(self) -> str | None:
+        """Host and port that the texts are sent to; None when nothing leaves the process."""
+        ...
+
+    @property
+    def priced(self) -> bool:
+        """Whether the cost of a call is known."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a method has to ask.
+
+    ``question`` holds the JSON values that identify the run: an unfinished run with the same question is continued; its
+    ``up_to`` (the highest id at the start) is not compared. ``count`` is the number of items or steps to ask.
+    """
+
+    question: Mapping[str, Any]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that has begun: the store, the judge version that is asked, and the run as stored."""
+
+    store: Store
+    version: StoredVersion
+    run: StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run came to; ``run`` is None, and the account empty, where there was nothing to ask."""
+
+    store: Store
+    version: StoredVersion
+    run: StoredRun | None
+    account: RunAccount
+    actor: str
+
+
+class Method(ABC, Generic[T, S, R]):
+    """A method of asking models. `run_method` runs it; a subclass says what differs from method to method.
+
+    ``T`` is a task, ``S`` a step that is stored (one request to a model), ``R`` the result of the run.
+    """
+
+    kind: str
+    """The kind of the stored run: ``judge``, ``compare``, ``audit``, …"""
+
+    judge: AskedJudge
+    """Whose version stores the steps; closed at the end."""
+
+    answering: AskedModel | None = None
+    """The model that makes answers, where the method asks one; closed at the end."""
+
+    @property
+    def endpoint_host(self) -> str | None:
+        """Where the texts are sent."""
+        return self.judge.endpoint_host
+
+    def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
+        """Return what there is to ask; None where there is nothing, and no unfinished run is to be continued."""
+        raise NotImplementedError
+
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
+        """Start or continue the run of what is selected, in the writing transaction ``connection``.
+
+        A method that stores more than the run at its start extends it.
+        """
+        selected = self.select(connection, version)
+        if selected is None:
+            return None
+        return start_or_continue_method_run(
+            connection,
+            self.kind,
+            version,
+            selected.question,
+            selected=selected.count,
+            actor=actor,
+            endpoint_host=self.endpoint_host,
+        )
+
+    @abstractmethod
+    def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
+        """Return the reader of tasks: called with n it returns up to n further tasks, fewer only at the end."""
+
+    @abstractmethod
+    async def ask(self, task: T, keep: Keep[S]) -> None:
+        """Do one task: a step or several, each passed to ``keep`` as soon as it came; end where that returns False."""
+
+    @abstractmethod
+    def save(self, connection: Connection, begun: Begun, steps: list[S]) -> None:
+        """Store a batch of steps in the writing transaction ``connection``."""
+
+    def left(self, connection: Connection, begun: Begun) -> int:
+        """Return how many of the selected items or steps the run has not reached."""
+        asked = run_counts(connection, [begun.run.id])[begun.run.id].asked
+        return max(0, (begun.run.selected or 0) - asked)
+
+    def expected(self, connection: Connection, begun: Begun) -> int:
+        """Return how many steps are still to be done, for the progress line."""
+        return self.left(connection, begun)
+
+    @abstractmethod
+    def summarise(self, outcome: RunOutcome) -> R:
+        """Return the result of the run; the models are closed by then."""
+
+
+class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
+    """A method whose judge version is asked once about each key ``K``; with ``again`` also where that failed."""
+
+    again: bool = False
+
+    @abstractmethod
+    def latest(
+        self, connection: Connection, version: StoredVersion, keys: Sequence[K], *, few: bool
+    ) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these keys, without those that it was not asked about.
+
+        ``few`` tells that the keys are a batch, to be looked up by name; otherwise they are all that the run is about.
+        """
+
+    @abstractmethod
+    def keys(self, begun: Begun) -> Sequence[K]:
+        """Return everything that the run asks about, in its order, asked already or not."""
+
+    @abstractmethod
+    def load(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> list[T]:
+        """Return the tasks of some keys with the number of each ask, without those that are forgotten meanwhile."""
+
+    def open_asks(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        keys: Sequence[K],
+        run_id: int | None = None,
+        *,
+        few: bool = False,
+    ) -> list[tuple[K, int]]:
+        """Return the keys that are still to ask about, each with the number of its next ask.
+
+        What the run ``run_id`` asked itself counts as done in it.
+        """
+        latest = self.latest(connection, version, keys, few=few)
+        again = Again(run_id) if self.again else None
+        return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
+
+    def tasks(self, begun: Begun) -> Callable[[int], list[T]]:
+        """Return the reader of tasks; each is looked up again just before, since another process may be at the run."""
+        version, run = begun.version, begun.run
+
+        def load(connection: Connection, keys: Sequence[K]) -> list[T]:
+            return self.load(connection, self.open_asks(connection, version, keys, run.id, few=True))
+
+        with begun.store.reading() as connection:
+            asks = self.open_asks(connection, version, self.keys(begun), run.id)
+        return HandOut(begun.store, [key for key, _ in asks], load, backwards=run.shared).read
+
+
+async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
+    """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
+
+    Every step is stored at the latest 50 ms after it came. A command that finds nothing to ask leaves nothing behind,
+    not even the judge version. The models are closed at the end.
+
+    Raises:
+        UnknownPrice: A cost limit is given and a model has no price.
+        BadInput: The judge version is retired, or the method refuses what it is to ask.
+    """
+    actor = options.get("actor", "library")
+    try:
+        _require_prices(method, options.get("max_cost"))
+        with store.writing() as connection:
+            attempt = connection.begin_nested()
+            version = ensure_version(connection, method.judge.version)
+            run = method.begin(connection, version, actor)
+            if run is None:
+                attempt.rollback()
+            else:
+                run = keep_if_selected(attempt, run)
+        account = RunAccount()
+        if run is not None:
+            account = await ask_run(Begun(store, version, run), method, **options)
+    finally:
+        await close_models(method)
+    return method.summarise(RunOutcome(store, version, run, account, actor))
+
+
+async def ask_run(
+    begun: Begun,
+    method: Method[T, S, R],
+    *,
+    on_start: Callable[[Runner[Any, Any]], asyncio.Task[None]] | None = None,
+    **options: Unpack[RunOptions],
+) -> RunAccount:
+    """Ask what a begun run has still to ask, write how it ended, and return its account.
+
+    A run that raises is left as interrupted. ``on_start`` may begin a task that lives as long as the run and can stop
+    it. The models stay open.
+    """
+    store, run = begun.store, begun.run
+
+    def save(batch: list[S]) -> None:
+        with store.writing() as connection:
+            method.save(connection, begun, batch)
+
+    def left() -> int:
+        with store.reading() as connection:
+            return method.left(connection, begun)
+
+    with store.reading() as connection:
+        expected = method.expected(connection, begun)
+    on_progress, max_cost = options.get("on_progress"), options.get("max_cost")
+    runner = Runner(
+        method.ask,
+        method.tasks(begun),
+        save,
+        concurrency=options.get("concurrency", 16),
+        max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
+        on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
+        on_stop=options.get("on_stop"),
+    )
+    state = RunState.INTERRUPTED
+    why: str | None = "it broke off"
+    beside = None if on_start is None else on_start(runner)
+    try:
+        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
+            await runner.run()
+        why = runner.stopped_because
+        if why is None or left() == 0:  # stopped too late to leave anything out
+            state, why = RunState.DONE, None
+        elif why != INTERRUPTED:
+            state = RunState.STOPPED
+    finally:
+        if beside is not None:
+            beside.cancel()
+        with store.writing() as connection:
+            finish_run(connection, run.id, state, why_stopped=why)
+    return account_of(store, run.id, Ended(state, why, runner.tally), not_reached=left())
+
+
+async def close_models(method: Method[T, S, R]) -> None:
+    """Close the models that a method asks."""
+    await method.judge.aclose()
+    if method.answering is not None:
+        await method.answering.aclose()
+
+
+def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
+    """Refuse a cost limit that could not be kept.
+
+    Raises:
+        UnknownPrice: A cost limit is given and the model has no price.
+    """
+    if max_cost is not None and not priced:
+        raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")
+
+
+def _require_prices(method: Method[T, S, R], max_cost: float | None) -> None:
+    require_price(max_cost, priced=method.judge.priced, model=method.judge.version.model)
+    if method.answering is not None:
+        require_price(max_cost, priced=method.answering.priced, model=method.answering.model)

@@ -1,0 +1,433 @@
+"""Takes jobs and does them durably: a DBOS workflow for each, continued after a crash."""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dbos import DBOS, DBOSConfig, SetWorkflowID
+
+from judgeboard.domain import RunState
+from judgeboard.errors import JudgeboardError
+from judgeboard.judges.judge import Judge
+from judgeboard.llm.endpoint import choose_provider
+from judgeboard.runs.judging import Judging, make_judge
+from judgeboard.runs.method import Begun, RunAccount, ask_run
+from judgeboard.runs.runner import INTERRUPTED, Runner
+from judgeboard.settings import load_settings, provider_address
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import from_dict
+from judgeboard.store.jobs import (
+    StoredJob,
+    alive,
+    alive_one_at_a_time,
+    announce,
+    beat,
+    get_job,
+    leave,
+    set_failed,
+    set_run,
+    unfinished_jobs,
+)
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
+
+
+@dataclass(frozen=True, slots=True)
+class TakingRight:
+    """Held while a process takes jobs; ``executor_id`` is what its durable work is filed under."""
+
+    executor_id: str
+    lock: sqlite3.Connection | None = None
+
+    def release(self) -> None:
+        """Let another process take jobs."""
+        if self.lock is not None:
+            self.lock.close()
+
+
+def taking_right(store: Store) -> TakingRight | None:
+    """Return the right to take jobs, None while another process on this SQLite file has it.
+
+    The lock is a transaction on a small file beside the database: the system ends it with the process, however that
+    ends. The one holder always has the same executor id, so what a killed one left is taken up at once.
+    """
+    if not store.is_sqlite:
+        return TakingRight(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+    lock = sqlite3.connect(f"{store.engine.url.database}.jobs-lock", timeout=0, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        lock.close()
+        return None
+    return TakingRight("server", lock)
+
+
+def workflow_database(store: Store) -> str:
+    """Return where the durable workflows are kept: a file of their own beside SQLite, a schema in PostgreSQL.
+
+    A file of its own, so that the writes of the workflows never lock the store's.
+    """
+    if store.is_sqlite:
+        return f"sqlite:///{Path(str(store.engine.url.database)).resolve()}.jobs"
+    return store.engine.url.render_as_string(hide_password=False)
+
+
+CANCELLED = "cancelled"
+LOOK_SECONDS = 0.2
+
+
+def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, Any]:
+    """Do a job to its end and return what came of it; done again after a crash, it asks only what is left.
+
+    Everything that can go wrong is a state of the job or of its run, so that no durable step fails for ever. When
+    ``closing`` is set the calls in flight are finished and the run is left as interrupted, to be continued.
+    """
+    with store.reading() as connection:
+        job = get_job(connection, job_id)
+    if job.cancelled_at is not None:
+        return _cancelled(store, job)
+    try:
+        judge = make_judge(**_with_key_for(job.judge), concurrency=job.filter["concurrency"])
+        begun = _begun(store, job, judge)
+    except JudgeboardError as error:
+        with store.writing() as connection:
+            set_failed(connection, job_id, str(error))
+        return {"state": "failed", "why": str(error)}
+    run = begun.run
+    if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
+        return {"state": run.state.value}
+    account = asyncio.run(_judge(begun, judge, job, closing))
+    return {"state": account.state.value, "asked": account.asked, "selected": run.selected or 0}
+
+
+def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
+    """The judge as asked for, without our key where it is another address that was asked for.
+
+    Whoever opens a page may name an address; the key is for the one that the environment names.
+    """
+    named = judge.get("provider") or load_settings().provider
+    gateway = judge.get("base_url") or provider_address("openai")
+    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
+    ours = provider_address(provider.name) or provider.base_url
+    address = judge.get("base_url") or ours
+    return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
+
+
+def _cancelled(store: Store, job: StoredJob) -> dict[str, Any]:
+    """What is left to do for a job that was cancelled before this process took it up."""
+    with store.writing() as connection:
+        if job.run_id is not None and get_run(connection, job.run_id).state in {RunState.RUNNING, RunState.INTERRUPTED}:
+            finish_run(connection, job.run_id, RunState.STOPPED, why_stopped=CANCELLED)
+    return {"state": CANCELLED}
+
+
+def _method(job: StoredJob, judge: Judge) -> Judging:
+    return Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
+
+
+def _begun(store: Store, job: StoredJob, judge: Judge) -> Begun:
+    """The run of a job: made once, in the transaction that notes it."""
+    with store.writing() as connection:
+        version = ensure_version(connection, judge.version)
+        if job.run_id is not None:
+            run = get_run(connection, job.run_id)
+            run = resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
+        else:
+            run = _method(job, judge).begin(connection, version, job.actor)
+            set_run(connection, job.id, run.id)
+        return Begun(store, version, run)
+
+
+async def _judge(begun: Begun, judge: Judge, job: StoredJob, closing: threading.Event) -> RunAccount:
+    store = begun.store
+    with store.reading() as connection:
+        spent = run_counts(connection, [begun.run.id])[begun.run.id].cost_micro or 0
+    limit = job.filter["max_cost"]
+    try:
+        return await ask_run(
+            begun,
+            _method(job, judge),
+            on_start=lambda runner: _Watch(store, job.id, runner, closing).begin(),
+            concurrency=job.filter["concurrency"],
+            max_cost=None if limit is None else max(limit - spent / 1_000_000, 0),
+        )
+    finally:
+        await judge.aclose()
+
+
+class _Watch:
+    """Looks whether somebody cancelled the job, from whichever process, or whether this process ends."""
+
+    def __init__(self, store: Store, job_id: str, runner: Runner[Any, Any], closing: threading.Event) -> None:
+        self._closing = closing
+        self._store = store
+        self._job_id = job_id
+        self._runner = runner
+
+    def begin(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        while True:
+            started = time.monotonic()
+            if self._closing.is_set():
+                self._runner.stop(INTERRUPTED)
+                return
+            if await asyncio.to_thread(self._is_cancelled):
+                self._runner.stop(CANCELLED)
+                return
+            await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
+
+    def _is_cancelled(self) -> bool:
+        with self._store.reading() as connection:
+            return get_job(connection, self._job_id).cancelled_at is not None
+
+
+QUEUE = "judgeboard-jobs"
+AT_ONCE = 2  # jobs in one process: a small one need not wait behind a large one
+POLL_SECONDS = 0.3  # between two looks for jobs while there are some
+IDLE_POLL_SECONDS = 1.0  # the same while there are none
+ENGINE_IDLE_SECONDS = 5.0  # without a job, until the workflow engine is closed: its own polling takes 2 % of a core
+BEAT_SECONDS = 5.0
+TURN_SECONDS = 1.0  # between two looks whether another process still has the right to take jobs
+FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
+
+BROKE_OFF = "it broke off: the server's log says why; asking for the same again goes on with it"
+
+_log = logging.getLogger("judgeboard.jobs")
+
+
+class _Desk:
+    """What the workflows below work on: they are registered once per process, before any database is open."""
+
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.closing = threading.Event()  # finish the calls in flight
+        self.closed = threading.Event()  # the workflows' database is closed: nothing more is recorded there
+        self._active = 0
+        self._changed = threading.Condition()
+
+    def open(self, store: Store, closing: threading.Event) -> None:
+        self.store, self.closing = store, closing
+        self.closed.clear()
+
+    @contextmanager
+    def working(self) -> Iterator[Store]:
+        if self.store is None:
+            raise RuntimeError("no database is open")
+        with self._changed:
+            self._active += 1
+        try:
+            yield self.store
+        finally:
+            with self._changed:
+                self._active -= 1
+                self._changed.notify_all()
+
+    @property
+    def idle(self) -> bool:
+        return self._active == 0
+
+    def wait_until_idle(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._active == 0, timeout=seconds)
+
+
+class _CutOff(Exception):
+    """Leaves a workflow unfinished in the eyes of DBOS, which then takes it up again."""
+
+
+_desk = _Desk()
+
+
+def _may_be_tried_again(error: BaseException) -> bool:
+    return not isinstance(error, _CutOff)
+
+
+# A database that is away for a moment breaks a run off; what it has stored is not asked again.
+@DBOS.step(
+    name="rejudge",
+    retries_allowed=True,
+    interval_seconds=0.3,
+    max_attempts=4,
+    backoff_rate=3,
+    should_retry=_may_be_tried_again,
+)
+def _rejudge_step(job_id: str) -> dict[str, Any]:
+    with _desk.working() as store:
+        outcome = rejudge(store, job_id, _desk.closing)
+    if outcome["state"] == RunState.INTERRUPTED.value:
+        _desk.closed.wait(FINISH_SECONDS)
+        raise _CutOff
+    return outcome
+
+
+@DBOS.step(name="give-up", retries_allowed=True, interval_seconds=2, max_attempts=10)
+def _give_up_step(job_id: str) -> dict[str, Any]:
+    with _desk.working() as store, store.writing() as connection:
+        set_failed(connection, job_id, BROKE_OFF)
+    return {"state": "failed", "why": BROKE_OFF}
+
+
+@DBOS.workflow(name="job")
+def _job(job_id: str) -> dict[str, Any]:
+    # One step: the run itself remembers every row, so done again it goes on; and only a whole run knows the reply
+    # format that the endpoint takes and what has been spent.
+    try:
+        return _rejudge_step(job_id)
+    except Exception:
+        if _desk.closed.is_set():  # cut off: nothing can be recorded any more, and the next start goes on
+            raise
+        # Whatever it is, the job must not look as if it still ran.
+        _log.exception("job %s broke off", job_id)
+        return _give_up_step(job_id)
+
+
+class Worker:
+    """Takes the jobs of one database in threads of this process, from `start` to `stop`; one per process."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._closing = threading.Event()
+        self._right: TakingRight | None = None
+        self._handed_over: set[str] = set()
+        self._engine_runs = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="judgeboard-jobs", daemon=True)
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether this process has the right to take jobs at present."""
+        return self._right is not None
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the calls in flight, leave the jobs to be continued, and wait for that."""
+        self._closing.set()
+        self._ended.wait(FINISH_SECONDS + 10)
+
+    def wait(self) -> None:
+        """Wait until the worker ends, which it does only when `stop` is called; Ctrl-C gets through."""
+        # Not join: interrupted by Ctrl-C, Python 3.11 takes the thread for ended, and the process would not wait.
+        while not self._ended.wait(0.5):
+            pass
+
+    def _run(self) -> None:
+        try:
+            while not self._closing.is_set():
+                try:
+                    self._take_jobs()
+                except Exception:  # noqa: BLE001 - whatever the database or DBOS raises: the pages go on, it is tried again
+                    _log.exception("jobs could not be taken; trying again")
+                    self._closing.wait(BEAT_SECONDS)
+        finally:
+            self._ended.set()
+
+    def _take_jobs(self) -> None:
+        while (right := taking_right(self._store)) is None:
+            if self._closing.wait(TURN_SECONDS):
+                return
+        _desk.open(self._store, self._closing)
+        for name in ("dbos", "dbos.dbos"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            with self._store.writing() as connection:
+                announce(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
+            self._right = right
+            self._poll(right)
+        finally:
+            self._right = None
+            # Closed first: what is cut off below is then left as pending, and taken up again.
+            self._stop_engine()
+            _desk.closed.set()
+            _desk.wait_until_idle(FINISH_SECONDS)
+            try:
+                with self._store.writing() as connection:
+                    leave(connection, right.executor_id)
+            finally:
+                right.release()
+
+    def _start_engine(self, right: TakingRight) -> None:
+        config: DBOSConfig = {
+            "name": "judgeboard",
+            "system_database_url": workflow_database(self._store),
+            # By default a hash of the source: after an upgrade, old jobs would wait for ever.
+            "application_version": "1",
+            "executor_id": right.executor_id,
+            "log_level": "CRITICAL",
+            "console_log_level": "CRITICAL",
+        }
+        self._handed_over.clear()
+        DBOS(config=config)
+        try:
+            DBOS.launch()
+            self._queue = DBOS.register_queue(QUEUE, worker_concurrency=AT_ONCE, polling_interval_sec=POLL_SECONDS)
+        except Exception:
+            DBOS.destroy()
+            raise
+        self._engine_runs = True
+
+    def _stop_engine(self) -> None:
+        if self._engine_runs:
+            DBOS.destroy()
+        self._engine_runs = False
+
+    def _poll(self, right: TakingRight) -> None:
+        last_beat = last_job = 0.0
+        while not self._closing.wait(POLL_SECONDS if self._engine_runs else IDLE_POLL_SECONDS):
+            try:
+                now = time.monotonic()
+                if self._hand_over(right):
+                    last_job = now
+                elif now - last_job > ENGINE_IDLE_SECONDS and _desk.idle:
+                    self._stop_engine()
+                if now - last_beat >= BEAT_SECONDS:
+                    self._beat(right)
+                    last_beat = now
+            except Exception:  # noqa: BLE001 - a database that is away comes back; the jobs that run go on meanwhile
+                _log.exception("jobs could not be looked for; trying again")
+                self._closing.wait(BEAT_SECONDS)
+
+    def _hand_over(self, right: TakingRight) -> bool:
+        """Give the jobs that wait to the workflow engine; return whether any job has not ended."""
+        with self._store.reading() as connection:
+            unfinished = unfinished_jobs(connection)
+        if unfinished and not self._engine_runs:
+            self._start_engine(right)  # which also takes up what this worker left when it was killed
+        for job in unfinished:
+            if job.run_id is None and job.cancelled_at is None and job.id not in self._handed_over:
+                with SetWorkflowID(job.id):  # the id makes a second hand-over, by any process, change nothing
+                    self._queue.enqueue(_job, job.id)
+                self._handed_over.add(job.id)
+        return bool(unfinished)
+
+    def _beat(self, right: TakingRight) -> None:
+        now = datetime.now(UTC)
+        with self._store.writing() as connection:
+            beat(connection, right.executor_id, now)
+            living = alive(connection, now)
+        if not self._engine_runs or not _left_behind(living):
+            return
+        # Looked again, one worker at a time: two that both saw a job left behind would both take it up.
+        with self._store.writing() as connection:
+            for workflow_id in _left_behind(alive_one_at_a_time(connection, now)):
+                DBOS.resume_workflow(workflow_id)
+
+
+def _left_behind(living: set[str]) -> list[str]:
+    pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
+    return [workflow.workflow_id for workflow in pending if workflow.executor_id not in living]

@@ -1,0 +1,294 @@
+"""Agreement of several raters: percent agreement, Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha."""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, column_sums, mid_ranks, row_sums
+from judgeboard.stats.confusion import Weights, agreement_weights
+from judgeboard.stats.estimates import leaving_out, measured, unmeasured
+from judgeboard.stats.intervals import correlation_estimate, jackknifed, share_estimate, wilson_on_groups
+from judgeboard.stats.ratings import Ratings
+
+NO_ITEM = "no item with two ratings"
+FEW_RATINGS = "items with one rating"
+NO_RATING = "items without a rating"
+
+
+def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return how far two raters of each item agree on average, 0 to 1; 0 where an item has fewer than two.
+
+    Args:
+        votes: How many raters put each item in each category, shape (items, k).
+        weights: How much each two categories agree, shape (k, k), 1 on the diagonal.
+    """
+    m = votes.sum(axis=1)
+    pairs = m * (m - 1)
+    alike = (votes * (votes @ weights - 1)).sum(axis=1)
+    by_item: FloatArray = np.divide(alike, pairs, out=np.zeros(len(votes)), where=pairs > 0)
+    return by_item
+
+
+def percent_agreement(ratings: Ratings) -> Estimate:
+    """Return the share of pairs of ratings of one item that are the same, as the mean over items.
+
+    Its n counts the items with two ratings at least; the others are left out.
+    """
+    usable = ratings.per_item >= 2
+    n = int(usable.sum())
+    if not n:
+        return unmeasured(0, NO_ITEM)
+    groups = ratings.groups.at(usable)
+    alike = agreement_by_item(ratings.votes[usable].astype(np.float64), np.eye(ratings.k))
+    if np.ptp(alike) == 0 and alike[0] in {0, 1}:
+        found = wilson_on_groups(float(alike[0]), n, groups.count, groups.unit)
+    else:
+        found = share_estimate(float(alike.mean()), alike, groups)
+    return leaving_out(found, *few_ratings(ratings))
+
+
+def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
+    """Return the items that tell nothing of agreement, as (why, how many)."""
+    return (FEW_RATINGS, int((ratings.per_item == 1).sum())), (NO_RATING, int((ratings.per_item == 0).sum()))
+
+
+def fleiss(ratings: Ratings) -> Estimate:
+    """Return the agreement on items that equally many rated: as many as most items with two ratings have.
+
+    Items with more or fewer raters are left out and counted; where two numbers are as common, the larger one counts.
+    """
+    counted = np.bincount(ratings.per_item, minlength=3)[2:]
+    if not counted.any():
+        return unmeasured(0, NO_ITEM)
+    raters = 2 + int(np.flatnonzero(counted == counted.max())[-1])
+    equal = ratings.per_item == raters
+    found = fleiss_kappa(ratings.votes[equal], ratings.groups.at(equal))
+    return leaving_out(found, (f"items without exactly {raters} ratings", int((~equal).sum())))
+
+
+def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
+    """Return the agreement of equally many raters on every item, with its interval by evidence group.
+
+    Args:
+        votes: How many raters put each item in each category, shape (items, categories); every row sums to the same
+            number of raters, two at least.
+        groups: The evidence group of each item.
+
+    Raises:
+        ValueError: Rows of unequal sums, or fewer than two raters.
+    """
+    n = len(votes)
+    if n == 0:
+        return unmeasured(0, "no item that all raters labelled")
+    raters = int(votes[0].sum())
+    if raters < 2 or (votes.sum(axis=1) != raters).any():
+        raise ValueError("Fleiss' kappa needs equally many raters, two or more, on every item")
+    if np.count_nonzero(votes.any(axis=0)) == 1:
+        return unmeasured(n, "undefined: all raters gave one and the same category throughout")
+    alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
+    sums: FloatArray = np.column_stack((np.ones(n), alike, votes / raters))
+    return jackknifed(sums, _fleiss_of_sums, groups, n, alike="the raters never differ")
+
+
+def _fleiss_of_sums(sums: FloatArray) -> FloatArray:
+    n = sums[..., 0]
+    observed, expected = sums[..., 1] / n, np.square(sums[..., 2:] / n[..., None]).sum(axis=-1)
+    chance = 1 - expected
+    ratio: FloatArray = np.divide(
+        observed - expected, chance, out=np.full(np.shape(chance), np.nan), where=chance > 1e-9
+    )
+    return ratio
+
+
+def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
+    """Return AC1 (nominal weights) or AC2 of any number of raters, cells may be missing.
+
+    The categories are those that the scale declares, whichever occur. Items with one rating tell nothing of
+    agreement, but count for how often each category is used, as Gwet has it. Its n counts the items with two ratings.
+    """
+    rated = ratings.per_item > 0
+    votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
+    usable = m >= 2
+    n, items, k = int(usable.sum()), len(m), ratings.k
+    if not n:
+        return unmeasured(0, NO_ITEM)
+    apart = agreement_weights(k, weights)
+    alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
+    sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
+    of_sums = partial(_gwet_of_sums, chance=_chance(apart))
+    found = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike="the raters never differ")
+    return leaving_out(
+        found, (f"{FEW_RATINGS}: counted for chance only", items - n), (NO_RATING, len(ratings.values) - items)
+    )
+
+
+def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
+    usable, rated = sums[..., 0], sums[..., 2]
+    observed = np.divide(sums[..., 1], usable, out=np.full(np.shape(usable), np.nan), where=usable > 0)
+    used = np.divide(sums[..., 3:], rated[..., None], out=np.zeros(sums[..., 3:].shape), where=rated[..., None] > 0)
+    expected = chance * (used * (1 - used)).sum(axis=-1)
+    ratio: FloatArray = (observed - expected) / (1 - expected)
+    return ratio
+
+
+def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
+    """Return AC1 or AC2 of two raters from each confusion table: shape (..., k, k) of counts in, (...) out.
+
+    NaN for an empty table.
+    """
+    apart = agreement_weights(tables.shape[-1], weights)
+    n = row_sums(row_sums(tables))
+    size = np.where(n > 0, n, np.nan)
+    observed = row_sums(row_sums(tables * apart)) / size
+    used = (row_sums(tables) + column_sums(tables)) / (2 * size[..., None])
+    expected = _chance(apart) * row_sums(used * (1 - used))
+    ratio: FloatArray = (observed - expected) / (1 - expected)
+    return ratio
+
+
+def _chance(apart: FloatArray) -> float:
+    """Return the share of random ratings that agree, as Gwet weighs it."""
+    k = len(apart)
+    if k < 2:
+        raise ValueError("a scale has two categories at least")
+    return float(apart.sum()) / (k * (k - 1))
+
+
+Metric = Literal["nominal", "ordinal", "interval"]
+
+EVERY_VALUE_THE_SAME = "every value is the same"
+
+_NO_VALUES = "no item with two values"
+_NEVER_DIFFER = "no two values of an item differ"
+
+
+def alpha(ratings: Ratings, metric: Metric) -> Estimate:
+    """Return alpha of ratings, with its interval by evidence group; items with fewer than two tell nothing.
+
+    Categories count as equally far apart where the metric is interval.
+    """
+    if ratings.k:
+        found = _of_votes(ratings, metric)
+    elif metric == "nominal":
+        raise ValueError("nominal alpha needs declared categories")
+    else:
+        of_scores = interval_alpha if metric == "interval" else _ordinal_alpha
+        found = of_scores(ratings.values, ratings.groups)
+    return leaving_out(found, *few_ratings(ratings))
+
+
+def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
+    """Return alpha of two raters from each confusion table: shape (..., k, k) of counts in, (...) out.
+
+    It is symmetric in them, and NaN where every value is the same.
+    """
+    totals = row_sums(tables) + column_sums(tables)
+    apart = _apart(totals, metric)
+    within = 2 * row_sums(row_sums(tables * apart))
+    between = row_sums(row_sums(totals[..., :, None] * totals[..., None, :] * apart))
+    return _alpha(row_sums(totals), within, between)
+
+
+def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
+    """Return alpha of scores of the same items, with its interval by evidence group.
+
+    Args:
+        values: One row per item, one column per repeat, NaN where a value is missing; items with fewer than two
+            values tell nothing and are left out.
+        groups: The evidence group of each item.
+    """
+    given = ~np.isnan(values)
+    usable = given.sum(axis=1) >= 2
+    n = int(usable.sum())
+    if not n:
+        return unmeasured(0, _NO_VALUES)
+    given, m = given[usable], given[usable].sum(axis=1)
+    x = np.where(given, values[usable], 0.0)
+    # Differences are what counts: in units of their spread, centred sums lose no digits.
+    x = np.where(given, x - x.sum() / m.sum(), 0.0)
+    spread = float(np.sqrt(np.square(x).sum() / m.sum()))
+    if np.isclose(spread, 0):
+        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+    total, squares = x.sum(axis=1) / spread, np.square(x).sum(axis=1) / spread**2
+    sums = np.stack((m, total, squares, 2 * (m * squares - total**2) / (m - 1)), axis=1)
+    return jackknifed(sums, _interval_alpha_of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
+
+
+def _interval_alpha_of_sums(sums: FloatArray) -> FloatArray:
+    n_values, total, squares, within = np.moveaxis(sums, -1, 0)
+    return _alpha(n_values, within, 2 * (n_values * squares - total**2))
+
+
+def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
+    usable = ratings.per_item >= 2
+    n = int(usable.sum())
+    if not n:
+        return unmeasured(0, _NO_VALUES)
+    votes, k = ratings.votes[usable].astype(np.float64), ratings.k
+    if np.count_nonzero(votes.any(axis=0)) == 1:
+        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+    pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
+    # Half of each: a table of two raters has every pair of values once, coincidences have it twice.
+    coincidences = pairs.reshape(n, -1) / (2 * (ratings.per_item[usable] - 1)[:, None])
+    of_tables = partial(_of_flat_tables, k=k, metric=metric)
+    return jackknifed(coincidences, of_tables, ratings.groups.at(usable), n, alike=_NEVER_DIFFER)
+
+
+def _of_flat_tables(tables: FloatArray, k: int, metric: Metric) -> FloatArray:
+    return alpha_of_tables(tables.reshape(*tables.shape[:-1], k, k), metric)
+
+
+def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
+    """Return ordinal alpha of scores without declared levels, whose interval is from how much each item moves it.
+
+    An item moves N, W and B, and the rank of every value above its own.
+    """
+    given = ~np.isnan(values)
+    m = given.sum(axis=1)
+    usable = m >= 2
+    n = int(usable.sum())
+    if not n:
+        return unmeasured(0, _NO_VALUES)
+    m, item = m[usable], np.nonzero(given[usable])[0]
+    ranks = mid_ranks(values[usable][given[usable]])
+    x, n_values = ranks.shares - 0.5, int(m.sum())
+
+    def by_item(numbers: FloatArray) -> FloatArray:
+        return np.bincount(item, weights=numbers, minlength=n).astype(np.float64, copy=False)
+
+    total, squares = by_item(x), by_item(x * x)
+    within = 2 * (m * squares - total**2) / (m - 1)
+    all_total, all_squares, all_within = float(total.sum()), float(squares.sum()), float(within.sum())
+    between = 2 * (n_values * all_squares - all_total**2)
+    if np.isclose(between, 0):
+        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+    scale = (n_values - 1) / between
+    value = 1 - all_within * scale
+    if np.isclose(all_within, 0):
+        return measured(value, n, reason=f"no interval: {_NEVER_DIFFER}")
+    # A value moves the rank of every value above it, and half the rank of its equals; the scale of ranks cancels out.
+    of_within, of_between = 4 * (m[item] * x - total[item]) / (m - 1)[item], 4 * (n_values * x - all_total)
+    moved_within = within + by_item(ranks.mean_above(of_within))
+    moved_between = 2 * (all_squares * m + n_values * squares - 2 * all_total * total)
+    moved_between += by_item(ranks.mean_above(of_between))
+    moved = moved_within * scale + all_within * (m / between - scale / between * moved_between)
+    return correlation_estimate(value, -n * moved, groups.at(usable))
+
+
+def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
+    """Return 1 - (N - 1) W / B, NaN where B is 0."""
+    ratio: FloatArray = np.divide(
+        (n_values - 1) * within, between, out=np.full(np.shape(between), np.nan), where=between > 1e-9
+    )
+    return 1 - ratio
+
+
+def _apart(totals: FloatArray, metric: Metric) -> FloatArray:
+    """Return the disagreement of each two categories, of which ``totals`` (..., k) values are in each."""
+    k = totals.shape[-1]
+    if metric == "nominal":
+        return 1 - np.eye(k)
+    place = np.arange(k, dtype=np.float64) if metric == "interval" else np.cumsum(totals, axis=-1) - totals / 2
+    return np.square(place[..., :, None] - place[..., None, :])

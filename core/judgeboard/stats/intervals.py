@@ -1,0 +1,381 @@
+"""Intervals by evidence group: the bootstrap, influence functions, the jackknife, Wilson's interval."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray
+from judgeboard.stats.estimates import Z, measured, t_quantile
+
+RESAMPLES = 2_000
+SEED = 20_260_101
+
+_SHARED_BY = 16  # drawing a pattern's count costs about as much as drawing this many groups one by one
+_SETUP = 1_500  # and beginning to draw one by one, about as much as drawing this many groups
+_CHUNK = 1 << 18  # numbers held at once
+_UNTHREADED = 1 << 17  # multiplications below which OpenBLAS stays in one thread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """The distinct groups as counts by cell, shape (patterns, n_cells), and how many groups share each."""
+
+    counts: FloatArray
+    shared_by: IntArray
+
+
+def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
+    """Return the patterns of rows that lie in ``cells`` (0 to ``n_cells`` - 1), the most shared first."""
+    filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
+    position = np.zeros(n_cells, dtype=np.int64)
+    position[filled] = np.arange(filled.size)
+    found, shared_by = _patterns(position[cells], filled.size, groups)
+    counts = np.zeros((len(found), n_cells))
+    counts[:, filled] = found
+    return Patterns(counts, shared_by)
+
+
+def resampled_tables(
+    cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> FloatArray:
+    """Return the counts by cell of ``resamples`` bootstrap samples of whole groups, shape (resamples, n_cells).
+
+    Args:
+        cells: The cell of each row, 0 to ``n_cells`` - 1.
+        n_cells: How many cells there are, also those that stay empty.
+        groups: The evidence group of each row.
+        resamples: How many samples to draw.
+        seed: Equal seeds on equal rows, in any order, give equal counts.
+    """
+    return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
+
+
+def resampled(of: Patterns, *, resamples: int = RESAMPLES, seed: int = SEED) -> FloatArray:
+    """Return the counts by cell of bootstrap samples of groups with these patterns, as ``resampled_tables``."""
+    tables = np.zeros((resamples, of.counts.shape[1]))
+    filled = np.flatnonzero(of.counts.any(axis=0))
+    if filled.size:
+        rng = np.random.Generator(np.random.SFC64(seed))
+        tables[:, filled] = _draw(np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng)
+    return tables
+
+
+def _patterns(cells: IntArray, n_cells: int, groups: Grouping) -> tuple[FloatArray, IntArray]:
+    """Return the distinct groups' counts by cell, and how many groups have each, the most shared first."""
+    if groups.all_distinct:
+        found, shared_by = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
+    else:
+        counts = np.bincount(groups.codes * n_cells + cells, minlength=groups.count * n_cells)
+        found, shared_by = _distinct_rows(counts.reshape(groups.count, n_cells))
+    order = np.argsort(-shared_by, kind="stable")
+    return found[order].astype(np.float64), shared_by[order]
+
+
+def _distinct_rows(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct rows of ``counts`` in a fixed order, and how often each occurs."""
+    radix = [int(top) + 1 for top in counts.max(axis=0)]
+    if math.prod(radix) >= 1 << 63:
+        rows, occurs = np.unique(counts, axis=0, return_counts=True)
+        return rows, occurs
+    # Each row as one number in mixed radix: sorting numbers is many times faster than sorting rows.
+    place = np.array([math.prod(radix[index + 1 :]) for index in range(len(radix))], dtype=np.int64)
+    _, first, occurs = np.unique(counts @ place, return_index=True, return_counts=True)
+    return counts[first], occurs
+
+
+def _draw(patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Return the summed patterns of ``resamples`` samples of as many groups as there are."""
+    groups = int(shared_by.sum())
+    often = max(int((shared_by >= _SHARED_BY).sum()), 1)
+    if (len(shared_by) - often) * _SHARED_BY <= shared_by[often:].sum() + _SETUP:
+        often = len(shared_by)
+    # Small whole numbers are exact in single precision too, at half the time.
+    kind = np.float32 if groups * patterns.max() < 1 << 24 else np.float64
+    rare = np.repeat(patterns[often:].astype(kind), shared_by[often:], axis=0)
+    chances = np.append(shared_by[:often], len(rare)) / groups
+    tables = np.empty((resamples, patterns.shape[1]))
+    chunk = max(_CHUNK // max(often + 1, len(rare)), 1)
+    for start in range(0, resamples, chunk):
+        times = rng.multinomial(groups, chances, size=min(chunk, resamples - start))
+        drawn = _product(times[:, :-1].astype(np.float64), patterns[:often])
+        if len(rare):
+            drawn += _one_by_one(times[:, -1], rng, rare)
+        tables[start : start + chunk] = drawn
+    return tables
+
+
+def _one_by_one(wanted: IntArray, rng: np.random.Generator, groups: AnyArray) -> AnyArray:
+    """Return the sum of ``wanted[i]`` draws from the rows of ``groups``, for each i."""
+    times = np.empty((len(wanted), len(groups)), dtype=groups.dtype)
+    for sample, size in enumerate(wanted.tolist()):
+        times[sample] = np.bincount(rng.integers(0, len(groups), size=size), minlength=len(groups))
+    return _product(times, groups)
+
+
+def _product(times: AnyArray, patterns: AnyArray) -> AnyArray:
+    """Return ``times @ patterns`` in blocks too small for BLAS to start threads.
+
+    On a busy machine its threads wait for one another four times as long as the work takes.
+    """
+    block = max(_UNTHREADED // (len(times) * patterns.shape[1]), 1)
+    total = np.zeros((len(times), patterns.shape[1]), dtype=patterns.dtype)
+    for start in range(0, len(patterns), block):
+        total += times[:, start : start + block] @ patterns[start : start + block]
+    return total
+
+
+METHOD = "influence function"
+
+_NO_ERROR = 1e-9
+
+
+def standard_error(influence: FloatArray, groups: Grouping) -> float:
+    """Return the standard error of a statistic from the influence of each row on it (mean 0) and the rows' groups."""
+    by_group = groups.sums(influence - influence.mean())
+    return math.sqrt(groups.count / (groups.count - 1) * float(np.square(by_group).sum())) / len(influence)
+
+
+def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
+    """Return the mean of ``values`` (one per row, at least one) with its interval by evidence group."""
+    return influence_estimate(float(values.mean()), values, groups)
+
+
+def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
+    """Return a correlation with its interval, taken on Fisher's z scale so that it stays within -1 and 1.
+
+    Agreement corrected for chance can lie below -1 on a handful of rows; there the interval is on its own scale.
+    """
+    if abs(value) > 1 + _NO_ERROR:
+        return influence_estimate(value, influence, groups, n=n)
+    return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z", n=n)
+
+
+def share_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
+    """Return a number from 0 to 1 with its interval, taken on the logit scale so that it stays within them."""
+    return influence_estimate(value, influence, groups, scale="the logit", n=n)
+
+
+Scale = Literal["Fisher's z", "the logit"]
+
+
+def influence_estimate(
+    value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None, n: int | None = None
+) -> Estimate:
+    """Return a statistic with the interval that the influence of each row gives.
+
+    Args:
+        value: The statistic.
+        influence: How much each row moves it, in its own units times the number of rows.
+        groups: The evidence group of each row.
+        scale: What the interval is taken on, None for the statistic itself.
+        n: What the estimate says that it rests on, where that is not the number of rows.
+    """
+    n = len(influence) if n is None else n
+    if groups.count == 1:
+        return measured(value, n, reason=f"no interval: one {groups.group} only")
+    return estimate_with_error(value, n, standard_error(influence, groups), groups, scale, METHOD)
+
+
+def estimate_with_error(
+    value: float, n: int, error: float, groups: Grouping, scale: Scale | None, method: str, *, skew: float = 0.0
+) -> Estimate:
+    """Return a statistic with the Student's t interval that its standard ``error`` gives on ``scale``.
+
+    Where few groups carry a statistic, their influence is skewed to the right (``skew``, that of its sum, is above 0),
+    and samples without them have a low value and a small error at once: the upper end then moves out by the correction
+    of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978). The lower
+    end stays, since the scale has corrected for the other side.
+    """
+    slope, to, back = _SCALES[scale](value) if scale else (1.0, float, float)
+    if error < _NO_ERROR or slope < _NO_ERROR:
+        return measured(value, n, reason=_WITHOUT_SPREAD[scale])
+    t = float(t_quantile(groups.count - 1))
+    upper = t + max(skew, 0.0) * (2 * t * t + 1) / 6
+    interval = back(to(value) - t * error / slope), back(to(value) + upper * error / slope)
+    return measured(value, n, interval, method=method if scale is None else f"{method} on {scale}", unit=groups.unit)
+
+
+_WITHOUT_SPREAD: dict[Scale | None, str] = {
+    None: "no interval: all values are equal",
+    "Fisher's z": "no interval: all points lie on one line",
+    "the logit": "no interval: every row says the same",
+}
+_SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
+    "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
+    "the logit": lambda value: (value * (1 - value), _logit, lambda x: (1 + math.tanh(x / 2)) / 2),
+}
+"""The slope's inverse at a value, the way to the scale, and the way back."""
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithoutOne:
+    """A statistic without one group: its distinct ``values``, and how many ``groups`` leave each behind."""
+
+    values: FloatArray
+    groups: IntArray
+
+    @property
+    def spread(self) -> float:
+        """The sum over groups of squared distances from their mean; NaN where a value is undefined."""
+        return float((self.groups * np.square(self._apart)).sum())
+
+    @property
+    def skew(self) -> float:
+        """The skewness of the sum of the groups' influence, 0 where a value is undefined or all are equal."""
+        spread = self.spread
+        if not spread > 0:  # NaN is not
+            return 0.0
+        return float((self.groups * self._apart**3).sum()) / math.sqrt(spread) ** 3
+
+    @property
+    def _apart(self) -> FloatArray:
+        apart: FloatArray = np.average(self.values, weights=self.groups) - self.values
+        return apart
+
+
+_JACKKNIFE_CHUNK = 1 << 20  # numbers held at once
+_DECIMALS = 9  # what is left of a sum where everything was taken away is rounding
+
+
+def jackknifed(
+    sums: FloatArray, statistic: Callable[[FloatArray], FloatArray], groups: Grouping, n: int, *, alike: str
+) -> Estimate:
+    """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
+
+    Args:
+        sums: What each row adds, shape (rows, d).
+        statistic: From sums of shape (..., d) to values of shape (...), NaN where it is undefined; defined on all rows.
+        groups: The evidence group of each row.
+        n: What the estimate says that it rests on.
+        alike: Why there is no interval where the statistic is 1.
+    """
+    total = sums.sum(axis=0)
+    value = float(statistic(total))
+    if math.isclose(value, 1):
+        return measured(value, n, reason=f"no interval: {alike}")
+    if groups.count == 1:
+        return measured(value, n, reason=f"no interval: one {groups.group} only")
+    of_group = np.stack([groups.sums(column) for column in sums.T], axis=1)
+    distinct, times = _distinct(of_group)
+    rows = max(_JACKKNIFE_CHUNK // sums.shape[1], 1)
+    without = np.concatenate(
+        [
+            statistic(np.round(total - distinct[start : start + rows], _DECIMALS))
+            for start in range(0, len(distinct), rows)
+        ]
+    )
+    if np.isnan(without).any():
+        return measured(value, n, reason=f"no interval: undefined without one of the {groups.unit}s")
+    left = WithoutOne(without, times)
+    error = math.sqrt((groups.count - 1) / groups.count * left.spread)
+    scale: Scale | None = "Fisher's z" if abs(value) < 1 else None
+    return estimate_with_error(value, n, error, groups, scale, "jackknife", skew=left.skew)
+
+
+def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows and how often each occurs: most groups are like others.
+
+    Each row is told by one number, its sum with weights at random: sorting numbers is many times faster than rows.
+    """
+    weights = np.random.default_rng(SEED).random(rows.shape[1])
+    _, first, times = np.unique((rows * weights).sum(axis=1), return_index=True, return_counts=True)
+    return rows[first], times
+
+
+def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of the 95 % interval of shares (0 to 1) of ``n`` > 0 rows each, any shapes that broadcast."""
+    p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    spread = Z * np.sqrt(p * (1 - p) / size + (Z / (2 * size)) ** 2)
+    centre, scale = p + Z**2 / (2 * size), 1 + Z**2 / size
+    # At 0 and at 1 the formula gives that very number; floats would miss it by one bit.
+    low = np.where(p == 0, 0.0, np.maximum((centre - spread) / scale, 0))
+    high = np.where(p == 1, 1.0, np.minimum((centre + spread) / scale, 1))
+    return low, high
+
+
+_UNDEFINED_DRAWS = 0.05  # above this share of undefined draws the rest would describe another population
+_NO_SPREAD = 1e-12
+_LEAST = 1e-3
+_NORMAL = NormalDist()
+
+
+def bootstrapped(
+    value: float,
+    n: int,
+    draws: FloatArray,
+    groups: Grouping,
+    named: str = "",
+    *,
+    without: WithoutOne | None = None,
+    scale: Scale | None = None,
+) -> Estimate:
+    """Return ``value`` of ``n`` rows with the interval of its ``draws``.
+
+    It is a t interval on a ``scale`` where one is named, else BCa with ``without``, else percentile.
+
+    Args:
+        value: The statistic of the sample itself.
+        n: How many rows it rests on.
+        draws: The statistic of each resample, NaN where it was undefined. Up to 5 % of such draws are left out, which
+            the method says; beyond, there is no interval.
+        groups: What was resampled.
+        named: What else the method must say, with its own "; ".
+        without: The statistic without each group.
+        scale: Where a standard error is meant to be taken, as for coefficients between -1 and 1.
+    """
+    if groups.count == 1:
+        return measured(value, n, reason="no interval: one evidence group only")
+    defined = draws[~np.isnan(draws)]
+    undefined = draws.size - defined.size
+    if defined.size == 0 or undefined > _UNDEFINED_DRAWS * draws.size:
+        return measured(value, n, reason=f"no interval: undefined in {undefined:,} of {draws.size:,} resamples")
+    if np.ptp(defined) < _NO_SPREAD:
+        return measured(value, n, reason="no interval: every resample gives the same value")
+    left_out = f", {undefined:,} undefined left out" if undefined else ""
+    drawn = f"{draws.size:,} resamples{left_out}"
+    wider = math.sqrt(groups.count / (groups.count - 1))
+    if scale is not None:
+        error, skew = wider * float(defined.std()), 0.0 if without is None else without.skew
+        method = f"{named}bootstrap error, {drawn},"
+        return estimate_with_error(value, n, error, groups, scale, method, skew=skew)
+    reach = wider * float(t_quantile(groups.count - 1))
+    tails = (_NORMAL.cdf(-reach), _NORMAL.cdf(reach)) if without is None else _bca_tails(value, defined, reach, without)
+    low, high = np.quantile(defined, tails)
+    kind = "percentile" if without is None else "BCa"
+    method = f"{named}expanded {kind} bootstrap, {drawn}"
+    return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
+
+
+def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOne) -> tuple[float, float]:
+    """Return the shares of draws below the interval's ends."""
+    below = float(np.mean(draws < value - _NO_SPREAD) + np.mean(draws <= value + _NO_SPREAD)) / 2
+    bias = _NORMAL.inv_cdf(min(max(below, _LEAST), 1 - _LEAST))
+    acceleration = without.skew / 6
+
+    def share(at: float) -> float:
+        # Beyond its pole the correction would turn round: as far out as the draws go then.
+        slope = max(1 - acceleration * (bias + at), _LEAST)
+        return _NORMAL.cdf(bias + (bias + at) / slope)
+
+    return share(-reach), share(reach)
+
+
+def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
+    """Return a share of 0 or 1 of ``n`` rows, with Wilson's interval on the number of groups that they stand on.
+
+    There every resample equals the sample, which would pass for certainty. All rows of a group are taken for one, so
+    that the interval is never too narrow.
+    """
+    low, high = wilson(value, groups)
+    method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"
+    return measured(value, n, (float(low), float(high)), method=method, unit=unit)

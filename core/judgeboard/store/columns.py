@@ -1,0 +1,68 @@
+"""Column types and constraints that the tables share."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Integer, MetaData, text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+# SQLite gives only INTEGER PRIMARY KEY columns their rowid; PostgreSQL needs room for more than 2^31 judgments.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+# Python's None is SQL NULL, never the JSON text "null": absent passages are not a list.
+JsonValue = JSON(none_as_null=True)
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment, stored in UTC; comes back aware on both engines. A naive value is taken as UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give the engine UTC: aware on PostgreSQL, naive on SQLite, which keeps no zone."""
+        if value is None:
+            return None
+        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return aware.replace(tzinfo=None) if dialect.name == "sqlite" else aware
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Give Python an aware UTC value."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+METADATA = MetaData(naming_convention=NAMES)
+
+
+def one_of(column: str, choices: type[StrEnum], name: str | None = None) -> CheckConstraint:
+    """A column that holds one of these names."""
+    listed = ", ".join(f"'{choice.value}'" for choice in choices)
+    return CheckConstraint(f"{column} IN ({listed})", name=name or column)
+
+
+def groundedness_range() -> CheckConstraint:
+    """A groundedness from 0 to 1."""
+    return CheckConstraint("groundedness >= 0 AND groundedness <= 1", name="groundedness")
+
+
+def quality_range() -> CheckConstraint:
+    """A quality from 1 to 4."""
+    return CheckConstraint("quality >= 1 AND quality <= 4", name="quality")
+
+
+def partial(condition: str) -> dict[str, Any]:
+    """A partial index on both engines."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}

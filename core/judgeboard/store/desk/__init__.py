@@ -1,1 +1,0 @@
-"""What reviewers see of the whole: the queue and the overview."""

@@ -1,1 +1,0 @@
-"""Sums and arrays that statistics rest on."""

@@ -1,0 +1,282 @@
+"""The filter as conditions of SQL, on responses, open flags and current judgments, with text search."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
+
+from judgeboard.domain import FeedbackKind, FlagState, Label, Status
+from judgeboard.flags.rule import HALF_STEP, Thresholds
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
+from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
+
+
+def one_of(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
+    """Return the conditions that columns hold one of their values, where any are given."""
+    return [column.in_(values) for values, column in given if values]
+
+
+def on_days(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
+    """Return the filter's days as conditions on this column; what has no time is on no day."""
+    conditions: list[ColumnElement[bool]] = []
+    if where.day_from is not None:
+        conditions.append(day >= where.day_from)
+    if where.day_to is not None:
+        conditions.append(day <= where.day_to)
+    if where.no_time:
+        conditions.append(day.is_(None))
+    return conditions
+
+
+def within(
+    where: RowFilter, groundedness: ColumnElement[float | None], quality: ColumnElement[int | None]
+) -> list[ColumnElement[bool]]:
+    """Return the filter's ranges of scores as conditions on these columns; what has no score is outside."""
+    conditions: list[ColumnElement[bool]] = []
+    for low, high, score in (
+        (where.min_score, where.max_score, groundedness),
+        (where.min_quality, where.max_quality, quality),
+    ):
+        if low is not None:
+            conditions.append(score >= low)
+        if high is not None:
+            conditions.append(score <= high)
+    return conditions
+
+
+def is_low(at: Thresholds) -> ColumnElement[bool]:
+    """Return the condition under which a row of current_judgment is low; it is never NULL."""
+    return or_(
+        and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
+        and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
+        and_(
+            CURRENT.c.groundedness.is_(None),
+            CURRENT.c.label.is_not(None),
+            CURRENT.c.label == Label.HALLUCINATED.value,
+        ),
+    )
+
+
+def is_latest() -> ColumnElement[bool]:
+    """Return the condition that a row of user_feedback is the latest (highest id) of its response."""
+    later = FEEDBACK.alias()
+    return ~exists().where(later.c.response_id == FEEDBACK.c.response_id, later.c.id > FEEDBACK.c.id)
+
+
+def feedback_sides() -> dict[str, ColumnElement[bool]]:
+    """Return the condition of each side on a row of user_feedback."""
+    thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS.value, FEEDBACK.c.value
+    return {
+        "down": or_(thumbs & (value == 0), ~thumbs & (value < 3)),
+        "middle": ~thumbs & (value == 3),
+        "up": or_(thumbs & (value == 1), ~thumbs & (value > 3)),
+    }
+
+
+def quality_sides(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
+    """Return the condition of each side on the same feedback as a quality (`Feedback.quality`), and of none."""
+    return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
+
+
+_INDEX = table("response_search", column("rowid"))
+_MATCHED: ColumnElement[str] = literal_column("response_search")  # FTS5 matches the index as a whole by its name
+
+SHORTEST = 3  # characters that the trigram index can find
+
+
+def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
+    """Return the condition that the response of ``response_id`` contains ``words``.
+
+    Under three characters no index helps, and reading every text would take seconds on a large log: then only outside
+    ids that start with the words are found.
+    """
+    if len(words) < SHORTEST:
+        found = RESPONSE.c.external_id.startswith(words, autoescape=True)
+    elif connection.dialect.name == "sqlite":
+        return response_id.in_(_indexed(words))
+    else:
+        found = contains(words)
+    return found if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(found))
+
+
+def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
+    """Return the responses that contain ``words`` where they are at most ``most``, None where the index cannot tell.
+
+    PostgreSQL plans by its statistics and needs no such question.
+    """
+    if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
+        return None
+    found = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
+    return None if len(found) > most else found
+
+
+def contains(words: str) -> ColumnElement[bool]:
+    """Return the condition that a row of response contains ``words``, read from the row itself."""
+    return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
+
+
+def _indexed(words: str) -> Select[Any]:
+    """The ids that FTS5 finds; one phrase of its language, in which only the quote is special inside quotes."""
+    quoted = words.replace('"', '""')
+    return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
+
+
+def asks_verdict(where: RowFilter) -> bool:
+    """Whether a usable verdict decides: a score, its absence or a side is asked for, or a judge by itself.
+
+    Beside a status the judge only says whose judgment is meant.
+    """
+    scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
+    if any(value is not None for value in scores):
+        return True
+    if where.judge_side is not None:
+        return where.judge_side != "none"
+    return not where.statuses and (where.judge is not None or where.judge_version is not None)
+
+
+def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions of the current verdicts of the version or judge that is meant, else the primary judge."""
+    kinds = CURRENT.c.response_kind.in_(where.kinds)
+    if where.judge_version is not None:
+        return [kinds if where.kinds else CURRENT_OF_VERSION, CURRENT.c.judge_version_id == where.judge_version]
+    current = [CURRENT.c.is_current, kinds] if where.kinds else [CURRENT_OF_NAME]
+    return [*current, CURRENT.c.judge_name == (where.judge or primary_judge(connection))]
+
+
+def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+    """Return what the filter asks of a current verdict.
+
+    Query type, source and day of the answer and the user's latest word stand beside each verdict: asked there too,
+    they keep what is found small.
+    """
+    conditions = of_judge(connection, where)
+    conditions += one_of((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
+    conditions += on_days(where, CURRENT.c.asked_day)
+    conditions += within(where, CURRENT.c.groundedness, CURRENT.c.quality)
+    if where.unscored is not None:
+        conditions.append(CURRENT.c[where.unscored].is_(None))
+    if where.judge_side in {"low", "high"}:
+        low = is_low(thresholds(connection))
+        conditions.append(low if where.judge_side == "low" else ~low)
+    if where.user is not None:
+        conditions.append(quality_sides(CURRENT.c.user_quality)[where.user])
+    return conditions
+
+
+def unjudged(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the condition that this judge has no usable verdict on a response."""
+    return response_id.not_in(select(CURRENT.c.response_id).where(*of_judge(connection, where)))
+
+
+def picked_elsewhere(
+    connection: Connection, where: RowFilter, response_id: ColumnElement[int]
+) -> list[ColumnElement[bool]]:
+    """Return the conditions on the response that ``response_id`` names.
+
+    Each is a set of responses that the engine works out once for a statement, whatever the number of rows.
+    """
+    conditions: list[ColumnElement[bool]] = []
+    if where.rules or where.states:
+        conditions.append(response_id.in_(_flagged(where)))
+    if asks_verdict(where):
+        scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
+        conditions.append(response_id.in_(scored))
+    elif where.user is not None:
+        conditions.append(_user_side(where.user, response_id))
+    if where.judge_side == "none":
+        conditions.append(unjudged(connection, where, response_id))
+    if where.statuses:
+        conditions.append(response_id.in_(_last_said(where)))
+    if where.graded is not None:
+        graded = select(REVIEW.c.response_id).where(has_grade(), standing())
+        conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
+    if where.response_ids is not None:
+        conditions.append(response_id.in_(listed(connection, where.response_ids)))
+    if where.text is not None:
+        conditions.append(text_condition(connection, response_id, where.text))
+    return conditions
+
+
+def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """By the latest feedback, whether or not a judge spoke."""
+    if side == "none":
+        return response_id.not_in(select(FEEDBACK.c.response_id))
+    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_sides()[side], is_latest()))
+
+
+def _flagged(where: RowFilter) -> Select[tuple[int]]:
+    query = select(FLAG.c.response_id)
+    if where.rules:
+        query = query.where(FLAG.c.rule.in_(where.rules))
+    states = where.states or tuple(state.value for state in FlagState if state is not FlagState.SUPERSEDED)
+    return query.where(FLAG.c.state.in_(states))
+
+
+def _last_said(where: RowFilter) -> Select[tuple[int]]:
+    """Responses on which the latest judgment of a version has one of the statuses."""
+    later = JUDGMENT.alias()
+    newer = exists().where(
+        later.c.response_id == JUDGMENT.c.response_id,
+        later.c.judge_version_id == JUDGMENT.c.judge_version_id,
+        later.c.repeat == 0,
+        later.c.id > JUDGMENT.c.id,
+    )
+    query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.status.in_(where.statuses), JUDGMENT.c.repeat == 0, ~newer)
+    if Status.OK.value not in where.statuses:
+        query = query.where(NOT_OK)
+    if where.judge_version is not None:
+        query = query.where(JUDGMENT.c.judge_version_id == where.judge_version)
+    elif where.judge is not None:
+        named = select(VERSION.c.id).where(VERSION.c.name == where.judge)
+        query = query.where(JUDGMENT.c.judge_version_id.in_(named))
+    return query
+
+
+class Narrowing(NamedTuple):
+    """Conditions on the columns of the row itself, and those that other tables decide."""
+
+    own: list[ColumnElement[bool]]
+    elsewhere: list[ColumnElement[bool]]
+
+
+def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions that a row of response must meet: of the log or the kinds named, and all that narrows.
+
+    A status and a judge in one filter mean that judge's latest judgment, usable or not.
+    """
+    own = one_of(
+        (where.query_types, RESPONSE.c.query_type),
+        (where.sources, RESPONSE.c.source),
+        (where.models, RESPONSE.c.generator_model),
+        (where.ids, RESPONSE.c.external_id),
+    )
+    own += on_days(where, RESPONSE.c.asked_day)
+    kind = RESPONSE.c.kind.in_(where.kinds) if where.kinds else LOGGED
+    return [kind, *own, *picked_elsewhere(connection, where, RESPONSE.c.id)]
+
+
+def flag_narrowing(connection: Connection, where: RowFilter) -> Narrowing:
+    """Return what the filter asks of an open flag; ``states`` asks nothing, since the queue holds open ones.
+
+    Rule, judge, score, day, source and query type are the flag's own copies, which the indexes of the queue hold; a
+    judge's side, a missing score and a judge version are looked up.
+    """
+    own = one_of(
+        (where.rules, FLAG.c.rule),
+        (where.query_types, FLAG.c.query_type),
+        (where.sources, FLAG.c.source),
+        ((where.judge,) if where.judge else (), FLAG.c.judge_name),
+    )
+    own += on_days(where, FLAG.c.asked_day)
+    own += within(where, FLAG.c.groundedness, FLAG.c.quality)
+    looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
+    if where.judge_side is None and where.unscored is None and where.judge_version is None:
+        looked_up = replace(looked_up, judge=None)
+    elsewhere = picked_elsewhere(connection, looked_up, FLAG.c.response_id)
+    named = one_of((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
+    if named:
+        elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
+    return Narrowing(own, elsewhere)

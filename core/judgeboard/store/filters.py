@@ -1,0 +1,283 @@
+"""Which answers are meant: the one filter that pages, commands, jobs and exports share, and its words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime
+from typing import Any, Literal, get_args
+
+from judgeboard.domain import FlagState, ResponseKind, Status
+from judgeboard.errors import BadInput
+from judgeboard.text import day_words, unstorable, utc_day
+
+USER_SIDES = ("down", "middle", "up", "none")
+JUDGE_SIDES = ("low", "high", "none")
+ScoreName = Literal["groundedness", "quality"]
+
+# Every field of --where with its help; a field given more than once means "one of these".
+WHERE_FIELDS: dict[str, str] = {
+    "query_type": "type of the question",
+    "source": "source of the log",
+    "model": "model that wrote the answer",
+    "id": "outside id of the answer",
+    "rule": "rule that flagged it (low_groundedness, feedback_gap, ...)",
+    "state": "state of such a flag: open, confirmed, dismissed, superseded",
+    "status": "what became of the judge's latest judgment: ok, unparsable, refused, error",
+    "judge": "name of a judge that scored it",
+    "from": "first day asked (UTC), as 2026-03-01",
+    "to": "last day asked (UTC)",
+    "min_score": "lowest groundedness, 0 to 1",
+    "max_score": "highest groundedness, 0 to 1",
+    "min_quality": "lowest quality, 1 to 4",
+    "max_quality": "highest quality, 1 to 4",
+    "text": "text in question, answer or id",
+    "graded": "yes or no: whether a person graded it",
+    "user": "what the user said: down, middle, up, none",
+    "judge_side": "what the judge said: low, high, none",
+    "unscored": "what the judge's verdict lacks: groundedness, quality",
+    "time": "none: only answers without a time",
+}
+_MANY = {
+    "query_type": "query_types",
+    "source": "sources",
+    "model": "models",
+    "id": "ids",
+    "rule": "rules",
+    "state": "states",
+    "status": "statuses",
+}
+_NUMBERS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
+_DAYS = {"from": "day_from", "to": "day_to"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Every field narrows; within a tuple any value will do; an empty tuple or None does not narrow.
+
+    Scores are of the named ``judge`` (its current verdict) or ``judge_version``, of the primary judge where neither
+    is named; in the queue they are the flag's own copy. Both ends of a range are included. Days count from 1970-01-01
+    in UTC. ``response_ids`` are inner ids: None does not narrow, an empty tuple selects nothing. ``kinds`` of responses
+    are for those who ask a judge about made answers: without them the log is meant, and pages always show the log.
+
+    Raises:
+        BadInput: A value is none of its field's.
+    """
+
+    rules: tuple[str, ...] = ()
+    query_types: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    judge: str | None = None
+    judge_version: int | None = None
+    min_score: float | None = None
+    max_score: float | None = None
+    min_quality: int | None = None
+    max_quality: int | None = None
+    day_from: int | None = None
+    day_to: int | None = None
+    text: str | None = None
+    ids: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    graded: bool | None = None
+    user: str | None = None
+    judge_side: str | None = None
+    unscored: ScoreName | None = None
+    no_time: bool = False
+    response_ids: tuple[int, ...] | None = None
+    kinds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in _MANY.values():
+            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+        if self.response_ids is not None:
+            object.__setattr__(self, "response_ids", tuple(sorted(set(self.response_ids))))
+        object.__setattr__(self, "kinds", tuple(sorted({str(kind) for kind in self.kinds})))
+        object.__setattr__(self, "text", (self.text or "").strip() or None)
+        for value in (*(text for name in _MANY.values() for text in getattr(self, name)), self.judge, self.text):
+            reason = None if value is None else unstorable(value)
+            if reason is not None:
+                raise BadInput(f"nothing stored matches this filter: it holds a {reason}")
+        _check_choices("status", self.statuses, tuple(Status))
+        _check_choices("state", self.states, tuple(FlagState))
+        _check_choices("kind", self.kinds, tuple(ResponseKind))
+        _check_choices("user", (self.user,) if self.user else (), USER_SIDES)
+        _check_choices("judge_side", (self.judge_side,) if self.judge_side else (), JUDGE_SIDES)
+        _check_choices("unscored", (self.unscored,) if self.unscored else (), get_args(ScoreName))
+        _check_range("score", self.min_score, self.max_score, 0, 1)
+        _check_range("quality", self.min_quality, self.max_quality, 1, 4)
+        if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
+            raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} holds no day")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what narrows, as JSON values; equal filters give equal dicts."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if value is not None
+            and (value is not False or name == "graded")
+            and (value != () or name == "response_ids")
+        }
+
+
+def from_dict(given: dict[str, Any]) -> RowFilter:
+    """Return the filter that `RowFilter.as_dict` wrote.
+
+    Raises:
+        BadInput: A field is not known here (written by a newer program), or a value is none of its field's.
+    """
+    known = {field.name for field in fields(RowFilter)}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise BadInput(f"this filter has a field that is not known here: {unknown[0]}")
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return RowFilter(**values)
+
+
+def parse_where(conditions: Sequence[str]) -> RowFilter:
+    """Return the filter meant by ``field=value`` texts; a field given twice means either value.
+
+    Raises:
+        BadInput: Not ``field=value``, an unknown field (the message lists them), or not a value of its field.
+    """
+    many: dict[str, Any] = {}
+    single: dict[str, Any] = {}
+    for condition in conditions:
+        field, equals, value = condition.partition("=")
+        field, value = field.strip(), value.strip()
+        if not equals or field not in WHERE_FIELDS:
+            raise BadInput(f"--where takes field=value, not {condition!r}; fields: {', '.join(WHERE_FIELDS)}")
+        if not value:
+            raise BadInput(f"--where {field}= needs a value")
+        if field in _MANY:
+            many[_MANY[field]] = (*many.get(_MANY[field], ()), value)
+            continue
+        name, parsed = _single(field, value)
+        if name in single and single[name] != parsed:
+            raise BadInput(f"--where {field} can be given once")
+        single[name] = parsed
+    return RowFilter(**many, **single)
+
+
+def _single(field: str, value: str) -> tuple[str, Any]:
+    if field in _DAYS:
+        return _DAYS[field], _parsed_day(field, value)
+    if field == "time":
+        _check_choices("time", (value,), ("none",))
+        return "no_time", True
+    if field == "graded":
+        _check_choices("graded", (value,), ("yes", "no"))
+        return "graded", value == "yes"
+    if field in _NUMBERS:
+        try:
+            return field, _NUMBERS[field](value)
+        except ValueError:
+            raise BadInput(f"--where {field}={value}: not a number") from None
+    return field, value
+
+
+def _parsed_day(field: str, value: str) -> int:
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        raise BadInput(f"--where {field}={value}: not a day; write it as 2026-03-01") from None
+    return utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
+
+
+def _check_choices(name: str, values: Sequence[str], choices: Sequence[str]) -> None:
+    for value in values:
+        if value not in choices:
+            raise BadInput(f"{name} is one of {', '.join(choices)}, not {value!r}")
+
+
+def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
+    for value in (low, high):
+        if value is not None and not (math.isfinite(value) and least <= value <= most):
+            raise BadInput(f"a {name} is a number from {least} to {most}, not {value:g}")
+    if low is not None and high is not None and low > high:
+        raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
+
+
+def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
+    """Return a filter in words, "all answers" where nothing narrows.
+
+    Args:
+        where: The filter.
+        titles: What to call judge versions, by id; one that is not among them is called by its number.
+    """
+    return ", ".join(_words(where, titles or {})) or "all answers"
+
+
+def _words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
+    listed = (
+        given.query_types,
+        tuple(rule.replace("_", " ") for rule in given.rules),
+        tuple(f"flag {state}" for state in given.states),
+        tuple(f"source {source}" for source in given.sources),
+        tuple(f"written by {model}" for model in given.models),
+        tuple(f"latest judgment {status}" for status in given.statuses),
+        tuple(f"kind {kind.replace('_', ' ')}" for kind in given.kinds),
+    )
+    words = [" or ".join(values) for values in listed if values]
+    words += _judge_words(given, titles)
+    words += _range_words("score", given.min_score, given.max_score)
+    words += _range_words("quality", given.min_quality, given.max_quality)
+    words += _between(given)
+    words += [
+        said
+        for narrows, said in (
+            (given.judge_side not in {None, "none"}, f"judge {given.judge_side}"),
+            (given.user is not None, _USER_WORDS.get(given.user or "", "")),
+            (given.graded is True, "graded"),
+            (given.graded is False, "not graded"),
+            (given.text is not None, f"“{given.text}”"),
+        )
+        if narrows
+    ]
+    for counted, noun in ((given.ids, "id"), (given.response_ids, "chosen answer")):
+        if counted is not None and (counted or noun != "id"):
+            words.append(f"{noun} {counted[0]}" if noun == "id" and len(counted) == 1 else f"{len(counted)} {noun}s")
+    return words
+
+
+def _judge_words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
+    version = None
+    if given.judge_version is not None:
+        version = titles.get(given.judge_version, f"judge version {given.judge_version}")
+    # Where something is missing, its judge is named in the same breath: "judged by" beside it would say the contrary.
+    whose = version or given.judge or "the primary judge"
+    missing = []
+    if given.judge_side == "none":
+        missing.append(f"without a usable verdict of {whose}")
+    if given.unscored is not None:
+        missing.append(f"judged by {whose} without a {given.unscored}")
+    return missing or [f"judged by {name}" for name in (given.judge, version) if name]
+
+
+_USER_WORDS = {
+    "down": "user thumbs down",
+    "middle": "user in between",
+    "up": "user thumbs up",
+    "none": "no user feedback",
+}
+
+
+def _range_words(name: str, low: float | None, high: float | None) -> list[str]:
+    if low is not None and high is not None:
+        return [f"{name} {low:g}" if low == high else f"{name} {low:g} to {high:g}"]
+    if low is not None:
+        return [f"{name} from {low:g}"]
+    return [] if high is None else [f"{name} up to {high:g}"]
+
+
+def _between(given: RowFilter) -> list[str]:
+    if given.no_time:
+        return ["without a time"]
+    if given.day_from is not None and given.day_to is not None:
+        if given.day_from == given.day_to:
+            return [day_words(given.day_from)]
+        return [f"{day_words(given.day_from)} to {day_words(given.day_to)}"]
+    if given.day_from is not None:
+        return [f"from {day_words(given.day_from)}"]
+    return [] if given.day_to is None else [f"up to {day_words(given.day_to)}"]

@@ -1,1 +1,0 @@
-"""The shared filter as conditions of SQL."""

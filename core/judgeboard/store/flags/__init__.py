@@ -1,1 +1,0 @@
-"""Flags: raised, superseded, and what became of them."""

@@ -1,0 +1,424 @@
+"""What judge health checks read: scores of judge versions, and control answers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, func, select, true
+
+from judgeboard.domain import Label, Response, ResponseKind, Status
+from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
+from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
+from judgeboard.store.runs import RESUMABLE
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, Texts, batches, read_columns
+from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
+
+# All of them only ever grow; what is forgotten leaves an event.
+_MADE_OF = (
+    JUDGMENT,
+    COMPARISON,
+    SAMPLE,
+    JUDGMENT_REVIEW,
+    RESPONSE,
+    FEEDBACK,
+    REVIEW,
+    SETTING,
+    EVENT,
+)
+
+RecordMark = tuple[int, ...]
+
+
+def record_mark(connection: Connection) -> RecordMark:
+    """Return the highest id of each table; where it is the same, so are the figures of every judge version."""
+    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _MADE_OF)
+    return tuple(each or 0 for each in connection.execute(select(*highest)).one())
+
+
+REVIEWED = JUDGMENT_REVIEW
+
+# Tables whose rows a judge version was asked for; a mark outside a run was read off two verdicts, and nobody asked.
+_ASKED = (
+    (JUDGMENT, true()),
+    (COMPARISON, true()),
+    (SAMPLE, true()),
+    (REVIEWED, REVIEWED.c.run_id.is_not(None)),
+)
+_MICRO = 1_000_000
+_CHUNK = 5_000
+
+
+def versions_in_use(connection: Connection) -> list[StoredVersion]:
+    """Return the judge versions with a judgment or a comparison, by name and number."""
+    used = []
+    for version in list_versions(connection):
+        anything = (
+            select(steps.c.id).where(steps.c.judge_version_id == version.id).limit(1)
+            for steps in (JUDGMENT, COMPARISON)
+        )
+        if any(connection.execute(query).first() is not None for query in anything):
+            used.append(version)
+    return used
+
+
+def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
+    """Return how many requests to a version ended how, whatever the method."""
+    counts: Counter[str] = Counter()
+    for steps, asked in _ASKED:
+        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id, asked)
+        for status, n in connection.execute(query.group_by(steps.c.status)):
+            counts[status] += n
+    return {status.value: counts[status.value] for status in Status if counts[status.value]}
+
+
+def not_reached(connection: Connection, version_id: int) -> int:
+    """Return what the unfinished runs of a version selected and did not ask; a run that goes on takes it up."""
+    unfinished = select(RUN.c.id, RUN.c.selected).where(
+        RUN.c.judge_version_id == version_id, RUN.c.state.in_(RESUMABLE), RUN.c.selected.is_not(None)
+    )
+    left = 0
+    for run_id, selected in connection.execute(unfinished).all():
+        # By the index of runs alone: no step is read for it.
+        counts = (select(func.count()).where(steps.c.run_id == run_id) for steps in (JUDGMENT, *STEP_TABLES))
+        asked = sum(connection.execute(count).scalar_one() for count in counts)
+        left += max(0, selected - asked)
+    return left
+
+
+def judged_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
+    """Return how many answers of the log a version scored, by the model that wrote them; None is not said."""
+    query = (
+        select(RESPONSE.c.generator_model, func.count())
+        .join_from(CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
+        .where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
+        .group_by(RESPONSE.c.generator_model)
+    )
+    return {model: n for model, n in connection.execute(query)}  # noqa: C416 - a row is no pair to mypy
+
+
+def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
+    """Return how many sides of pairs a version compared, by the model that wrote them; None is not said."""
+    pairs = select(COMPARISON.c.pair_id).where(COMPARISON.c.judge_version_id == version_id).distinct().subquery()
+    counts: Counter[str | None] = Counter()
+    for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
+        query = (
+            select(RESPONSE.c.generator_model, func.count())
+            .join_from(pairs, PAIR, PAIR.c.id == pairs.c.pair_id)
+            .join(RESPONSE, RESPONSE.c.id == side)
+            .group_by(RESPONSE.c.generator_model)
+        )
+        counts.update({model: n for model, n in connection.execute(query)})  # noqa: C416 - as above
+    return dict(counts)
+
+
+def cost_sums(connection: Connection, version_id: int) -> RatioSums:
+    """Return sums of what judging cost (upper) and of what answering cost (lower), over answers where both are known.
+
+    All judgments of an answer count, rejudges and repeats too; both in whole units of their currency.
+    """
+    judging = cast(func.sum(JUDGMENT.c.cost_micro), Float) / _MICRO
+    both = (
+        select(judging.label("judge"), RESPONSE.c.generator_cost.label("generator"))
+        .join_from(JUDGMENT, RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+        .where(
+            LOGGED,
+            JUDGMENT.c.judge_version_id == version_id,
+            JUDGMENT.c.cost_micro.is_not(None),
+            RESPONSE.c.generator_cost.is_not(None),
+        )
+        .group_by(RESPONSE.c.id, RESPONSE.c.generator_cost)
+        .subquery()
+    )
+    upper, lower = both.c.judge, both.c.generator
+    sums = (upper, lower, upper * upper, lower * lower, upper * lower)
+    n, *totals = connection.execute(
+        select(func.count(), *(func.coalesce(func.sum(each), 0.0) for each in sums)).select_from(both)
+    ).one()
+    return RatioSums(n, *map(float, totals))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """Length in characters (NaN: forgotten) and generator model ("" is not said) of answers, in the order asked."""
+
+    lengths: list[float]
+    models: list[str]
+
+
+def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
+    """Return length and generator model of these answers of the log."""
+    found: dict[int, tuple[float, str]] = {}
+    ids = response_ids.tolist()
+    for some in batches(ids, _CHUNK):
+        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model).where(
+            RESPONSE.c.id.in_(some)
+        )
+        for id_, length, model in connection.execute(query):
+            found[id_] = (np.nan if length is None else float(length), model or "")
+    rows = [found[id_] for id_ in ids]
+    return AnswerFacts([row[0] for row in rows], [row[1] for row in rows])
+
+
+_MARK = "#control-"
+# In the metadata of a control whose answer is another's: the id of that one.
+ANSWER_OF = "answer_of"
+
+
+def control_id(original: str, kind: str, seed: int) -> str:
+    """Return the outside id of a control: that of its original, its kind and the seed of the choice."""
+    return f"{original}{_MARK}{kind}-{seed}"
+
+
+def control_kind(external_id: str) -> str | None:
+    """Return the kind of the control with this outside id, None where it is none of ours.
+
+    The id outlives forgetting, which blanks the metadata.
+    """
+    _, found, rest = external_id.rpartition(_MARK)
+    return rest.rpartition("-")[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredControl:
+    """A control and the answer that it was made from."""
+
+    response_id: int
+    original_id: int
+    external_id: str
+
+    @property
+    def kind(self) -> str | None:
+        """Its kind, None where another program stored it."""
+        return control_kind(self.external_id)
+
+
+def list_controls(connection: Connection) -> list[StoredControl]:
+    """Return all controls, in the order in which they were made."""
+    query = select(RESPONSE.c.id, RESPONSE.c.derived_from, RESPONSE.c.external_id).where(
+        RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None)
+    )
+    return [StoredControl(*row) for row in connection.execute(query.order_by(RESPONSE.c.id))]
+
+
+def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArray, IntArray]:
+    """Return ids and evidence groups of the answers that controls can be made of, in the order of their ids."""
+    conditions = [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
+    query = select(RESPONSE.c.id, RESPONSE.c.evidence_group).where(*conditions).order_by(RESPONSE.c.id)
+    ids, groups = read_columns(connection, query)
+    return np.asarray(ids), np.asarray(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A logged answer with its id."""
+
+    response_id: int
+    response: Response
+
+
+def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]:
+    """Return these answers in the order of ``ids``; forgotten ones are left out. At most 1,000 at once."""
+    found = {
+        row.id: Original(
+            row.id,
+            Response(
+                source=row.source,
+                external_id=row.external_id,
+                query=row.query,
+                answer=row.answer,
+                passages=None if row.passages is None else tuple(row.passages),
+                query_type=row.query_type,
+                generator_model=row.generator_model,
+                reference=row.reference,
+                asked_at=row.asked_at,
+            ),
+        )
+        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)))
+        if row.query is not None and row.answer is not None
+    }
+    return [found[id_] for id_ in ids if id_ in found]
+
+
+SCORE = JUDGMENT_SCORE
+
+EXPECTED = f"{EXPECTED_PREFIX}%"
+"""Dimensions that repeat another one as its mean by token probability (G-Eval), as a pattern of SQL."""
+
+OVERALL = "overall"
+"""The dimension that sums a rubric up; where there is none, the mean of all dimensions stands for it."""
+
+_MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
+NEWEST = 20_000
+"""Answers read where each costs a look at its row: so many fix a correlation to two digits."""
+
+Scores = Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredAnswers:
+    """The newest answers of the log that a version scored: scores by measure (NaN is missing), lengths, evidence."""
+
+    scores: Scores = field(default_factory=dict)
+    lengths: FloatArray = field(default_factory=no_floats)
+    groups: IntArray = field(default_factory=no_ints)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeedbackScores:
+    """Answers that users spoke of plainly: scores by measure, whether the user was down, evidence."""
+
+    scores: Scores = field(default_factory=dict)
+    down: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    groups: IntArray = field(default_factory=no_ints)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlScores:
+    """The controls of one kind: how many there are, and the scores (NaN is missing) of original and control."""
+
+    made: int = 0
+    control_ids: IntArray = field(default_factory=no_ints)
+    before: Scores = field(default_factory=dict)
+    after: Scores = field(default_factory=dict)
+    groups: IntArray = field(default_factory=no_ints)
+
+    def judged(self, measure: str) -> BoolArray:
+        """Return which controls have a score, and their originals too."""
+        judged: BoolArray = ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
+        return judged
+
+
+def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredAnswers:
+    """Return the newest answers of the log that a version scored, with their length in characters."""
+    newest = _newest(version_id, limit)
+    query = (
+        select(*_measures(newest), newest.c.evidence_group, cast(func.length(RESPONSE.c.answer), Float))
+        .join_from(newest, RESPONSE, RESPONSE.c.id == newest.c.response_id)
+        .where(RESPONSE.c.answer.is_not(None))
+    )
+    *measures, groups, lengths = read_columns(connection, query)
+    return ScoredAnswers(_named(measures), lengths, groups)
+
+
+def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST) -> FeedbackScores:
+    """Return the newest scored answers that users liked or disliked; a rating in the middle says neither."""
+    newest = _newest(version_id, limit, CURRENT.c.user_quality.is_not(None))
+    query = select(*_measures(newest), newest.c.evidence_group, cast(newest.c.user_quality, Float))
+    *measures, groups, quality = read_columns(connection, query)
+    plain = quality != _MIDDLE
+    scores = _named([column[plain] for column in measures])
+    return FeedbackScores(scores, quality[plain] < _MIDDLE, groups[plain])
+
+
+def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
+    """Return every control by kind with what a version gave it and its original."""
+    after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
+    query = (
+        select(
+            RESPONSE.c.external_id,
+            RESPONSE.c.id,
+            original.c.evidence_group,
+            *_measures(before),
+            *_measures(after),
+        )
+        .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
+        .join(after, _said_by(after, version_id, RESPONSE.c.id), isouter=True)
+        .join(before, _said_by(before, version_id, original.c.id), isouter=True)
+        .where(RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None))
+        .order_by(RESPONSE.c.id)
+    )
+    names, ids, groups, *values = read_columns(connection, query)
+    kinds = np.array([control_kind(name) or "" for name in names.names], dtype=object)[names.codes]
+    half = len(values) // 2
+    return {
+        str(kind): ControlScores(
+            int(rows.sum()),
+            ids[rows],
+            _named([column[rows] for column in values[:half]]),
+            _named([column[rows] for column in values[half:]]),
+            groups[rows],
+        )
+        for kind in sorted(set(kinds.tolist()))
+        if kind
+        for rows in (kinds == kind,)
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueCounts:
+    """How often each value of a measure was given in the log; ``scale`` as stored, for dimensions of a rubric."""
+
+    values: FloatArray
+    counts: IntArray
+    scale: str | None = None
+
+
+def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCounts]:
+    """Return how often a version gave each value, by measure and by dimension of its own."""
+    mine = (CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
+    found: dict[str, ValueCounts] = {}
+    for name in ("groundedness", "quality", "label"):
+        column = dict(zip(_NAMES, _measures(CURRENT), strict=True))[name]
+        query = select(column.label("value"), func.count()).where(*mine, CURRENT.c[name].is_not(None))
+        values, counts = read_columns(connection, query.group_by(CURRENT.c[name]))
+        if len(values):
+            found[name] = ValueCounts(values, counts)
+    dimensions = (
+        select(SCORE.c.dimension, SCORE.c.scale, cast(SCORE.c.value, Float), func.count())
+        .join(CURRENT, CURRENT.c.judgment_id == SCORE.c.judgment_id)
+        .where(*mine, SCORE.c.value.is_not(None), SCORE.c.dimension != OVERALL, SCORE.c.dimension.not_like(EXPECTED))
+        .group_by(SCORE.c.dimension, SCORE.c.scale, SCORE.c.value)
+    )
+    names, scales, values, counts = read_columns(connection, dimensions)
+    for place, name in enumerate(names.names):
+        rows = names.codes == place
+        found[name] = ValueCounts(values[rows], counts[rows], _only(scales, rows))
+    return found
+
+
+_NAMES = ("groundedness", "quality", "label", "score")
+
+
+def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
+    """The measures of a row of current_judgment as floats; a label is 1 where it is grounded."""
+    columns = current.c
+    label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
+    overall = func.max(case((SCORE.c.dimension == OVERALL, SCORE.c.value)))
+    mean = select(func.coalesce(overall, func.avg(SCORE.c.value))).where(
+        SCORE.c.judgment_id == columns.judgment_id, SCORE.c.dimension.not_like(EXPECTED)
+    )
+    return (
+        cast(columns.groundedness, Float),
+        cast(columns.quality, Float),
+        cast(label, Float),
+        cast(mean.scalar_subquery(), Float),
+    )
+
+
+def _newest(version_id: int, limit: int, *conditions: ColumnElement[bool]) -> Any:
+    names = ("response_id", "judgment_id", "evidence_group", "groundedness", "quality", "label", "user_quality")
+    query = select(*(CURRENT.c[name] for name in names)).where(
+        CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *conditions
+    )
+    return query.order_by(CURRENT.c.response_id.desc()).limit(limit).subquery("newest")
+
+
+def _said_by(current: Any, version_id: int, response_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    return and_(current.c.judge_version_id == version_id, current.c.response_id == response_id)
+
+
+def _named(columns: list[FloatArray]) -> Scores:
+    return dict(zip(_NAMES, columns, strict=True))
+
+
+def _only(scales: Texts, rows: Any) -> str | None:
+    """The scale of a dimension where all its scores have one."""
+    found = np.unique(scales.codes[rows])
+    return scales.names[int(found[0])] if len(found) == 1 else None

@@ -1,1 +1,0 @@
-"""What shows a judge's own faults: controls, scores, accounts."""

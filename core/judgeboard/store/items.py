@@ -1,0 +1,311 @@
+"""One answer with its feedback, judgments, flags and reviews: what the review screen shows."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from judgeboard.domain import Claim, ClaimMark, FlagState, ResponseKind
+from judgeboard.errors import NotFound
+from judgeboard.flags.rules import why
+from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of_response, viewer_of
+from judgeboard.store.judge_versions import version_title
+from judgeboard.store.judgments import claims_from
+from judgeboard.store.responses import feedback_words
+from judgeboard.store.reviews import marks_from, standing
+from judgeboard.store.row_filter import hides_rows, with_hidden_rows
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.tables import (
+    CURRENT,
+    EVENT,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFeedback:
+    """What the user said: ``value`` on its scale, ``words`` as "thumbs down" or "2 stars"."""
+
+    kind: str
+    value: float
+    words: str
+    user: str | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemJudgment:
+    """A judgment with the title of its judge version ("rag v3"); ``raw`` is what the model answered."""
+
+    id: int
+    judge_version_id: int
+    judge_kind: str
+    judge_name: str
+    version_title: str
+    model: str | None
+    run_id: int | None
+    ask: int
+    repeat: int
+    status: str
+    groundedness: float | None
+    quality: int | None
+    label: str | None
+    reasoning: str | None
+    claims: tuple[Claim, ...] | None
+    raw: str | None
+    error: str | None
+    model_reported: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_micro: int | None
+    latency_ms: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFlag:
+    """A flag with its reason in one sentence; ``decided_before_id`` names a flag of the same rule decided earlier."""
+
+    id: int
+    rule: str
+    state: str
+    why: str
+    severity: float
+    judgment_id: int | None
+    decided_before_id: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReview:
+    """A review with its reviewer's name; one that does not stand was replaced, or withdraws another."""
+
+    id: int
+    flag_id: int | None
+    reviewer_id: int
+    reviewer: str
+    origin: str
+    stage: str | None
+    decision: str | None
+    label: str | None
+    groundedness: float | None
+    quality: int | None
+    spans: tuple[dict[str, Any], ...] | None
+    note: str | None
+    corrected_answer: str | None
+    seconds: float | None
+    judgment_seen_id: int | None
+    replaces: int | None
+    stands: bool
+    at: datetime
+    scored: int = 0  # dimensions of a rubric
+    claim_marks: tuple[ClaimMark, ...] = ()
+    why_differs: str | None = None
+
+
+SCORE = REVIEW_SCORE
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An answer and what was said of it, newest first; texts are None once forgotten, at ``forgotten_at``.
+
+    ``currents`` holds each judge's current verdict, the primary judge's first (if it has a usable one), the others by
+    name. ``hidden`` says what the reader is to review blind: those parts are empty. Where the judge is hidden, so are
+    the model that wrote the answer and what else the log carried.
+    """
+
+    response_id: int
+    kind: str
+    source: str
+    external_id: str
+    query_type: str
+    query: str | None
+    answer: str | None
+    passages: tuple[str, ...] | None
+    reference: str | None
+    generator_model: str | None
+    extra: dict[str, Any]
+    asked_at: datetime | None
+    imported_at: datetime
+    forgotten_at: datetime | None
+    primary_judge: str | None
+    feedback: tuple[ItemFeedback, ...]
+    judgments: tuple[ItemJudgment, ...]
+    currents: tuple[ItemJudgment, ...]
+    flags: tuple[ItemFlag, ...]
+    reviews: tuple[ItemReview, ...]
+    hidden: Hidden = NOTHING_HIDDEN
+
+    @property
+    def flag(self) -> ItemFlag | None:
+        """The worst flag that waits, None where none does."""
+        waiting = [flag for flag in self.flags if flag.state == FlagState.OPEN]
+        return max(waiting, key=lambda flag: (flag.severity, -flag.id), default=None)
+
+
+def response_of_flag(connection: Connection, flag_id: int) -> int:
+    """Return the response that a flag is on.
+
+    Raises:
+        NotFound: No such flag, or one on what the reader is to review blind: whether it was flagged is hidden too.
+    """
+    query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
+    found = connection.execute(query).scalar_one_or_none()
+    if found is None:
+        raise NotFound(f"No flag with this id: {flag_id}")
+    return int(found)
+
+
+def load_item(connection: Connection, response_id: int) -> Item:
+    """Return an answer with all that was said of it, in eight statements whatever its history.
+
+    To somebody who is to review it blind (`hidden_rows.Seen`, `read_as`), the texts and nothing that is hidden.
+
+    Raises:
+        NotFound: No such response, or one that was made from what the reader is to review blind.
+    """
+    query = select(RESPONSE).where(RESPONSE.c.id == response_id)
+    row = connection.execute(query).one_or_none()
+    hidden = NOTHING_HIDDEN
+    if not hides_rows(connection):
+        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+    elif row is None:
+        row = connection.execute(with_hidden_rows(query)).one_or_none()
+        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+        if row is not None and not hidden:  # it stands in no queue: the log's side of a pair, or made from what does
+            hidden = Hidden(judge=True, people=True)
+            row = row if row.kind == ResponseKind.LOG else None
+    if row is None:
+        raise NotFound(f"No answer with this id: {response_id}")
+    primary = primary_judge(connection)
+    judgments = () if hidden.judge else _judgments(connection, response_id)
+    return Item(
+        response_id=row.id,
+        kind=row.kind,
+        source=row.source,
+        external_id=row.external_id,
+        query_type=row.query_type,
+        query=row.query,
+        answer=row.answer,
+        passages=None if row.passages is None else tuple(row.passages),
+        reference=row.reference,
+        generator_model=None if hidden.judge else row.generator_model,
+        extra={} if hidden.judge else row.extra,
+        asked_at=row.asked_at,
+        imported_at=row.imported_at,
+        forgotten_at=_forgotten_at(connection, response_id),
+        primary_judge=primary,
+        feedback=_feedback(connection, response_id),
+        judgments=judgments,
+        currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
+        flags=() if hidden.judge else _flags(connection, response_id, hidden),
+        reviews=_reviews(connection, response_id, hidden),
+        hidden=hidden,
+    )
+
+
+def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
+    query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
+    return connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
+
+
+def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, ...]:
+    query = select(FEEDBACK).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id.desc())
+    return tuple(
+        ItemFeedback(row.kind, row.value, feedback_words(row.kind, row.value), row.user, row.at)
+        for row in connection.execute(with_hidden_rows(query))
+    )
+
+
+_JUDGMENTS: Select[Any] = (
+    select(
+        *(JUDGMENT.c[name] for name in ItemJudgment.__dataclass_fields__ if name in JUDGMENT.c),
+        VERSION.c.kind.label("judge_kind"),
+        VERSION.c.name.label("judge_name"),
+        VERSION.c.number,
+        VERSION.c.model,
+    )
+    .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+    .order_by(JUDGMENT.c.id.desc())
+)
+
+
+def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
+    query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
+    return tuple(_judgment(row) for row in connection.execute(with_hidden_rows(query)))
+
+
+def _judgment(row: Row[Any]) -> ItemJudgment:
+    values = dict(zip(row._fields, row, strict=True))
+    title = version_title(values["judge_name"], values.pop("number"))
+    return ItemJudgment(**values | {"claims": claims_from(row.claims), "version_title": title})
+
+
+def _currents(
+    connection: Connection, response_id: int, judgments: tuple[ItemJudgment, ...], primary: str | None
+) -> tuple[ItemJudgment, ...]:
+    query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
+    ids = set(connection.execute(with_hidden_rows(query)).scalars())
+    found = [judgment for judgment in judgments if judgment.id in ids]
+    return tuple(sorted(found, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
+
+
+def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemFlag, ...]:
+    query = select(FLAG).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id.desc())
+    if hidden.people:  # a decided flag tells what others decided
+        query = query.where(FLAG.c.state == FlagState.OPEN.value)
+    return tuple(
+        ItemFlag(
+            id=row.id,
+            rule=row.rule,
+            state=row.state,
+            why=why(row.rule, row.details, row.params),
+            severity=row.severity,
+            judgment_id=row.judgment_id,
+            decided_before_id=None if hidden.people else row.decided_before_id,
+            created_at=row.created_at,
+        )
+        for row in connection.execute(with_hidden_rows(query))
+    )
+
+
+_REVIEWS: Select[Any] = (
+    select(
+        *(REVIEW.c[name] for name in ItemReview.__dataclass_fields__ if name in REVIEW.c),
+        REVIEWER.c.name.label("reviewer"),
+        REVIEWER.c.origin,
+        standing().label("stands"),
+        select(func.count()).where(SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
+    )
+    .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+    .order_by(REVIEW.c.id.desc())
+)
+
+
+def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemReview, ...]:
+    if hidden.own:
+        return ()
+    query = _REVIEWS.where(REVIEW.c.response_id == response_id)
+    if hidden.people:
+        query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
+    found = []
+    for row in connection.execute(with_hidden_rows(query)):
+        values = dict(zip(row._fields, row, strict=True))
+        spans = None if row.spans is None else tuple(row.spans)
+        marks = marks_from(row.claim_marks)
+        found.append(ItemReview(**values | {"spans": spans, "claim_marks": marks, "stands": bool(row.stands)}))
+    return tuple(_without_judge(review) for review in found) if hidden.judge else tuple(found)
+
+
+def _without_judge(review: ItemReview) -> ItemReview:
+    """A review without the judge's statements and what it says of the judge."""
+    return replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None)

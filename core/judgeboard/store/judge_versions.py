@@ -1,0 +1,269 @@
+"""Judge versions: stored, found by name and number, retired and restored."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Row, func, select
+
+from judgeboard.domain import RECORDED, JudgeVersion
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.judges.judge import fingerprint, prompt_hash
+from judgeboard.store.events import record_event
+from judgeboard.store.statements import insert_or_skip
+from judgeboard.store.tables import EVENT, JUDGMENT, VERSION
+
+MOST_NAMED = 8
+
+
+class Named(Protocol):
+    """What of a judge version tells whether it can be meant."""
+
+    @property
+    def name(self) -> str:
+        """Its judge's name."""
+
+    @property
+    def title(self) -> str:
+        """Its name with its number."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of judge it is."""
+
+
+def closest(which: str, versions: Sequence[Named]) -> str:
+    """Return the first of these versions in words, those of the closest names before the others."""
+    names = list(dict.fromkeys(version.name for version in versions))
+    close = _closest_names(which, names)
+    ordered = [*close, *(name for name in names if name not in close)]
+    found = [version.title for name in ordered for version in versions if version.name == name]
+    return _first(found if len(found) <= MOST_NAMED else ordered)
+
+
+def closest_of_all(which: str, versions: Sequence[Named]) -> str:
+    """Return what there is instead: the closest, else the first; a recorded set can bring hundreds, then by name."""
+    if not versions:
+        return "none has judged yet"
+    # Judges that were asked from here before recorded ones, of which one file may bring all these hundreds.
+    asked_first = sorted(versions, key=lambda version: version.kind == RECORDED)
+    close = _closest_names(which, list(dict.fromkeys(version.name for version in asked_first)))
+    return f"there is: {closest(which, [each for each in asked_first if not close or each.name in close])}"
+
+
+def _closest_names(which: str, names: Sequence[str]) -> list[str]:
+    """Return those that hold the text, else those that it may be a slip for, the closest first."""
+    folded, wanted = {name: _plain(name) for name in names}, _plain(which)
+    holding = [name for name in names if wanted and wanted in folded[name]]
+    alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
+    return holding or [name for each in alike for name in names if folded[name] == each]
+
+
+def _plain(name: str) -> str:
+    """Return letters and digits alone: people write gpt4 and GPT-4."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """A judge version as stored: immutable, ``number`` counts from 1 within its name."""
+
+    id: int
+    name: str
+    number: int
+    kind: str
+    model: str | None
+    params: dict[str, Any]
+    prompt: str | None
+    scale: str
+    fingerprint: str
+    created_at: datetime
+
+    @property
+    def title(self) -> str:
+        """What people call it: "rag v3"."""
+        return version_title(self.name, self.number)
+
+
+def version_title(name: str, number: int) -> str:
+    """Return what people call a judge version: "rag v3"."""
+    return f"{name} v{number}"
+
+
+def ensure_version(connection: Connection, version: JudgeVersion, now: datetime | None = None) -> StoredVersion:
+    """Return the stored version with this content, storing it under the next number of its name where it is new.
+
+    Two processes that bring the same version get the same row.
+
+    Raises:
+        ValueError: A parameter is NaN or infinite.
+    """
+    address = fingerprint(version)
+    while True:
+        known = _by_fingerprint(connection, address)
+        if known is not None:
+            return known
+        last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(VERSION.c.name == version.name)
+        # Skips where another process stored this version, or this number, meanwhile: then look again.
+        connection.execute(
+            insert_or_skip(connection, VERSION),
+            {
+                "name": version.name,
+                "kind": version.kind,
+                "number": connection.execute(last).scalar_one() + 1,
+                "model": version.model,
+                "params": version.params,
+                "prompt": version.prompt,
+                "prompt_hash": None if version.prompt is None else prompt_hash(version.prompt),
+                "scale": version.scale,
+                "fingerprint": address,
+                "created_at": now or datetime.now(UTC),
+            },
+        )
+
+
+def find_version(connection: Connection, address: str) -> StoredVersion | None:
+    """Return the version of a fingerprint, None where it is not stored."""
+    return _by_fingerprint(connection, address)
+
+
+def list_versions(connection: Connection) -> list[StoredVersion]:
+    """Return every judge version by name and number."""
+    rows = connection.execute(select(VERSION)).all()
+    return sorted((_stored(row) for row in rows), key=lambda version: (version.name, version.number))
+
+
+def get_version(connection: Connection, which: int | str) -> StoredVersion:
+    """Return a version by id, fingerprint (or its first 8 digits or more), title ("rag v3") or name (its newest).
+
+    Raises:
+        NotFound: No version answers to it, or the digits are those of several.
+    """
+    if isinstance(which, int):
+        row = connection.execute(select(VERSION).where(VERSION.c.id == which)).one_or_none()
+        if row is None:
+            raise NotFound(f"no judge version {which}")
+        return _stored(row)
+    versions = list_versions(connection)
+    named = [version for version in versions if which in {version.name, version.title}]
+    if named:
+        return named[-1]
+    addressed = [version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)]
+    if len(addressed) == 1:
+        return addressed[0]
+    raise NotFound(f"no judge version {which!r}; {closest_of_all(which, versions)}")
+
+
+def choose_version(
+    connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
+) -> StoredVersion:
+    """Return a version as `get_version` does, and only one that can be meant.
+
+    Args:
+        connection: A transaction.
+        which: As `get_version` takes it.
+        usable: Those that can be meant; where there are none, all.
+        did: What they did, in words: "compared pairs".
+
+    Raises:
+        NotFound: No version answers to it, or one that did nothing of the kind; it names those that did.
+    """
+    try:
+        version = get_version(connection, which)
+    except NotFound:
+        raise not_found(connection, which, usable, did) from None
+    if usable and version.id not in {each.id for each in usable}:
+        raise NotFound(f"{version.title} is none of those that {did}: {closest(version.name, usable)}")
+    return version
+
+
+def not_found(
+    connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str, *, what: str = "judge version"
+) -> NotFound:
+    """Return the error for what no version answers to; the arguments are those of `choose_version`.
+
+    It names those that can be meant, where there are none all; ``what`` says what was looked for.
+    """
+    name = str(which)
+    meant = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
+    return NotFound(f"no {what} {which!r}; {meant}")
+
+
+def versions_asked_again(connection: Connection) -> list[StoredVersion]:
+    """Return the judge versions that were asked more than once about an answer, by name and number."""
+    again = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0).distinct()
+    ids = set(connection.execute(again).scalars())
+    return [version for version in list_versions(connection) if version.id in ids]
+
+
+def _by_fingerprint(connection: Connection, address: str) -> StoredVersion | None:
+    row = connection.execute(select(VERSION).where(VERSION.c.fingerprint == address)).one_or_none()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Row[Any]) -> StoredVersion:
+    return StoredVersion(
+        id=row.id,
+        name=row.name,
+        number=row.number,
+        kind=row.kind,
+        model=row.model,
+        params=row.params,
+        prompt=row.prompt,
+        scale=row.scale,
+        fingerprint=row.fingerprint,
+        created_at=row.created_at,
+    )
+
+
+RETIRED, RESTORED = "retire_version", "restore_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """Who retired a judge version, and when."""
+
+    version_id: int
+    by: str
+    at: datetime
+
+
+def retired_versions(connection: Connection) -> dict[int, Retired]:
+    """Return the versions that are retired now, by id."""
+    facts = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
+    found: dict[int, Retired] = {}
+    for kind, by, at, details in connection.execute(
+        facts.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
+    ):
+        version_id = details["version"]
+        if kind == RETIRED:
+            found[version_id] = Retired(version_id, by, at)
+        else:
+            found.pop(version_id, None)
+    return found
+
+
+def refuse_retired(connection: Connection, version: StoredVersion) -> None:
+    """Refuse to ask a judge version that is retired.
+
+    Raises:
+        BadInput: It is; the text says by whom and since when.
+    """
+    fact = retired_versions(connection).get(version.id)
+    if fact is not None:
+        raise BadInput(
+            f"{version.title} was retired by {fact.by} on {fact.at:%d %b %Y}: what it said stays, nothing more is "
+            f'asked of it. An admin takes that back with `judgeboard versions restore "{version.title}"`'
+        )
+
+
+def record_retired(connection: Connection, version_id: int, actor: str, *, retired: bool) -> None:
+    """Write that a version is retired, or in use again."""
+    record_event(connection, RETIRED if retired else RESTORED, actor, details={"version": version_id})

@@ -1,1 +1,0 @@
-"""Judge versions and their judgments."""

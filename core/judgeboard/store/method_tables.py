@@ -1,0 +1,309 @@
+"""The tables of the methods beside plain judging: pairs, samples, refinements, audits and suites; all append-only.
+
+A *step* is one request to a model with all its calls: rows of ``comparison``, ``sample``, ``generation`` and
+``judgment_review`` are steps, as judgments are, and carry the same account of them.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from judgeboard.domain import Preference, Shown, Status
+from judgeboard.store.columns import METADATA, BigId, JsonValue, Utc, one_of
+
+
+def step_columns() -> list[Column[Any]]:
+    """The account of one step: what came of it, as it came, and what it took."""
+    return [
+        Column("run_id", BigId, ForeignKey("run.id")),
+        Column("status", String, nullable=False),
+        Column("raw", String),
+        Column("model_reported", String),
+        Column("prompt_tokens", Integer),
+        Column("completion_tokens", Integer),
+        Column("cost_micro", BigId),
+        Column("latency_ms", Integer),
+        Column("attempts", JsonValue),
+        Column("reply_format", String),
+        Column("dropped_parameters", JsonValue),
+        Column("error", String),
+        Column("created_at", Utc, nullable=False),
+    ]
+
+
+PAIR = Table(
+    "pair",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("source", String, nullable=False),
+    Column("external_id", String, nullable=False),
+    Column("query_type", String, nullable=False),
+    Column("question", String),  # null only after forgetting
+    Column("options", JsonValue),
+    Column("reference", String),
+    Column("response_a_id", BigId, ForeignKey("response.id")),
+    Column("response_b_id", BigId, ForeignKey("response.id")),
+    Column("gold", String),
+    Column("extra", JsonValue, nullable=False),
+    Column("content_hash", String, nullable=False),
+    Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
+    Column("imported_at", Utc, nullable=False),
+    UniqueConstraint("source", "external_id"),
+    one_of("gold", Preference),
+    Index("ix_pair_response_a", "response_a_id"),
+    Index("ix_pair_response_b", "response_b_id"),
+)
+"""Two answers to one question; a side is missing where only samples of answers were recorded."""
+
+
+COMPARISON = Table(
+    "comparison",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("condition", String, nullable=False),
+    Column("reference", String),  # the answer it was shown as correct, in the condition ``reference``
+    Column("shown", String, nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("reasoning", String),
+    UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
+    one_of("status", Status),
+    one_of("shown", Shown),
+    CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
+    Index("ix_comparison_version", "judge_version_id", "pair_id"),
+    Index("ix_comparison_run", "run_id", "status"),
+)
+"""What a judge said of a pair when it was shown in one order; ``condition`` is what else it was shown."""
+
+
+COMPARISON_SCORE = Table(
+    "comparison_score",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("comparison_id", BigId, ForeignKey("comparison.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", String, nullable=False),
+    UniqueConstraint("comparison_id", "aspect"),
+    one_of("preference", Preference),
+)
+"""A comparison's verdict on one aspect, in terms of the stored answers, whatever the order shown."""
+
+
+PREFERENCE_SCORE = Table(
+    "preference_score",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("review_id", BigId, ForeignKey("review.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", String),
+    Column("value", Float),
+    Column("scale", String),
+    UniqueConstraint("review_id", "aspect"),
+    one_of("preference", Preference),
+)
+"""A review's preference on one aspect of a pair: a side, a grade on a scale of its own, or both."""
+
+
+SAMPLE = Table(
+    "sample",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("answer", String),
+    UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
+    one_of("status", Status),
+    Index("ix_sample_version", "judge_version_id", "pair_id"),
+    Index("ix_sample_run", "run_id", "status"),
+)
+"""One of several tries of a model at a question; ``answer`` is null where none could be extracted.
+
+    ``ask`` counts how often this try was asked for before: a call that failed is asked again, and the latest counts.
+    """
+
+
+GENERATION = Table(
+    "generation",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("model", String),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    UniqueConstraint("run_id", "subject", "number"),
+    one_of("status", Status),
+    Index("ix_generation_response", "response_id"),
+    Index("ix_generation_run", "run_id", "status"),
+)
+"""A call to a model that answers; ``response_id`` is the answer it made, null where it made none.
+
+    ``subject`` names within the run what was answered: a logged response, a prompt of a file, a case of a suite.
+    """
+
+
+REFINEMENT = Table(
+    "refinement",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("method", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("root_response_id", BigId, ForeignKey("response.id")),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("judgment_before_id", BigId, ForeignKey("judgment.id")),
+    Column("rating", Integer),
+    Column("feedback", String),
+    Column("outcome", String, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id", "subject", "number"),
+    CheckConstraint("method IN ('reflect', 'refine')", name="method"),
+    Index("ix_refinement_root", "root_response_id"),
+    Index("ix_refinement_response", "response_id"),
+)
+"""What came of one attempt at a better answer: its judgment, and what was decided upon it.
+
+    ``root_response_id`` is the logged answer it began with, null where it began with a prompt.
+    """
+
+
+STANDING_ATTEMPT = Table(
+    "standing_attempt",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("withdrawn", Boolean, nullable=False),
+    Column("replaces", BigId, ForeignKey("standing_attempt.id")),
+    Column("request_key", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("request_key"),
+    UniqueConstraint("replaces"),
+    Index("ix_standing_attempt_run", "run_id", "subject"),
+)
+"""Which attempt a person wants to stand; number 0 is the answer that was there before. Undo is a row too."""
+
+
+JUDGMENT_REVIEW = Table(
+    "judgment_review",
+    METADATA,
+    *step_columns(),
+    Column("id", BigId, primary_key=True),
+    Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("ask", Integer, nullable=False),
+    Column("correct", Boolean),
+    Column("reasoning", String),
+    Column("inclusion_probability", Float, nullable=False),
+    UniqueConstraint("judgment_id", "judge_version_id", "ask"),
+    one_of("status", Status),
+    Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
+    Index("ix_judgment_review_run", "run_id", "status"),
+)
+"""What a supreme judge said of a judgment: whether its verdict is correct.
+
+    ``inclusion_probability`` is the share of the draw that it was asked in; a later, larger draw leaves it as it is.
+    """
+
+
+SUITE_RUN = Table(
+    "suite_run",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("spec", JsonValue, nullable=False),
+    Column("spec_hash", String, nullable=False),
+    Column("candidate", String, nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id"),
+    Index("ix_suite_run_name", "name", "id"),
+)
+"""A suite as it was run: its cases, its candidate and its gate; the run row holds state and end."""
+
+
+SUITE_CASE = Table(
+    "suite_case",
+    METADATA,
+    Column("id", BigId, primary_key=True),
+    Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("case_key", String, nullable=False),  # the content address of the case: the same in every run that has it
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("checks", JsonValue),
+    Column("score", Float),
+    Column("reason", String),  # why it could not be measured
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("suite_run_id", "position"),
+    Index("ix_suite_case_response", "response_id"),
+)
+"""What came of one case of a suite run: the candidate's answer, its judgment, its programmatic checks."""
+
+
+# Tables whose rows are steps: one request to a model each, beside ``judgment``.
+STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
+
+METHOD_APPEND_ONLY: tuple[str, ...] = (
+    "pair",
+    "comparison",
+    "comparison_score",
+    "preference_score",
+    "sample",
+    "generation",
+    "refinement",
+    "standing_attempt",
+    "judgment_review",
+    "suite_run",
+    "suite_case",
+)
+
+# What `judgeboard forget` may blank in them.
+METHOD_FORGETTABLE: dict[str, tuple[str, ...]] = {
+    "pair": ("question", "options", "reference", "extra"),
+    "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
+    "sample": ("answer", "raw", "attempts", "error"),
+    "generation": ("raw", "attempts", "error"),
+    "refinement": ("feedback",),
+    "judgment_review": ("reasoning", "raw", "attempts", "error"),
+}
+
+_SIDES = (
+    "SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+METHOD_RESPONSES: dict[str, str] = {
+    "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
+    "comparison": _SIDES,
+    "sample": _SIDES,
+    # One that made no answer, or the same one again, belongs to what it was asked about all the same.
+    "generation": (
+        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
+        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
+        "UNION ALL SELECT other.response_id FROM generation AS other "
+        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
+    ),
+    "refinement": "OLD.root_response_id, OLD.response_id",
+    "judgment_review": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+}

@@ -1,0 +1,170 @@
+"""The next item of a queue for a reviewer: leased, or one of their own served again."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
+
+from judgeboard.domain import FlagState, ItemState, Stage
+from judgeboard.flags.random_sample import draw
+from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
+from judgeboard.store.queue_filling import follow_queues
+from judgeboard.store.queue_items import ITEM, NewItem, insert_items, item_by_id
+from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM_FLAG, SKIP
+from judgeboard.store.queues import Queue
+from judgeboard.store.reviews import hold_responses, standing
+from judgeboard.store.tables import FLAG, REVIEW
+
+EARLIEST = timedelta(days=7)
+
+
+def serve_again(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+    """Lay an item of a person's own before them again, where the draw says so; return it.
+
+    It is one that they reviewed in this queue a week ago or earlier and have not been served again, the longest ago
+    first. The draw depends on the queue's seed, the person and how many items they have done; one draw lays one item at
+    most, whether it is then held ahead, given back or skipped.
+    """
+    done = connection.execute(
+        select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
+    ).scalar_one()
+    if draw(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.again_share:
+        return None
+    if _still_waits(connection, queue, reviewer_id):
+        return None
+    again = ITEM.alias("again")
+    served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.again_for == reviewer_id)
+    query = (
+        select(ITEM.c.response_id)
+        .join(REVIEW, REVIEW.c.queue_item_id == ITEM.c.id)
+        .where(
+            ITEM.c.queue_id == queue.id,
+            ITEM.c.again_for.is_(None),
+            REVIEW.c.reviewer_id == reviewer_id,
+            REVIEW.c.at <= now - EARLIEST,
+            func.coalesce(REVIEW.c.stage, "").not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
+            standing(),
+            ITEM.c.response_id.not_in(served),
+        )
+        .order_by(REVIEW.c.id)
+        .limit(1)
+    )
+    response_id = connection.execute(query).scalar_one_or_none()
+    if response_id is None:
+        return None
+    first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar_one()
+    item = NewItem(response_id=response_id, position=first - 1, again_for=reviewer_id)
+    (item_id,) = insert_items(connection, queue.id, [item], now)
+    return item_id
+
+
+def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
+    """Whether what was laid before a person waits for them; what they skipped does until they reviewed another item."""
+    reviewed = ITEM.alias("reviewed")
+    since = exists().where(
+        REVIEW.c.reviewer_id == reviewer_id,
+        REVIEW.c.queue_item_id == reviewed.c.id,
+        reviewed.c.queue_id == queue.id,
+        REVIEW.c.at > SKIP.c.at,
+        standing(),
+    )
+    gone_by = exists().where(SKIP.c.queue_item_id == ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
+    laid = exists().where(
+        ITEM.c.queue_id == queue.id,
+        ITEM.c.again_for == reviewer_id,
+        ITEM.c.state == ItemState.OPEN.value,
+        ~gone_by,
+    )
+    return connection.execute(select(laid)).scalar_one()
+
+
+ITEM_FLAG = QUEUE_ITEM_FLAG
+
+# As the index of waiting places says it: SQLite uses a partial index only for its own words.
+_WAITING: ColumnElement[bool] = literal_column("NOT place.done")
+
+
+def take_lease(
+    connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+) -> Lease | None:
+    """Lease the first free item of a queue to a reviewer, in one statement; None where none is left for them.
+
+    Left out: items that they reviewed, lease or skipped, and what is served again to others.
+    """
+    other = LEASE.alias("other")
+    mine = exists().where(
+        other.c.queue_item_id == PLACE.c.queue_item_id,
+        other.c.reviewer_id == reviewer_id,
+        other.c.id != PLACE.c.id,
+    )
+    skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
+    free = (
+        select(PLACE.c.id)
+        .where(
+            PLACE.c.queue_id == queue_id,
+            _WAITING,
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~mine,
+            ~skipped,
+        )
+        .order_by(PLACE.c.position, PLACE.c.queue_item_id, PLACE.c.slot)
+    )
+    return _take_first(connection, free, reviewer_id, token, now, until)
+
+
+def take_lease_at(
+    connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+) -> Lease | None:
+    """Lease one item that a reviewer asks for.
+
+    None where all its leases are taken or used, they reviewed it already, it is served again to another, or it left.
+    """
+    used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    free = (
+        select(PLACE.c.id)
+        .where(
+            PLACE.c.queue_item_id == item_id,
+            PLACE.c.done.is_(False),
+            or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
+            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            ~used,
+        )
+        .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
+    )
+    return _take_first(connection, free, reviewer_id, token, now, until)
+
+
+def _take_first(
+    connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
+) -> Lease | None:
+    """Take the first of these leases.
+
+    On PostgreSQL a row that somebody is taking at this moment is passed over (SKIP LOCKED) instead of waited for.
+    """
+    first = free.limit(1).with_for_update(skip_locked=True)
+    which = LEASE.c.id == first.scalar_subquery()
+    while (taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)) is not None:
+        if _is_waited_for(connection, taken.queue_item_id):
+            return taken
+        if not _leaves(connection, taken, now):
+            return assign_lease(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
+    return None
+
+
+def _is_waited_for(connection: Connection, item_id: int) -> bool:
+    """Whether a flag for which an item is in its queue is open; pairs and what is served again are there for none."""
+    of_item = ITEM_FLAG.c.queue_item_id == item_id
+    still_open = exists().where(of_item, FLAG.c.id == ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
+    return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
+
+
+def _leaves(connection: Connection, taken: Lease, now: datetime) -> bool:
+    """Release a lease and let its item leave where its answer stopped matching; return whether it left."""
+    item = item_by_id(connection, taken.queue_item_id)
+    # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
+    if item.response_id is None or not hold_responses(connection, [item.response_id]):
+        return False
+    release_lease(connection, taken.id)
+    follow_queues(connection, [item.response_id], now)
+    return item_by_id(connection, taken.queue_item_id).state is not ItemState.OPEN

@@ -1,0 +1,241 @@
+"""The list of open flags: pages, counts and neighbours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
+
+from judgeboard.errors import BadInput
+from judgeboard.flags.rules import why
+from judgeboard.store.filter_conditions import flag_narrowing
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.listing import KeyedList, LinePage, Order, Place
+from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
+from judgeboard.store.reviews import standing
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.statements import CURRENT_OF_NAME, OPEN
+from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW
+
+_UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
+
+
+def queue_list(connection: Connection, given: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
+    """Return the list, without what the reviewer marked as unsure."""
+    own, elsewhere = flag_narrowing(connection, given)
+    return KeyedList(
+        connection,
+        FLAG,
+        order,
+        own=[OPEN, *own],
+        elsewhere=elsewhere,
+        aside=None if reviewer_id is None else _unsure_of(connection, reviewer_id),
+        count_index=_count_index(given),
+        gather_index=order.index,
+    )
+
+
+def _count_index(given: RowFilter) -> str:
+    """Rule and query type have an index of their own, narrower than those of the orders."""
+    counted = RowFilter(rules=given.rules, query_types=given.query_types)
+    return "ix_flag_open_rule" if replace(given, states=()) == counted else "ix_flag_open_newest"
+
+
+def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
+    """The flags that a reviewer put aside, None where there are none: most often nothing has to be left out."""
+    query = select(REVIEW.c.flag_id).where(
+        _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), standing()
+    )
+    return None if connection.execute(query.limit(1)).first() is None else query
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFacets:
+    """What occurs among open flags, sorted."""
+
+    rules: tuple[str, ...]
+    query_types: tuple[str, ...]
+    judges: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
+    """Return (rule, query type, open flags) for every pair that occurs, sorted."""
+    rows = connection.execute(
+        select(FLAG.c.rule, FLAG.c.query_type, func.count()).where(OPEN).group_by(FLAG.c.rule, FLAG.c.query_type)
+    )
+    return sorted((rule, query_type, waiting) for rule, query_type, waiting in rows)
+
+
+def queue_facets(connection: Connection) -> QueueFacets:
+    """Return what the queue can be filtered by."""
+    counts = open_counts(connection)
+    rows = connection.execute(select(FLAG.c.source, FLAG.c.judge_name).where(OPEN).distinct()).all()
+    return QueueFacets(
+        rules=tuple(sorted({rule for rule, _, _ in counts})),
+        query_types=tuple(sorted({query_type for _, query_type, _ in counts})),
+        judges=tuple(sorted({judge for _, judge in rows if judge is not None})),
+        sources=tuple(sorted({source for source, _ in rows})),
+    )
+
+
+# A missing score or time comes last on both engines, which place NULLs differently: hence coalesce, as in the indexes.
+ORDERS: dict[str, Order] = {
+    order.name: order
+    for order in (
+        Order("worst", "worst first", FLAG.c.severity, FLAG.c.id, "ix_flag_open_severity", descending=True),
+        Order(
+            "lowest",
+            "lowest groundedness first",
+            literal_column("coalesce(flag.groundedness, 2)"),
+            FLAG.c.id,
+            "ix_flag_open_groundedness",
+        ),
+        Order(
+            "oldest",
+            "oldest first",
+            literal_column("coalesce(flag.asked_day, 9999999)"),
+            FLAG.c.id,
+            "ix_flag_open_asked",
+        ),
+        Order(
+            "newest",
+            "newest flag first",
+            FLAG.c.id,
+            FLAG.c.id,
+            "ix_flag_open_newest",
+            descending=True,
+            id_descending=True,
+        ),
+    )
+}
+
+
+def order_named(name: str) -> Order:
+    """Return an order of the queue.
+
+    Raises:
+        BadInput: There is none of this name.
+    """
+    if name not in ORDERS:
+        raise BadInput(f"the queue is sorted by one of {', '.join(ORDERS)}, not {name!r}")
+    return ORDERS[name]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """An open flag in the list.
+
+    ``groundedness`` and ``quality`` are the primary judge's when it was raised; its current ones where the flag came
+    before any verdict.
+    """
+
+    flag_id: int
+    response_id: int
+    external_id: str
+    source: str
+    rule: str
+    why: str
+    severity: float
+    groundedness: float | None
+    quality: int | None
+    user_feedback: str | None
+    question: str | None
+    answer: str | None
+    query_type: str
+    asked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Where a flag stands among ``total``, from 1; one that is not ``listed`` has the place it would have."""
+
+    position: int
+    total: int
+    previous: int | None
+    next: int | None
+    listed: bool
+
+
+def queue_page(
+    connection: Connection,
+    given: RowFilter,
+    sort: str = "worst",
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+    reviewer_id: int | None = None,
+) -> LinePage[QueueLine]:
+    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure.
+
+    Raises:
+        BadInput: No such order, or a key that names no place.
+    """
+    listed = queue_list(connection, given, order_named(sort), reviewer_id)
+    return listed.page(after, before, limit, partial(_lines, connection))
+
+
+def neighbours(
+    connection: Connection, given: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+) -> Neighbours | None:
+    """Return the place of a flag in a list and the flags beside it, None where there is no such flag.
+
+    Raises:
+        BadInput: No such order.
+    """
+    order = order_named(sort)
+    found = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
+    if found is None:
+        return None
+    around = queue_list(connection, given, order, reviewer_id).around(Place(order.name, *found))
+    return Neighbours(around.before + 1, around.total, around.previous, around.next, around.listed)
+
+
+def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:
+    rows = connection.execute(
+        select(
+            FLAG,
+            RESPONSE.c.external_id,
+            RESPONSE.c.asked_at,
+            QUESTION,
+            ANSWER,
+        )
+        .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+        .where(FLAG.c.id.in_(flag_ids))
+    ).all()
+    said = latest_feedback(connection, {row.response_id for row in rows})
+    scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
+    by_id = {row.id: _line(row, scored.get(row.response_id, row), said.get(row.response_id)) for row in rows}
+    return tuple(by_id[flag_id] for flag_id in flag_ids)
+
+
+def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
+    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer lands."""
+    if not response_ids:
+        return {}
+    query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(
+        CURRENT.c.response_id.in_(response_ids), CURRENT.c.judge_name == primary_judge(connection), CURRENT_OF_NAME
+    )
+    return {row.response_id: row for row in connection.execute(query)}
+
+
+def _line(row: Any, scores: Any, user_feedback: str | None) -> QueueLine:
+    return QueueLine(
+        flag_id=row.id,
+        response_id=row.response_id,
+        external_id=row.external_id,
+        source=row.source,
+        rule=row.rule,
+        why=why(row.rule, row.details, row.params),
+        severity=row.severity,
+        groundedness=scores.groundedness,
+        quality=scores.quality,
+        user_feedback=user_feedback,
+        question=row.question,
+        answer=row.answer,
+        query_type=row.query_type,
+        asked_at=row.asked_at,
+    )

@@ -1,0 +1,496 @@
+"""Counts and sums: totals, trends, and what the overview shows."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select
+
+from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Status
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.stats.proportions import share_intervals
+from judgeboard.store.filter_conditions import feedback_sides, is_latest, is_low, of_judge, quality_sides
+from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.reviews import standing
+from judgeboard.store.row_filter import by_index
+from judgeboard.store.runs import AskCounts
+from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, OPEN
+from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER, VERSION
+
+_DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
+_EARLIER = -1
+
+# Named, not repeated: PostgreSQL takes two expressions with parameters for different ones.
+_MADE: ColumnElement[int] = literal_column("made")
+_DECIDED_ON: ColumnElement[int] = literal_column("decided")
+_MINE: ColumnElement[int] = literal_column("mine")
+_PLACE: ColumnElement[int] = literal_column("place")
+
+
+@dataclass(frozen=True, slots=True)
+class DeskDay:
+    """A UTC day at the desk; ``waiting`` is the number of open flags at its end, superseded ones never counted."""
+
+    day: date
+    raised: int
+    decided: int
+    decided_by_me: int
+    confirmed: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDay(AskCounts):
+    """A UTC day of a judge.
+
+    ``cost_micro`` sums the known costs (None where none is known), ``unpriced`` counts judgments of unknown cost.
+    """
+
+    day: date
+    cost_micro: int | None = None
+    unpriced: int = 0
+
+
+def waiting_now(connection: Connection) -> int:
+    """Return how many flags are open."""
+    query = select(func.count()).select_from(FLAG).where(OPEN)
+    return int(connection.execute(by_index(query, FLAG, "ix_flag_open_rule")).scalar_one())
+
+
+def desk_days(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DeskDay]:
+    """Return what happened on consecutive days up to now; decisions that were taken back are left out."""
+    raised, still_open = [0] * len(days), [0] * len(days)
+    made = _place(FLAG.c.created_at, days).label("made")
+    query = select(made, FLAG.c.state, func.count()).where(FLAG.c.created_at >= _start(days[0]))
+    for place, state, n in connection.execute(query.group_by(_MADE, FLAG.c.state)):
+        if state != FlagState.SUPERSEDED:
+            raised[place] += n
+        if state == FlagState.OPEN:
+            still_open[place] += n
+    decisions = _decisions(connection, reviewer_id, days)
+    now = waiting_now(connection)
+    found = []
+    for place, day in enumerate(days):
+        today = [each for each in decisions if each.decided == place]
+        # Of those open now the ones that came later did not wait yet; those decided later still did.
+        waiting = now - sum(still_open[place + 1 :])
+        waiting += sum(each.n for each in decisions if each.made <= place < each.decided)
+        found.append(
+            DeskDay(
+                day=day,
+                raised=raised[place],
+                decided=sum(each.n for each in today),
+                decided_by_me=sum(each.n for each in today if each.mine),
+                confirmed=sum(each.n for each in today if each.decision == Decision.CONFIRM),
+                waiting=waiting,
+            )
+        )
+    return found
+
+
+def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
+    """Return how a judge fared on consecutive days, all its versions together; nothing was asked of nobody."""
+    place = _place(JUDGMENT.c.created_at, days).label("place")
+    query = (
+        select(
+            place,
+            JUDGMENT.c.status,
+            func.count(),
+            func.sum(JUDGMENT.c.cost_micro),
+            func.count(JUDGMENT.c.cost_micro),
+        )
+        .where(
+            JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),
+            JUDGMENT.c.created_at >= _start(days[0]),
+        )
+        .group_by(_PLACE, JUDGMENT.c.status)
+    )
+    counted: list[dict[str, int]] = [{} for _ in days]
+    for at, status, n, cost, priced in connection.execute(by_index(query, JUDGMENT, "ix_judgment_created")):
+        today = counted[at]
+        today[Status(status).value] = n
+        today["unpriced"] = today.get("unpriced", 0) + n - priced
+        if cost is not None:
+            today["cost_micro"] = today.get("cost_micro", 0) + int(cost)
+    return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decisions:
+    decided: int
+    made: int
+    decision: str
+    mine: bool
+    n: int
+
+
+def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[_Decisions]:
+    """Standing decisions of these days by the place of their day, and that of the day their flag was made."""
+    decided, made = _place(REVIEW.c.at, days).label("decided"), _place(FLAG.c.created_at, days).label("made")
+    mine = case((REVIEW.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
+    query = (
+        select(decided, made, REVIEW.c.decision, mine, func.count())
+        .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), standing())
+        .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
+    )
+    return [_Decisions(on, made, said, bool(own), n) for on, made, said, own, n in connection.execute(query)]
+
+
+def _place(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
+    """The place of a moment's day among consecutive days; what is later counts to the last."""
+    ends: list[Any] = [(moment < _start(day + timedelta(days=1)), place) for place, day in enumerate(days[:-1])]
+    return case((moment < _start(days[0]), _EARLIER), *ends, else_=len(days) - 1)
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DeskState:
+    """What an empty list says; ``responses`` counts logged answers, ``decided_today`` decisions since 0:00 UTC."""
+
+    responses: int
+    any_judged: bool
+    decided_today: int
+    last_flag_at: datetime | None
+
+
+def desk_state(connection: Connection, now: datetime) -> DeskState:
+    """Return how far the desk is; meant for when nothing waits, since it counts every answer."""
+    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    decided = (Decision.CONFIRM.value, Decision.DISMISS.value)
+    return DeskState(
+        responses=connection.execute(
+            select(func.count()).select_from(RESPONSE).where(RESPONSE.c.kind == ResponseKind.LOG.value)
+        ).scalar_one(),
+        any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
+        decided_today=connection.execute(
+            select(func.count())
+            .select_from(REVIEW)
+            .where(REVIEW.c.at >= today, REVIEW.c.decision.in_(decided), standing())
+        ).scalar_one(),
+        last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
+    )
+
+
+# Ranges of an index; "not log" would read every row.
+_NOT_LOGGED: ColumnElement[bool] = literal_column("(response.kind < 'log' OR response.kind > 'log')")
+
+
+def quadrant(connection: Connection) -> dict[tuple[str, str], int]:
+    """Return how many logged answers there are by (judge side, user side); cells that hold none are left out.
+
+    The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback): each cell
+    counts what `RowFilter(judge_side=…, user=…)` selects.
+    """
+    counts = _judged(connection)
+    left = _answers(connection) - sum(counts.values())
+    if left > 0:
+        # What users said of the answers without a verdict is all they said but what stands beside a verdict.
+        for user, said in _said(connection).items():
+            beside = sum(counts.get((judge, user), 0) for judge in ("low", "high"))
+            counts["none", user] = said - beside
+            left -= said - beside
+        counts["none", "none"] = left
+    return {cell: n for cell, n in counts.items() if n}
+
+
+def _judged(connection: Connection) -> dict[tuple[str, str], int]:
+    # One pass with a counter a side is several times faster than grouping by an expression.
+    sides = quality_sides(CURRENT.c.user_quality)
+    counters: list[Any] = [func.count().filter(said).label(side) for side, said in sides.items()]
+    asked: Select[Any] = select(*counters)
+    query = by_index(asked.where(*of_judge(connection, RowFilter())), CURRENT, "ix_current_judgment_score")
+    every = connection.execute(query).one()
+    low = connection.execute(query.where(is_low(thresholds(connection)))).one()
+    counts = {("low", side): n for side, n in zip(sides, low, strict=True)}
+    return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
+
+
+def _answers(connection: Connection) -> int:
+    query = select(func.count()).select_from(RESPONSE).where(LOGGED)
+    return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
+
+
+def _said(connection: Connection) -> dict[str, int]:
+    """How many logged answers the users' latest word puts on each side."""
+    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
+    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_sides().items()]
+    query = select(*counters).where(is_latest(), FEEDBACK.c.response_id.not_in(made))
+    return dict(connection.execute(query).one()._asdict())
+
+
+DAYS = 7
+LAST = 5
+START = 200  # characters of a question in a short list
+
+
+@dataclass(frozen=True, slots=True)
+class LastDecision:
+    """One of a reviewer's last decisions that stand."""
+
+    review_id: int
+    response_id: int
+    flag_id: int
+    external_id: str
+    rule: str
+    decision: str
+    question: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The desk on a day, with the seven days up to it (oldest first, the last is the day itself).
+
+    ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` names the primary
+    judge, None while nothing was judged; ``judged`` is how it fared. ``quadrant`` counts answers by (judge side, user
+    side), empty cells left out.
+    """
+
+    waiting: int
+    decided_today: int
+    decided_today_by_me: int
+    days: tuple[DeskDay, ...]
+    confirmed: Estimate
+    judge: str | None
+    judged: tuple[JudgeDay, ...]
+    quadrant: dict[tuple[str, str], int]
+    last_decisions: tuple[LastDecision, ...]
+
+    @property
+    def judged_in_all(self) -> JudgeDay:
+        """The judge's days added up, under the last day's date."""
+        costs = [day.cost_micro for day in self.judged if day.cost_micro is not None]
+        return JudgeDay(
+            day=self.judged[-1].day,
+            ok=sum(day.ok for day in self.judged),
+            unparsable=sum(day.unparsable for day in self.judged),
+            refused=sum(day.refused for day in self.judged),
+            error=sum(day.error for day in self.judged),
+            cost_micro=sum(costs) if costs else None,
+            unpriced=sum(day.unpriced for day in self.judged),
+        )
+
+
+def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
+    """Return the state of the desk; ``today`` is a UTC day, ``reviewer_id`` None for nobody's own figures."""
+    days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
+    desk = desk_days(connection, reviewer_id, days)
+    judge = primary_judge(connection)
+    return Overview(
+        waiting=desk[-1].waiting,
+        decided_today=desk[-1].decided,
+        decided_today_by_me=desk[-1].decided_by_me,
+        days=tuple(desk),
+        confirmed=_confirmed(connection),
+        judge=judge,
+        judged=tuple(judge_days(connection, judge, days)),
+        quadrant=quadrant(connection),
+        last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
+    )
+
+
+def _confirmed(connection: Connection) -> Estimate:
+    states = (FlagState.CONFIRMED, FlagState.DISMISSED)
+    confirmed, dismissed = (
+        connection.execute(select(func.count()).select_from(FLAG).where(FLAG.c.state == state.value)).scalar_one()
+        for state in states
+    )
+    return replace(share_intervals(confirmed, confirmed + dismissed)[0], unit="flag")
+
+
+def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:
+    decided = (Decision.CONFIRM.value, Decision.DISMISS.value, Decision.UNSURE.value)
+    query = (
+        select(
+            REVIEW.c.id,
+            REVIEW.c.response_id,
+            REVIEW.c.flag_id,
+            RESPONSE.c.external_id,
+            FLAG.c.rule,
+            REVIEW.c.decision,
+            func.substr(RESPONSE.c.query, 1, START),
+            REVIEW.c.at,
+        )
+        .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.decision.in_(decided), standing())
+        .order_by(REVIEW.c.id.desc())
+        .limit(LAST)
+    )
+    return tuple(LastDecision(*row) for row in connection.execute(query))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCounts:
+    """How much there is; responses of the log only."""
+
+    responses: int
+    open_flags: int
+
+
+def store_counts(connection: Connection) -> StoreCounts:
+    """Count responses of the log and open flags."""
+    responses = select(func.count()).select_from(RESPONSE).where(RESPONSE.c.kind == ResponseKind.LOG.value)
+    flags = select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value)
+    return StoreCounts(connection.execute(responses).scalar_one(), connection.execute(flags).scalar_one())
+
+
+_LOGGED = RESPONSE.c.kind == ResponseKind.LOG.value
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTotals:
+    """Judgments of one version by status, all statuses named.
+
+    ``cost_micro`` sums what is known, None where the cost of a usable judgment is not.
+    """
+
+    counts: dict[str, int]
+    cost_micro: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """A person and how many reviews of theirs stand."""
+
+    name: str
+    reviews: int
+
+
+def count_responses(connection: Connection) -> int:
+    """Return how many responses the log holds."""
+    return connection.execute(select(func.count()).select_from(RESPONSE).where(_LOGGED)).scalar_one()
+
+
+def count_labels(connection: Connection) -> dict[str, int]:
+    """Return how many standing reviews carry which label, both labels named."""
+    query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    counts = dict.fromkeys(map(str, Label), 0)
+    for label, n in connection.execute(query.where(_LOGGED, standing()).group_by(REVIEW.c.label)):
+        if label is not None:
+            counts[label] = n
+    return counts
+
+
+def count_graders(connection: Connection) -> list[Grader]:
+    """Return everybody with a review that stands, by name; two people of one name (desk, import) are two lines."""
+    query = (
+        select(REVIEWER.c.name, REVIEWER.c.origin, func.count())
+        .join(REVIEW, REVIEW.c.reviewer_id == REVIEWER.c.id)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .where(_LOGGED, standing())
+        .group_by(REVIEWER.c.id, REVIEWER.c.name, REVIEWER.c.origin)
+    )
+    rows = sorted((name, origin, n) for name, origin, n in connection.execute(query))
+    return [Grader(name, n) for name, _, n in rows]
+
+
+def count_judgments(connection: Connection) -> dict[int, VersionTotals]:
+    """Return the judgments of logged responses by judge version, every ask and repeat counted."""
+    keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
+    sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.sum(JUDGMENT.c.cost_micro)
+    query = select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(_LOGGED)
+    totals: dict[int, VersionTotals] = {}
+    for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
+        before = totals.get(version_id, VersionTotals(dict.fromkeys(map(str, Status), 0), 0))
+        unknown = before.cost_micro is None or (status == Status.OK and priced < n)
+        known = None if unknown else (before.cost_micro or 0) + int(cost or 0)
+        totals[version_id] = VersionTotals(before.counts | {status: n}, known)
+    return totals
+
+
+def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
+    """Return how many flags each rule has in which state, all states named."""
+    counts: dict[str, Counter[str]] = {}
+    query = select(FLAG.c.rule, FLAG.c.state, func.count()).group_by(FLAG.c.rule, FLAG.c.state)
+    for rule, state, n in connection.execute(query):
+        counts.setdefault(rule, Counter())[state] = n
+    return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
+
+
+# Written out like those of literal_conditions, for the index of the share flagged.
+_SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
+
+
+@dataclass(frozen=True, slots=True)
+class DaySums:
+    """One query type on one day (days since 1970-01-01, None without a time) by one judge version.
+
+    ``total`` and ``squares`` add up the values; for a share they both count the hits. ``version_id`` is None where
+    the sums do not come from a judge. ``unscored`` verdicts beside the ``n`` have no value.
+    """
+
+    query_type: str
+    day: int | None
+    version_id: int | None
+    n: int
+    total: float
+    squares: float
+    unscored: int = 0
+
+
+def score_sums(connection: Connection, judge: str | int, score: ScoreName) -> list[DaySums]:
+    """Return the sums of a score of a judge's current verdicts (its name), or of one judge version (its id)."""
+    value = CURRENT.c[score]
+    return _sums_of(connection, _judged_by(judge, func.count(value), func.sum(value), func.sum(value * value)))
+
+
+def low_sums(connection: Connection, judge: str | int, threshold: float) -> list[DaySums]:
+    """Return how many answers with a groundedness lie below ``threshold``, by judge name or version id."""
+    value = CURRENT.c.groundedness
+    low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
+    return _sums_of(connection, _judged_by(judge, func.count(value), low, low))
+
+
+def flagged_sums(connection: Connection) -> list[DaySums]:
+    """Return how many of all logged answers carry a flag of any rule but the random one, superseded ones left out.
+
+    Every answer counts, judged or not; several flags of one answer count once.
+    """
+    by = FLAG.c.query_type, FLAG.c.asked_day
+    hits = select(*by, func.count(FLAG.c.response_id.distinct())).where(_SHARED).group_by(*by)
+    flagged = {(query_type, day): n for query_type, day, n in connection.execute(hits)}
+    of = RESPONSE.c.query_type, RESPONSE.c.asked_day
+    answers = select(*of, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value).group_by(*of)
+    return _ordered(
+        DaySums(query_type, day, None, n, hit, hit)
+        for query_type, day, n in connection.execute(answers)
+        for hit in (float(flagged.get((query_type, day), 0)),)
+    )
+
+
+def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
+    """Return how many current verdicts each version of a judge has: sums without values."""
+    zero: ColumnElement[int] = literal_column("0")
+    return _sums_of(connection, _judged_by(judge, func.count(), zero, zero))
+
+
+def _verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions of the current verdicts of a judge (its name), or of one judge version (its id)."""
+    if isinstance(judge, int):
+        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
+    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
+
+
+def _judged_by(judge: str | int, *sums: ColumnElement[Any]) -> Select[Any]:
+    keys = CURRENT.c.query_type, CURRENT.c.asked_day, CURRENT.c.judge_version_id
+    return select(*keys, func.count(), *sums).group_by(*keys).where(*_verdicts_of(judge))
+
+
+def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
+    rows = connection.execute(query)
+    return _ordered(
+        DaySums(query_type, day, version_id, n, float(total or 0), float(squares or 0), every - n)
+        for query_type, day, version_id, every, n, total, squares in rows
+    )
+
+
+def _ordered(sums: Iterable[DaySums]) -> list[DaySums]:
+    return sorted(sums, key=lambda each: (each.query_type, -1 if each.day is None else each.day, each.version_id or 0))

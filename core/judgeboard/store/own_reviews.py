@@ -1,0 +1,172 @@
+"""One person's standing reviews, newest first, and one of them whole, to be edited."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection, func, select
+
+from judgeboard.domain import Decision, DimensionScore, Grade, Label, Preference, Shown, Stage, WhyDiffers
+from judgeboard.store.listing import KeyedList, LinePage, Order
+from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
+from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
+from judgeboard.store.responses import ANSWER, QUESTION, text_start
+from judgeboard.store.reviews import marks_from, standing
+from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE
+
+SCORE = REVIEW_SCORE
+ITEM = QUEUE_ITEM
+
+NEWEST = Order(
+    "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReview:
+    """A review in the list; ``rule`` and ``state`` are its flag's, ``queue`` the named queue it was given in.
+
+    ``preferences`` are by aspect of a pair, in terms of the stored answers; ``shown`` is which of them stood on the
+    left. There are none where a decision was refused and only its note was kept.
+    """
+
+    review_id: int
+    response_id: int | None
+    pair_id: int | None
+    external_id: str
+    query_type: str | None
+    question: str | None
+    answer: str | None
+    flag_id: int | None
+    rule: str | None
+    state: str | None
+    queue: str | None
+    stage: str | None
+    decision: str | None
+    label: str | None
+    groundedness: float | None
+    quality: int | None
+    note: str | None
+    seconds: float | None
+    shown: Shown | None
+    preferences: dict[str, Preference]
+    at: datetime
+
+    @property
+    def final(self) -> bool:
+        """Whether it can no longer be edited: given before the judge was seen, or an adjudication."""
+        return self.stage in {Stage.BLIND, Stage.ADJUDICATION}
+
+
+@dataclass(frozen=True, slots=True)
+class WholeReview:
+    """A review with all that was given in it."""
+
+    id: int
+    response_id: int | None
+    flag_id: int | None
+    reviewer_id: int
+    stage: str | None
+    decision: Decision | None
+    grade: Grade
+    judgment_seen_id: int | None
+    seconds: float | None
+    stands: bool
+    at: datetime
+
+
+def has_pair_reviews(connection: Connection, reviewer_id: int) -> bool:
+    """Whether a person ever reviewed a pair."""
+    query = select(REVIEW.c.id).where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.pair_id.is_not(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def own_reviews_page(
+    connection: Connection,
+    reviewer_id: int,
+    *,
+    pairs: bool = False,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> LinePage[OwnReview]:
+    """Return the standing reviews of a person, of answers or of ``pairs``, the newest first.
+
+    The page begins behind ``after``, before ``before``, or with the newest.
+
+    Raises:
+        BadInput: A key names no place.
+    """
+    of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
+    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), standing()]
+    listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
+    return listed.page(after, before, limit, partial(_lines, connection))
+
+
+def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
+    """Return a review with all that was given in it, None where there is none of this id."""
+    row = connection.execute(select(REVIEW, standing().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
+    if row is None:
+        return None
+    scores = connection.execute(select(SCORE).where(SCORE.c.review_id == review_id).order_by(SCORE.c.id))
+    grade = Grade(
+        label=None if row.label is None else Label(row.label),
+        groundedness=row.groundedness,
+        quality=row.quality,
+        spans=None if row.spans is None else tuple(row.spans),
+        note=row.note,
+        corrected_answer=row.corrected_answer,
+        scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
+        claim_marks=marks_from(row.claim_marks),
+        why_differs=None if row.why_differs is None else WhyDiffers(row.why_differs),
+    )
+    return WholeReview(
+        id=row.id,
+        response_id=row.response_id,
+        flag_id=row.flag_id,
+        reviewer_id=row.reviewer_id,
+        stage=row.stage,
+        decision=None if row.decision is None else Decision(row.decision),
+        grade=grade,
+        judgment_seen_id=row.judgment_seen_id,
+        seconds=row.seconds,
+        stands=bool(row.stands),
+        at=row.at,
+    )
+
+
+def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview, ...]:
+    names = ("stage", "decision", "label", "groundedness", "quality", "note", "seconds", "shown", "at")
+    query = (
+        select(
+            REVIEW.c.id.label("review_id"),
+            REVIEW.c.response_id,
+            REVIEW.c.pair_id,
+            func.coalesce(RESPONSE.c.external_id, PAIR.c.external_id).label("external_id"),
+            func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
+            func.coalesce(QUESTION, text_start(PAIR.c.question)).label("question"),
+            ANSWER,
+            REVIEW.c.flag_id,
+            FLAG.c.rule,
+            FLAG.c.state,
+            QUEUE.c.name.label("queue"),
+            *(REVIEW.c[name] for name in names),
+        )
+        .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
+        .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
+        .outerjoin(ITEM, ITEM.c.id == REVIEW.c.queue_item_id)
+        .outerjoin(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
+        .where(REVIEW.c.id.in_(review_ids))
+    )
+    preferences: dict[int, dict[str, Preference]] = {}
+    sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
+    for score in connection.execute(select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)):
+        preferences.setdefault(score.review_id, {})[score.aspect] = Preference(score.preference)
+    by_id: dict[int, OwnReview] = {}
+    for row in connection.execute(query).mappings():
+        shown = None if row["shown"] is None else Shown(row["shown"])
+        given = {"shown": shown, "preferences": preferences.get(row["review_id"], {})}
+        by_id[row["review_id"]] = OwnReview(**(dict(row) | given))
+    return tuple(by_id[review_id] for review_id in review_ids)

@@ -1,1 +1,0 @@
-"""Pairs, with what judges and people said of them."""

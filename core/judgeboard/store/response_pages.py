@@ -1,0 +1,371 @@
+"""Pages of logged answers under a filter, in an order, and what they can be filtered by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
+
+from judgeboard.domain import FlagState
+from judgeboard.errors import BadInput
+from judgeboard.stats.arrays import IntArray
+from judgeboard.store.filter_conditions import (
+    few_matches,
+    of_judge,
+    on_days,
+    one_of,
+    picked_elsewhere,
+    verdict_conditions,
+)
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import list_versions, version_title
+from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
+from judgeboard.store.reviews import standing
+from judgeboard.store.statements import LOGGED, OPEN, Texts, batches, read_columns
+from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
+from judgeboard.store.verdicts import NO_DAY
+
+# As the index holds it: answers without a time come before all others there, and so last where the newest are first.
+_ASKED: ColumnElement[Any] = literal_column("coalesce(response.asked_day, -1)")
+_LAST_DAY = 9_999_999
+_FEW = 5_000  # so many ids are looked up faster than an index of the whole log is walked
+
+NEWEST = Order(
+    "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True, id_descending=True
+)
+LOWEST = Order(
+    "lowest",
+    "lowest groundedness first",
+    CURRENT.c.groundedness,
+    CURRENT.c.response_id,
+    "ix_current_judgment_score",
+)
+ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
+
+
+def order_of(given: RowFilter, sort: str) -> Order:
+    """Return the order that a list is in where ``sort`` is asked for.
+
+    Where answers without a verdict or a groundedness are asked for, there is none to sort by: the newest come first.
+
+    Raises:
+        BadInput: There is no such order.
+    """
+    if sort not in ORDERS:
+        raise BadInput(f"answers are sorted by one of {', '.join(ORDERS)}, not {sort!r}")
+    return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
+
+
+def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
+    """Return the list as `order_of` sorts it; ``lowest`` holds only answers with a groundedness of the judge meant.
+
+    Raises:
+        BadInput: There is no such order.
+    """
+    order = order_of(given, sort)
+    narrow = given.response_ids is not None or bool(given.ids)
+    if given.text is not None:
+        matches = few_matches(connection, given.text, _FEW)
+        if matches is not None:
+            wanted = matches if given.response_ids is None else tuple(set(matches) & set(given.response_ids))
+            given, narrow = replace(given, text=None, response_ids=wanted), True
+    if order is LOWEST:
+        return _by_score(connection, given, narrow=narrow)
+    return _by_time(connection, given, narrow=narrow)
+
+
+def _by_time(connection: Connection, given: RowFilter, *, narrow: bool) -> KeyedList:
+    own = one_of(
+        (given.query_types, RESPONSE.c.query_type),
+        (given.sources, RESPONSE.c.source),
+        (given.models, RESPONSE.c.generator_model),
+    )
+    own += on_days(given, RESPONSE.c.asked_day)
+    if given.day_from is not None or given.day_to is not None:
+        own.append(_ASKED.between(given.day_from or 0, _LAST_DAY if given.day_to is None else given.day_to))
+    elsewhere = picked_elsewhere(connection, given, RESPONSE.c.id)
+    if given.ids:
+        elsewhere.append(_named(given, RESPONSE.c.id))
+    only_share = not given.sources and not given.models
+    return KeyedList(
+        connection,
+        RESPONSE,
+        NEWEST,
+        own=[LOGGED, *own],
+        elsewhere=elsewhere,
+        count_index="ix_response_share" if only_share else NEWEST.index,
+        gather_index=None if narrow else NEWEST.index,
+    )
+
+
+def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> KeyedList:
+    own = [CURRENT.c.groundedness.is_not(None), *verdict_conditions(connection, given)]
+    of_answers = replace(
+        given,
+        judge=given.judge if given.statuses else None,
+        judge_version=given.judge_version if given.statuses else None,
+        judge_side=None,
+        unscored=None,
+        user=None,
+        min_score=None,
+        max_score=None,
+        min_quality=None,
+        max_quality=None,
+    )
+    elsewhere = picked_elsewhere(connection, of_answers, CURRENT.c.response_id)
+    if given.ids:
+        elsewhere.append(_named(given, CURRENT.c.response_id))
+    if given.models:
+        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(given.models))
+        elsewhere.append(CURRENT.c.response_id.in_(written))
+    # The index of scores is one of judges by name; a version's verdicts are sorted as they are found.
+    by_name = given.judge_version is None
+    walked = LOWEST.index if by_name else "ix_current_judgment_version_trend"
+    return KeyedList(
+        connection,
+        CURRENT,
+        LOWEST if by_name else replace(LOWEST, index=None),
+        own=own,
+        elsewhere=elsewhere,
+        count_index=walked,
+        gather_index="ix_current_judgment_response" if narrow else walked,
+    )
+
+
+def _named(given: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+    named = RESPONSE.alias("named")
+    return response_id.in_(select(named.c.id).where(named.c.external_id.in_(given.ids)))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFacets:
+    """What occurs in the log, sorted, at most 200 of each; ``judges`` are names."""
+
+    query_types: tuple[str, ...]
+    sources: tuple[str, ...]
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+
+
+def response_facets(connection: Connection) -> ResponseFacets:
+    """Return what answers can be filtered by: one seek in an index per value, however long the log is."""
+    return ResponseFacets(
+        query_types=occurring_values(connection, RESPONSE.c.query_type, LOGGED),
+        sources=_logged(connection, RESPONSE.c.source),
+        models=_logged(connection, RESPONSE.c.generator_model),
+        judges=tuple(sorted({version.name for version in list_versions(connection)})),
+    )
+
+
+def _logged(connection: Connection, column: ColumnElement[str]) -> tuple[str, ...]:
+    """The values that a logged answer has; those of made answers alone, as of a suite, are no filter of the log."""
+    return tuple(
+        value
+        for value in occurring_values(connection, column)
+        if connection.execute(select(RESPONSE.c.id).where(column == value, LOGGED).limit(1)).scalar() is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLine:
+    """The current verdict that a line shows."""
+
+    judgment_id: int
+    version_title: str
+    groundedness: float | None
+    quality: int | None
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLine:
+    """An answer in the list; ``judged`` is the verdict of the judge that the filter means, else the primary judge's.
+
+    ``judges`` counts the judge names with a usable verdict, ``reviews`` the reviews that stand, ``flag_id`` names the
+    worst flag that waits.
+    """
+
+    response_id: int
+    external_id: str
+    source: str
+    query_type: str
+    question: str | None
+    answer: str | None
+    generator_model: str | None
+    asked_at: datetime | None
+    user_feedback: str | None
+    judged: JudgedLine | None
+    judges: int
+    reviews: int
+    flag_id: int | None
+
+
+def response_page(
+    connection: Connection,
+    given: RowFilter,
+    sort: str = "newest",
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> LinePage[ResponseLine]:
+    """Return a page of the answers (`KeyedList.page`); orders are `response_list.ORDERS`.
+
+    Raises:
+        BadInput: No such order, or a key that names no place.
+    """
+    return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
+
+
+def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
+    names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
+    rows = connection.execute(
+        select(
+            *(RESPONSE.c[name] for name in names),
+            QUESTION,
+            ANSWER,
+        ).where(RESPONSE.c.id.in_(ids))
+    )
+    said = latest_feedback(connection, ids)
+    judged = _judged(connection, given, ids)
+    judges, reviews, flags = _judges(connection, ids), _reviews(connection, ids), _flags(connection, ids)
+    lines = {
+        row.id: ResponseLine(
+            response_id=row.id,
+            external_id=row.external_id,
+            source=row.source,
+            query_type=row.query_type,
+            question=row.question,
+            answer=row.answer,
+            generator_model=row.generator_model,
+            asked_at=row.asked_at,
+            user_feedback=said.get(row.id),
+            judged=judged.get(row.id),
+            judges=judges.get(row.id, 0),
+            reviews=reviews.get(row.id, 0),
+            flag_id=flags.get(row.id),
+        )
+        for row in rows
+    }
+    return tuple(lines[id_] for id_ in ids)
+
+
+def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
+    query = (
+        select(
+            CURRENT.c.response_id,
+            CURRENT.c.judgment_id,
+            CURRENT.c.groundedness,
+            CURRENT.c.quality,
+            CURRENT.c.label,
+            VERSION.c.name,
+            VERSION.c.number,
+        )
+        .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
+        .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, given))
+        .order_by(CURRENT.c.judgment_id)
+    )
+    return {
+        response_id: JudgedLine(judgment_id, version_title(name, number), groundedness, quality, label)
+        for response_id, judgment_id, groundedness, quality, label, name, number in connection.execute(query)
+    }
+
+
+def _judges(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
+    query = select(CURRENT.c.response_id, func.count()).where(
+        CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)
+    )
+    return _by_id(connection, query.group_by(CURRENT.c.response_id))
+
+
+def _reviews(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
+    query = select(REVIEW.c.response_id, func.count()).where(REVIEW.c.response_id.in_(ids), standing())
+    return _by_id(connection, query.group_by(REVIEW.c.response_id))
+
+
+def _flags(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
+    query = select(FLAG.c.response_id, FLAG.c.id).where(FLAG.c.response_id.in_(ids), OPEN)
+    return _by_id(connection, query.order_by(FLAG.c.severity, FLAG.c.id.desc()))
+
+
+def _by_id(connection: Connection, query: Select[Any]) -> dict[int, int]:
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+UNKNOWN = "unknown"
+"""Stands for an answer whose writer the log does not name."""
+
+_CHUNK = 5_000  # far below the 32,766 variables of a statement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResponseFacts:
+    """Columns of responses by id, ascending; ``days`` count from 1970-01-01 (below 0: no time)."""
+
+    ids: IntArray
+    evidence_groups: IntArray
+    query_types: Texts
+    sources: Texts
+    generators: Texts
+    days: IntArray
+
+
+def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
+    """Return the facts of responses, ascending by id."""
+    columns = (
+        RESPONSE.c.id,
+        RESPONSE.c.evidence_group,
+        func.coalesce(RESPONSE.c.asked_day, NO_DAY),
+        RESPONSE.c.query_type,
+        RESPONSE.c.source,
+        func.coalesce(RESPONSE.c.generator_model, UNKNOWN),
+    )
+    numbers: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
+    texts: list[list[str]] = [[], [], []]
+    for some in batches(np.unique(ids).tolist(), _CHUNK):
+        query = select(*columns).where(RESPONSE.c.id.in_(some)).order_by(RESPONSE.c.id)
+        *whole, types, sources, generators = read_columns(connection, query)
+        for parts, column in zip(numbers, whole, strict=True):
+            parts.append(column)
+        for found, column in zip(texts, (types, sources, generators), strict=True):
+            found.extend(column.names[code] for code in column.codes.tolist())
+    known, groups, days = (np.concatenate(parts) for parts in numbers)
+    query_types, sources, generators = map(as_texts, texts)
+    return ResponseFacts(known, groups, query_types, sources, generators, days)
+
+
+def as_texts(values: list[str]) -> Texts:
+    """Return texts as the names that occur, in order, and each row's position among them."""
+    names, codes = np.unique(np.array(values, dtype=np.str_), return_inverse=True)
+    return Texts(tuple(names.tolist()), codes.astype(np.int64))
+
+
+def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the ids, ascending, of those of the responses whose answer is not forgotten, and its characters."""
+    found: list[tuple[int, int]] = []
+    for some in batches(np.unique(ids).tolist(), _CHUNK):
+        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(
+            RESPONSE.c.id.in_(some), RESPONSE.c.answer.is_not(None)
+        )
+        found += [(id_, length) for id_, length in connection.execute(query)]
+    rows = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
+
+
+def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
+    """Return, by the rules that raised a flag on any of the responses, the ids that each raised, ascending.
+
+    Superseded flags do not count. A response stands with every rule that raised one.
+    """
+    found: dict[str, set[int]] = {}
+    for some in batches(np.unique(ids).tolist(), _CHUNK):
+        query = select(FLAG.c.rule, FLAG.c.response_id).where(
+            FLAG.c.response_id.in_(some), FLAG.c.state != FlagState.SUPERSEDED.value
+        )
+        for rule, id_ in connection.execute(query):
+            found.setdefault(rule, set()).add(id_)
+    return {rule: np.array(sorted(found[rule]), dtype=np.int64) for rule in sorted(found)}

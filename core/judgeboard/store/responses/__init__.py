@@ -1,1 +1,0 @@
-"""Responses: stored once, found, listed, shown with all that was said of them."""

@@ -1,0 +1,501 @@
+"""Reviews of answers and of pairs: read under lock, written once, and the state of a flag that follows from them."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, insert, or_, select, update
+
+from judgeboard.domain import (
+    AspectPreference,
+    Claim,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    FlagState,
+    Grade,
+    Preference,
+    Shown,
+    Stage,
+)
+from judgeboard.errors import NotFound
+from judgeboard.flags.rules import RULES
+from judgeboard.store.hidden_rows import hidden_of_response
+from judgeboard.store.judgments import claims_from
+from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
+from judgeboard.store.queue_tables import COMMENT
+from judgeboard.store.statements import batches
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
+
+
+def standing(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition under which a row of ``review`` (the table or an alias of it) stands.
+
+    Undo, edit and re-grade are rows that name the one they replace, so a replaced row never stands again: what
+    somebody said before a decision that was taken back is history.
+    """
+    later = REVIEW.alias()
+    replaced = exists(select(later.c.id).where(later.c.replaces == review.c.id))
+    return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
+
+
+def spoken_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
+    """Whether a review of anybody else stands on an answer."""
+    query = select(REVIEW.c.id).where(
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, standing()
+    )
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition under which a review carries a grade: a label, a groundedness or a quality."""
+    return or_(review.c.label.is_not(None), review.c.groundedness.is_not(None), review.c.quality.is_not(None))
+
+
+def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
+    """Return marks as a JSON value in the order given, keys without a value left out; None where there is none."""
+    listed = [_json(mark) for mark in marks]
+    return listed or None
+
+
+def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
+    """Return stored marks; none where none were given, or they are forgotten."""
+    return tuple(ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ())
+
+
+def claims_by_judgment(
+    connection: Connection, judgment_ids: Collection[int], response_id: int
+) -> dict[int, tuple[Claim, ...]]:
+    """Return the claims of those of these judgments that are of this response, by judgment."""
+    query = select(JUDGMENT.c.id, JUDGMENT.c.claims).where(
+        JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.response_id == response_id
+    )
+    return {row.id: claims_from(row.claims) or () for row in connection.execute(query)}
+
+
+def _json(mark: ClaimMark) -> dict[str, Any]:
+    fields = {name: getattr(mark, name) for name in ClaimMark.__dataclass_fields__}
+    return {name: value for name, value in fields.items() if value is not None} | {"status": mark.status.value}
+
+
+SCORE = REVIEW_SCORE
+
+STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
+
+
+@dataclass(frozen=True, slots=True)
+class LockedResponse:
+    """A response nobody else reviews or judges until the transaction ends; ``answer`` is None once forgotten."""
+
+    id: int
+    external_id: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFlag:
+    """A flag whose state nobody else changes until the transaction ends."""
+
+    id: int
+    response: LockedResponse
+    rule: str
+    state: FlagState
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReview:
+    """A review as stored, without its texts; ``by`` is the reviewer's name."""
+
+    id: int
+    response_id: int | None
+    pair_id: int | None
+    flag_id: int | None
+    reviewer_id: int
+    by: str
+    decision: Decision | None
+    replaces: int | None
+    at: datetime
+    queue_item_id: int | None = None
+    stage: Stage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewReview:
+    """A review to be written: of an answer, or of a pair with its preference by aspect."""
+
+    reviewer_id: int
+    request_key: str
+    at: datetime
+    response_id: int | None = None
+    pair_id: int | None = None
+    flag_id: int | None = None
+    decision: Decision | None = None
+    grade: Grade = field(default_factory=Grade)
+    judgment_seen_id: int | None = None
+    seconds: float | None = None
+    replaces: int | None = None
+    queue_item_id: int | None = None
+    stage: Stage | None = None
+    seen: tuple[str, ...] | None = None
+    preferences: Mapping[str, AspectPreference] = field(default_factory=dict)
+    shown: Shown | None = None
+    comparison_seen_id: int | None = None
+
+
+def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
+    """Hold the answer or the pair that a review is about; return the answer, None for a pair.
+
+    Raises:
+        NotFound: There is none of this id.
+    """
+    if response_id is not None:
+        return lock_response(connection, response_id)
+    if connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first() is None:
+        raise NotFound(f"no pair {pair_id}")
+    return None
+
+
+def lock_response(connection: Connection, response_id: int) -> LockedResponse:
+    """Read a response and hold it.
+
+    SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments
+    land: two transactions that took them in turns would wait for each other for ever.
+
+    Raises:
+        NotFound: No such response.
+    """
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id == response_id)
+    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        raise NotFound(f"no answer {response_id}")
+    return LockedResponse(*row)
+
+
+def hold_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
+    """Hold responses and return them, without those that another transaction changes: it is not waited for."""
+    query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
+    held: set[int] = set()
+    for some in batches(sorted(response_ids)):
+        held |= set(connection.execute(query.where(RESPONSE.c.id.in_(some))).scalars())
+    return held
+
+
+def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
+    """Read a flag with its response and hold both.
+
+    Raises:
+        NotFound: No such flag.
+    """
+    response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
+    if response_id is None:
+        raise NotFound(f"no flag {flag_id}")
+    response = lock_response(connection, response_id)
+    query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.id == flag_id).with_for_update()
+    rule, state = connection.execute(query).one()
+    return LockedFlag(flag_id, response, rule, FlagState(state))
+
+
+def worst_flag(connection: Connection, flag_ids: Collection[int]) -> int | None:
+    """Return the flag of these that weighs most, None where there are none."""
+    query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids)).order_by(FLAG.c.severity.desc(), FLAG.c.id).limit(1)
+    return connection.execute(query).scalar_one_or_none() if flag_ids else None
+
+
+def review_by_key(connection: Connection, request_key: str) -> StoredReview | None:
+    """Return the review that a request wrote, None where it wrote none."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.request_key == request_key))
+
+
+def lock_reviewed(
+    connection: Connection, review_id: int
+) -> tuple[StoredReview, LockedFlag | None, LockedResponse | None]:
+    """Read a review and hold what it is about: its flag, where it decided one, and the answer (None for a pair).
+
+    Raises:
+        NotFound: No such review.
+    """
+    review = review_by_id(connection, review_id)
+    if review is None:
+        raise NotFound(f"no review {review_id}")
+    if review.flag_id is None:
+        return review, None, lock_subject(connection, review.response_id, review.pair_id)
+    flag = lock_flag(connection, review.flag_id)
+    return review, flag, flag.response
+
+
+def review_by_id(connection: Connection, review_id: int) -> StoredReview | None:
+    """Return a review, None where there is none of this id."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.id == review_id))
+
+
+def replacement_of(connection: Connection, review_id: int) -> StoredReview | None:
+    """Return the row that replaces a review, None while none does."""
+    return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
+
+
+def standing_review(
+    connection: Connection,
+    response_id: int | None,
+    *,
+    flag_id: int | None,
+    decisions: Collection[Decision | None],
+    reviewer_id: int | None = None,
+) -> StoredReview | None:
+    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
+
+    Of one reviewer only what they said outside any queue is looked at: their word in a queue stays beside that.
+    """
+    query = _REVIEWS.where(
+        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), standing()
+    )
+    if reviewer_id is not None:
+        query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
+    rows = connection.execute(query.order_by(REVIEW.c.id.desc()))
+    found = (_stored(row) for row in rows)
+    return next((review for review in found if review.decision in decisions), None)
+
+
+def insert_review(connection: Connection, review: NewReview) -> int:
+    """Write a review with its scores and return its id."""
+    grade = review.grade
+    inserted = connection.execute(
+        insert(REVIEW).returning(REVIEW.c.id),
+        {
+            "response_id": review.response_id,
+            "pair_id": review.pair_id,
+            "shown": review.shown,
+            "comparison_seen_id": review.comparison_seen_id,
+            "flag_id": review.flag_id,
+            "judgment_seen_id": review.judgment_seen_id,
+            "reviewer_id": review.reviewer_id,
+            "decision": review.decision,
+            "label": grade.label,
+            "groundedness": grade.groundedness,
+            "quality": grade.quality,
+            "spans": None if grade.spans is None else list(grade.spans),
+            "note": grade.note,
+            "corrected_answer": grade.corrected_answer,
+            "seconds": review.seconds,
+            "queue_item_id": review.queue_item_id,
+            "stage": review.stage,
+            "seen": None if review.seen is None else list(review.seen),
+            "replaces": review.replaces,
+            "request_key": review.request_key,
+            "at": review.at,
+            "why_differs": grade.why_differs,
+            "claim_marks": marks_json(grade.claim_marks),
+        },
+    )
+    review_id = int(inserted.scalar_one())
+    if grade.scores:
+        scores = [
+            {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
+            for score in grade.scores
+        ]
+        connection.execute(insert(SCORE), scores)
+    insert_preferences(connection, {review_id: review.preferences})
+    return review_id
+
+
+def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
+    """Write the preferences of reviews (by id) on each aspect."""
+    rows = [
+        {
+            "review_id": review_id,
+            "aspect": aspect,
+            "preference": None if given.preference is None else given.preference.value,
+            "value": given.value,
+            "scale": given.scale,
+        }
+        for review_id, preferences in reviews.items()
+        for aspect, given in preferences.items()
+    ]
+    if rows:
+        connection.execute(insert(PREFERENCE_SCORE), rows)
+
+
+def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:
+    """Return the side that a review of a pair prefers, by aspect."""
+    query = select(PREFERENCE_SCORE.c.aspect, PREFERENCE_SCORE.c.preference)
+    rows = connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id))
+    return {aspect: None if side is None else Preference(side) for aspect, side in rows}
+
+
+def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
+    """Store what a flag's reviews make of it."""
+    connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state.value))
+
+
+_EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
+_JUDGE = (
+    select(VERSION.c.name)
+    .join(JUDGMENT, JUDGMENT.c.judge_version_id == VERSION.c.id)
+    .where(JUDGMENT.c.id == FLAG.c.judgment_id)
+    .correlate(FLAG)
+    .scalar_subquery()
+)
+
+
+def newer_flag_is_open(connection: Connection, flag: LockedFlag) -> bool:
+    """Whether the same rule has an open flag on the same response that came later; on the same judge, if on any."""
+    newer = select(FLAG.c.id).where(
+        FLAG.c.response_id == flag.response.id,
+        FLAG.c.rule == flag.rule,
+        FLAG.c.state == FlagState.OPEN.value,
+        FLAG.c.id > flag.id,
+    )
+    if flag.rule in _EACH_JUDGE:
+        own = connection.execute(select(_JUDGE).where(FLAG.c.id == flag.id)).scalar()
+        newer = newer.where(_JUDGE.is_not_distinct_from(own))
+    return bool(connection.execute(select(exists(newer))).scalar())
+
+
+def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -> bool:
+    """Whether a judgment is one of this response."""
+    found = select(JUDGMENT.c.id).where(JUDGMENT.c.id == judgment_id, JUDGMENT.c.response_id == response_id)
+    return connection.execute(found).first() is not None
+
+
+_REVIEWS: Select[Any] = select(
+    REVIEW.c.id,
+    REVIEW.c.response_id,
+    REVIEW.c.pair_id,
+    REVIEW.c.flag_id,
+    REVIEW.c.reviewer_id,
+    REVIEWER.c.name.label("by"),
+    REVIEW.c.decision,
+    REVIEW.c.replaces,
+    REVIEW.c.at,
+    REVIEW.c.queue_item_id,
+    REVIEW.c.stage,
+).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+
+
+def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Row[Any]) -> StoredReview:
+    values: dict[str, Any] = dict(zip(row._fields, row, strict=True))
+    decision, stage = values["decision"], values["stage"]
+    values["decision"] = None if decision is None else Decision(decision)
+    values["stage"] = None if stage is None else Stage(stage)
+    return StoredReview(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment as it stands: said ``at``, changed last at ``edited_at`` (None where never)."""
+
+    id: int
+    response_id: int
+    reviewer_id: int
+    reviewer: str
+    text: str
+    at: datetime
+    edited_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComment:
+    """One row; ``text`` is None where it withdraws the one it replaces, or is forgotten."""
+
+    id: int
+    response_id: int | None
+    reviewer_id: int
+    by: str
+    text: str | None
+    replaces: int | None
+    at: datetime
+
+
+def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
+    """Return the comments that stand on an answer, the first said first.
+
+    Where the answer is hidden from ``viewer`` (they are to review it blind and have not), only their own.
+    """
+    rows = {
+        row.id: _stored_comment(row)
+        for row in connection.execute(_COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id))
+    }
+    if not rows:
+        return ()
+    hidden = hidden_of_response(connection, viewer, response_id)
+    replaced = {row.replaces for row in rows.values()}
+    standing = [
+        row
+        for row in rows.values()
+        if row.id not in replaced and row.text is not None and (not hidden or row.reviewer_id == viewer)
+    ]
+    firsts = sorted(((_first(row, rows), row) for row in standing), key=lambda pair: pair[0].id)
+    return tuple(_comments_comment(row, first, response_id) for first, row in firsts)
+
+
+def comment_by_key(connection: Connection, request_key: str) -> StoredComment | None:
+    """Return the row that a request wrote, None where it wrote none."""
+    return _comment(connection, COMMENT.c.request_key == request_key)
+
+
+def comment_by_id(connection: Connection, comment_id: int) -> StoredComment | None:
+    """Return a row, None where there is none of this id."""
+    return _comment(connection, COMMENT.c.id == comment_id)
+
+
+def replacement_of_comment(connection: Connection, comment_id: int) -> StoredComment | None:
+    """Return the row that replaces another, None while none does."""
+    return _comment(connection, COMMENT.c.replaces == comment_id)
+
+
+def insert_comment(
+    connection: Connection,
+    *,
+    response_id: int,
+    reviewer_id: int,
+    text: str | None,
+    replaces: int | None,
+    request_key: str,
+    at: datetime,
+) -> int:
+    """Write a row and return its id."""
+    values = {
+        "response_id": response_id,
+        "reviewer_id": reviewer_id,
+        "text": text,
+        "replaces": replaces,
+        "request_key": request_key,
+        "at": at,
+    }
+    return int(connection.execute(insert(COMMENT).returning(COMMENT.c.id), values).scalar_one())
+
+
+_COMMENTS: Select[Any] = select(
+    COMMENT.c.id,
+    COMMENT.c.response_id,
+    COMMENT.c.reviewer_id,
+    REVIEWER.c.name.label("by"),
+    COMMENT.c.text,
+    COMMENT.c.replaces,
+    COMMENT.c.at,
+).join(REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id)
+
+
+def _comment(connection: Connection, condition: Any) -> StoredComment | None:
+    row = connection.execute(_COMMENTS.where(condition)).one_or_none()
+    return None if row is None else _stored_comment(row)
+
+
+def _stored_comment(row: Row[Any]) -> StoredComment:
+    return StoredComment(**dict(zip(row._fields, row, strict=True)))
+
+
+def _first(row: StoredComment, rows: Mapping[int, StoredComment]) -> StoredComment:
+    while row.replaces is not None:
+        row = rows[row.replaces]
+    return row
+
+
+def _comments_comment(row: StoredComment, first: StoredComment, response_id: int) -> Comment:
+    edited_at = None if first is row else row.at
+    return Comment(row.id, response_id, row.reviewer_id, row.by, row.text or "", first.at, edited_at)

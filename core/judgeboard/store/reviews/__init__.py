@@ -1,1 +1,0 @@
-"""Reviews and the people who gave them."""

@@ -1,1 +1,0 @@
-"""What the tables are and what the database itself enforces."""

@@ -1,0 +1,167 @@
+"""Thresholds, the primary judge and the settings of rules, as stored and as in force."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, exists, func, insert, select
+
+from judgeboard.domain import AUDIT, REPEATS, ResponseKind
+from judgeboard.errors import BadInput
+from judgeboard.flags.rule import THRESHOLDS, Thresholds
+from judgeboard.settings import load_settings, variable_of
+from judgeboard.store.events import record_event
+from judgeboard.store.judge_versions import list_versions, retired_versions
+from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
+from judgeboard.text import unstorable
+
+PRIMARY_JUDGE = "primary_judge"
+LONGEST_SEED = 200  # characters
+KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
+
+# Built once: every batch that lands asks for them.
+_LATEST = select(SETTING).where(
+    SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
+)
+# Versions that give an answer no groundedness, quality or label of its own: no low score or gap could be read off them.
+_NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
+# The first that judged the log: what judged only made answers, as a suite's judge does, says nothing of it.
+_FIRST_JUDGE = select(VERSION.c.name).where(
+    VERSION.c.id
+    == select(JUDGMENT.c.judge_version_id)
+    .where(
+        exists().where(RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG.value),
+        JUDGMENT.c.judge_version_id.not_in(select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))),
+    )
+    .order_by(JUDGMENT.c.id)
+    .limit(1)
+    .scalar_subquery()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    """A setting in force: ``origin`` is env, stored or default; ``by`` and ``at`` say who stored the stored one."""
+
+    key: str
+    value: Any
+    origin: str
+    by: str | None = None
+    at: datetime | None = None
+
+
+class RulesInForce(NamedTuple):
+    """What flags are raised by: the thresholds and the name of the primary judge (None: nobody has judged)."""
+
+    thresholds: Thresholds
+    primary_judge: str | None
+
+
+def thresholds(connection: Connection) -> Thresholds:
+    """Return the thresholds in force: the defaults, over them what is stored, over that the environment.
+
+    Raises:
+        BadInput: The environment sets one outside its range.
+    """
+    return _thresholds(_stored_values(connection))
+
+
+def primary_judge(connection: Connection) -> str | None:
+    """Return the name of the primary judge: of the environment, else stored, else the first that judged."""
+    return _primary(connection, _stored_values(connection))
+
+
+def rules_in_force(connection: Connection) -> RulesInForce:
+    """Return thresholds and primary judge in two statements."""
+    stored = _stored_values(connection)
+    return RulesInForce(_thresholds(stored), _primary(connection, stored))
+
+
+def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
+    """Store a setting, as one more row; None brings the default back. `judgeboard flag` applies it to what is stored.
+
+    Raises:
+        BadInput: No such setting, a value outside its range, or a judge of whom nothing is known.
+    """
+    if key not in KEYS:
+        raise BadInput(f"no setting {key!r}; there is: {', '.join(KEYS)}")
+    if value is not None and key == PRIMARY_JUDGE:
+        _check_judge(connection, value)
+    elif value is not None:
+        try:
+            value = getattr(replace(Thresholds(), **{key: value}), key)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        if isinstance(value, str):
+            _check_text(key, value)
+    row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
+    connection.execute(insert(SETTING), row | {"at": now or datetime.now(UTC)})
+    record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
+
+
+def _check_judge(connection: Connection, name: str) -> None:
+    versions = list_versions(connection)
+    retired = retired_versions(connection)
+    in_use = sorted({version.name for version in versions if version.id not in retired})
+    if name not in in_use:
+        gone = (
+            f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
+        )
+        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, nothing was judged'}")
+
+
+def _check_text(key: str, value: str) -> None:
+    if len(value) > LONGEST_SEED:
+        raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
+    if fault := unstorable(value):
+        raise BadInput(f"{key} holds what a database cannot: {fault}")
+
+
+def setting_origins(connection: Connection) -> list[SettingLine]:
+    """Return every setting in force with where it comes from."""
+    stored = _stored_rows(connection)
+    environment = load_settings()
+    in_force = rules_in_force(connection)
+    lines = []
+    for key in KEYS:
+        value = in_force.primary_judge if key == PRIMARY_JUDGE else getattr(in_force.thresholds, key)
+        row = stored.get(key)
+        if getattr(environment, key) is not None:
+            lines.append(SettingLine(key, value, "env"))
+        elif row is None or row.value is None:
+            lines.append(SettingLine(key, value, "default"))
+        else:
+            lines.append(SettingLine(key, value, "stored", row.by, row.at))
+    return lines
+
+
+def _stored_rows(connection: Connection) -> dict[str, Any]:
+    return {row.key: row for row in connection.execute(_LATEST)}
+
+
+def _stored_values(connection: Connection) -> dict[str, Any]:
+    return {key: row.value for key, row in _stored_rows(connection).items() if row.value is not None}
+
+
+def _thresholds(stored: Mapping[str, Any]) -> Thresholds:
+    environment = load_settings()
+    values: dict[str, Any] = {key: stored[key] for key in THRESHOLDS if key in stored}
+    for key in THRESHOLDS:
+        value = getattr(environment, key)
+        if value is not None:
+            values[key] = value
+    try:
+        return Thresholds(**values)
+    except ValueError as error:
+        key = str(error).split(maxsplit=1)[0]
+        raise BadInput(f"{variable_of(key)}: {error}") from error
+
+
+def _primary(connection: Connection, stored: Mapping[str, Any]) -> str | None:
+    named = load_settings().primary_judge or stored.get(PRIMARY_JUDGE)
+    if named is not None:
+        return str(named)
+    # The same for everybody, whatever is hidden from whom.
+    return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

@@ -1,1 +1,0 @@
-"""SQL that both engines understand, spelled once."""

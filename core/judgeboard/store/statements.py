@@ -1,0 +1,148 @@
+"""Parts of SQL statements: batches, inserts, and arrays read column by column."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    String,
+    Table,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from judgeboard.stats.arrays import IntArray
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Insertion: TypeAlias = sqlite.Insert | postgresql.Insert
+
+
+T = TypeVar("T")
+
+AT_ONCE = 1_000
+
+
+def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
+    """Yield the items in their order, ``size`` at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
+    """Return ids as one parameter: a list of them would end at the engine's limit of variables."""
+    if connection.dialect.name == "sqlite":
+        given: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
+        return select(literal_column("value")).select_from(func.json_each(given))
+    return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
+
+
+def insert_into(connection: Connection, table: Table) -> "Insertion":
+    """Return an INSERT that knows ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    return _insert(connection.dialect.name, table)
+
+
+def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
+    """Return an INSERT that skips rows whose ``key`` columns (any unique ones where none are named) are there."""
+    return _insert_or_skip(connection.dialect.name, table, key)
+
+
+def upsert(connection: Connection, table: Table, *key: str) -> "Insertion":
+    """Return an INSERT that overwrites every other column of a row whose ``key`` columns are there."""
+    return _upsert(connection.dialect.name, table, key)
+
+
+def _insert(dialect: str, table: Table) -> "Insertion":
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # brings all its drivers along: only where it is spoken
+
+    return postgresql.insert(table)
+
+
+@cache
+def _insert_or_skip(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
+    return _insert(dialect, table).on_conflict_do_nothing(index_elements=key or None)
+
+
+@cache
+def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
+    statement = _insert(dialect, table)
+    others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=others)
+
+
+LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
+
+OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")
+
+NOT_OK: ColumnElement[bool] = literal_column("judgment.status <> 'ok'")
+
+CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.response_kind = 'log'")
+"""Rows of current_judgment on the log: each judge version's current verdict."""
+
+CURRENT_OF_NAME: ColumnElement[bool] = literal_column(
+    "current_judgment.is_current AND current_judgment.response_kind = 'log'"
+)
+"""Rows of current_judgment on the log: each judge's current verdict, of whichever version."""
+
+
+_PART = 2_000
+
+
+class Texts(NamedTuple):
+    """A column of texts: the names that occur, in order, and each row's position among them."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+
+
+def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
+    """Return the columns of a query: arrays of floats or integers by their type, ``Texts`` for texts.
+
+    A missing float is NaN; integers and texts may not be missing (coalesce them).
+    """
+    types = [_plain(column.type) for column in query.selected_columns]
+    known: list[dict[str, int] | None] = [{} if isinstance(type_, String) else None for type_ in types]
+    kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
+    parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
+    with connection.execute(query) as result:
+        # Part by part: a hundred thousand tuples alive at once would be walked over and over by the garbage
+        # collector. And from the driver's cursor: a Row around each of them costs a third of the whole load.
+        cursor = result.cursor
+        if cursor is None:
+            raise ValueError("this statement returns no rows")
+        for rows in iter(lambda: cursor.fetchmany(_PART), []):
+            for part, kind, names, values in zip(parts, kinds, known, zip(*rows, strict=True), strict=True):
+                part.append(np.array(values if names is None else _codes(values, names), dtype=kind))
+    arrays = [np.concatenate(part) for part in parts]
+    return [array if names is None else _in_order(names, array) for names, array in zip(known, arrays, strict=True)]
+
+
+def _plain(type_: TypeEngine[Any]) -> Any:
+    """Return the type that SQLModel's own ones decorate."""
+    return type_.impl if isinstance(type_, TypeDecorator) else type_
+
+
+def _codes(texts: Sequence[str], known: dict[str, int]) -> list[int]:
+    return [known.setdefault(each, len(known)) for each in texts]
+
+
+def _in_order(known: dict[str, int], codes: IntArray) -> Texts:
+    names = tuple(sorted(known))
+    position = np.zeros(len(names), dtype=np.int64)
+    position[[known[name] for name in names]] = np.arange(len(names))
+    return Texts(names, position[codes])

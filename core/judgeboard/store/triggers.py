@@ -1,0 +1,130 @@
+"""Triggers that keep judgments and reviews from being changed or deleted, and the index of text search."""
+
+from sqlalchemy import Connection, text
+
+from judgeboard.store.columns import METADATA
+from judgeboard.store.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, RESPONSES
+
+_REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
+
+
+def guard_statements(dialect: str) -> list[str]:
+    """Return the statements that drop and lay every guard anew, in order."""
+    statements: list[str] = []
+    for table in (*APPEND_ONLY, *CHANGEABLE):
+        statements += _guard(table, dialect)
+    return statements
+
+
+def install_guards(connection: Connection) -> None:
+    """Lay the guards within the caller's transaction."""
+    for statement in guard_statements(connection.dialect.name):
+        connection.execute(text(statement))
+
+
+def _guard(table: str, dialect: str) -> list[str]:
+    refusal = _REFUSAL.format(table=table)
+    allowed = _allowed_update(table, dialect)
+    if dialect == "sqlite":
+        return [
+            f"DROP TRIGGER IF EXISTS guard_{table}_update",
+            f"DROP TRIGGER IF EXISTS guard_{table}_delete",
+            (
+                f'CREATE TRIGGER guard_{table}_update BEFORE UPDATE ON "{table}" WHEN NOT ({allowed}) '
+                f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
+            ),
+            (
+                f'CREATE TRIGGER guard_{table}_delete BEFORE DELETE ON "{table}" '
+                f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
+            ),
+        ]
+    return [
+        (
+            f"CREATE OR REPLACE FUNCTION guard_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"IF TG_OP = 'UPDATE' THEN IF {allowed} THEN RETURN NEW; END IF; END IF; "
+            f"RAISE EXCEPTION '{refusal}'; END $$"
+        ),
+        (
+            f"CREATE OR REPLACE FUNCTION guard_{table}_truncate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"RAISE EXCEPTION '{refusal}'; END $$"
+        ),
+        f'DROP TRIGGER IF EXISTS guard_{table} ON "{table}"',
+        f'DROP TRIGGER IF EXISTS guard_{table}_truncate ON "{table}"',
+        (
+            f'CREATE TRIGGER guard_{table} BEFORE UPDATE OR DELETE ON "{table}" '
+            f"FOR EACH ROW EXECUTE FUNCTION guard_{table}()"
+        ),
+        (
+            f'CREATE TRIGGER guard_{table}_truncate BEFORE TRUNCATE ON "{table}" '
+            f"FOR EACH STATEMENT EXECUTE FUNCTION guard_{table}_truncate()"
+        ),
+    ]
+
+
+def _allowed_update(table: str, dialect: str) -> str:
+    """The condition under which an UPDATE may pass."""
+    columns = [column.name for column in METADATA.tables[table].columns]
+    changeable = CHANGEABLE.get(table, ())
+    forgettable = FORGETTABLE.get(table, ())
+    kept = [name for name in columns if name not in changeable and name not in forgettable]
+    same = " AND ".join(_same(name, dialect) for name in kept)
+    if changeable:
+        return same
+    if not forgettable:
+        return "1 = 0"
+    blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
+    forgotten = (
+        f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table]}))"  # noqa: S608 - fixed names only
+    )
+    return f"{forgotten} AND {same} AND {blanked}"
+
+
+def _same(name: str, dialect: str) -> str:
+    if dialect == "sqlite":
+        return f'NEW."{name}" IS OLD."{name}"'
+    return f'NEW."{name}"::text IS NOT DISTINCT FROM OLD."{name}"::text'
+
+
+def _blank(name: str, dialect: str) -> str:
+    cast = "" if dialect == "sqlite" else "::text"
+    return f'(NEW."{name}" IS NULL OR NEW."{name}"{cast} = \'{{}}\')'
+
+
+COLUMNS = ("query", "answer", "external_id")
+
+_SQLITE = (
+    (
+        "CREATE VIRTUAL TABLE response_search USING fts5("
+        "query, answer, external_id, content='response', content_rowid='id', tokenize='trigram')"
+    ),
+    (
+        "CREATE TRIGGER search_response_insert AFTER INSERT ON response BEGIN "
+        "INSERT INTO response_search(rowid, query, answer, external_id) "
+        "VALUES (NEW.id, NEW.query, NEW.answer, NEW.external_id); END"
+    ),
+    # A forgotten response leaves the index with its texts.
+    (
+        "CREATE TRIGGER search_response_update AFTER UPDATE ON response BEGIN "
+        "INSERT INTO response_search(response_search, rowid, query, answer, external_id) "
+        "VALUES ('delete', OLD.id, OLD.query, OLD.answer, OLD.external_id); "
+        "INSERT INTO response_search(rowid, query, answer, external_id) "
+        "VALUES (NEW.id, NEW.query, NEW.answer, NEW.external_id); END"
+    ),
+    "INSERT INTO response_search(response_search) VALUES ('rebuild')",
+)
+
+
+def install_search(connection: Connection) -> bool:
+    """Lay the index where it is missing; return whether text search is indexed now."""
+    if connection.dialect.name == "sqlite":
+        if not connection.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")).scalar():
+            for statement in _SQLITE:
+                connection.execute(text(statement))
+        return True
+    offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"
+    if not connection.execute(text(offered)).scalar():
+        return False
+    connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+    columns = ", ".join(f"{name} gin_trgm_ops" for name in COLUMNS)
+    connection.execute(text(f"CREATE INDEX IF NOT EXISTS ix_response_search ON response USING gin ({columns})"))
+    return True

@@ -1,0 +1,257 @@
+"""Old and new verdicts on the same answers, and why people differ from a judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, FromClause, Select, func, select
+
+from judgeboard.domain import Status, WhyDiffers
+from judgeboard.errors import NotFound
+from judgeboard.store.judge_versions import version_title
+from judgeboard.store.responses import ANSWER, QUESTION
+from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class OneVerdict:
+    """A usable verdict: its judgment, its version, and what it gave; each may be missing."""
+
+    judgment_id: int
+    version_id: int
+    groundedness: float | None
+    quality: int | None
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictPair:
+    """The old and the new verdict on one response."""
+
+    response_id: int
+    old: OneVerdict
+    new: OneVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class PairTexts:
+    """What a table shows of a pair beside its numbers."""
+
+    external_id: str
+    source: str
+    query_type: str
+    question: str | None
+    old_reasoning: str | None
+    new_reasoning: str | None
+
+
+def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
+    """Return each usable verdict of a run beside the usable one of the same judge that stood before it, by response.
+
+    The judge is meant by kind and name, so that an older version's verdict counts; repeats beyond the first do not.
+    A response that this judge had not judged before has no pair.
+
+    Raises:
+        NotFound: There is no such run, or it has no judge version.
+    """
+    version_id = connection.execute(select(RUN.c.judge_version_id).where(RUN.c.id == run_id)).scalar_one_or_none()
+    if version_id is None:
+        raise NotFound(f"no run {run_id} of a judge")
+    new, old, earlier = JUDGMENT.alias("new"), JUDGMENT.alias("old"), JUDGMENT.alias("earlier")
+    judge = select(VERSION.c.kind, VERSION.c.name).where(VERSION.c.id == version_id).subquery()
+    versions = select(VERSION.c.id).where(VERSION.c.kind == judge.c.kind, VERSION.c.name == judge.c.name)
+    before = (
+        select(func.max(earlier.c.id))
+        .where(
+            earlier.c.response_id == new.c.response_id,
+            earlier.c.judge_version_id.in_(versions),
+            earlier.c.id < new.c.id,
+            earlier.c.status == Status.OK.value,
+            earlier.c.repeat == 0,
+            earlier.c.run_id.is_distinct_from(run_id),
+        )
+        .scalar_subquery()
+    )
+    query = (
+        _both(old, new)
+        .join(old, old.c.id == before)
+        .where(new.c.run_id == run_id, new.c.status == Status.OK.value, new.c.repeat == 0)
+    )
+    return _pairs(connection, query)
+
+
+def pairs_of_versions(connection: Connection, old_version_id: int, new_version_id: int) -> list[VerdictPair]:
+    """Return the current verdicts of two judge versions on every response that both judged."""
+    old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
+    first, second = CURRENT.alias("first"), CURRENT.alias("second")
+    query = (
+        _both(old, new)
+        .join(second, second.c.judgment_id == new.c.id)
+        .join(first, first.c.response_id == second.c.response_id)
+        .join(old, old.c.id == first.c.judgment_id)
+        .where(first.c.judge_version_id == old_version_id, second.c.judge_version_id == new_version_id)
+    )
+    return _pairs(connection, query)
+
+
+def texts_of(connection: Connection, pairs: list[VerdictPair]) -> dict[int, PairTexts]:
+    """Return the texts of a few pairs by response."""
+    old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
+    query = (
+        select(
+            RESPONSE.c.id,
+            RESPONSE.c.external_id,
+            RESPONSE.c.source,
+            RESPONSE.c.query_type,
+            QUESTION,
+            old.c.reasoning,
+            new.c.reasoning,
+        )
+        .join(old, old.c.response_id == RESPONSE.c.id)
+        .join(new, new.c.response_id == RESPONSE.c.id)
+        .where(
+            old.c.id.in_([pair.old.judgment_id for pair in pairs]),
+            new.c.id.in_([pair.new.judgment_id for pair in pairs]),
+        )
+    )
+    return {row[0]: PairTexts(*row[1:]) for row in connection.execute(query)}
+
+
+def _both(old: FromClause, new: FromClause) -> Select[Any]:
+    columns = ("id", "judge_version_id", "groundedness", "quality", "label")
+    sides = (side.c[name] for side in (old, new) for name in columns)
+    return select(new.c.response_id, *sides).select_from(new)
+
+
+def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
+    """Return one pair per response, that with its latest new verdict."""
+    latest: dict[int, VerdictPair] = {}
+    for row in connection.execute(query):
+        pair = VerdictPair(row[0], OneVerdict(*row[1:6]), OneVerdict(*row[6:]))
+        known = latest.get(pair.response_id)
+        if known is None or known.new.judgment_id < pair.new.judgment_id:
+            latest[pair.response_id] = pair
+    return [latest[response_id] for response_id in sorted(latest)]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyCounts:
+    """One judge version: on how many different ``answers`` reasons were given, and each reason's number of answers.
+
+    Where two people give two reasons for one answer, both count, and the answer counts once in ``answers``.
+    """
+
+    version_id: int
+    title: str
+    answers: int
+    reasons: dict[WhyDiffers, int]
+
+
+def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
+    """Return the counts of the reviews that stand, by the judge version whose verdict was seen; most answers first."""
+    said = (
+        select(
+            JUDGMENT.c.judge_version_id.label("version_id"),
+            REVIEW.c.why_differs,
+            REVIEW.c.response_id,
+        )
+        .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
+        .where(REVIEW.c.why_differs.is_not(None), standing())
+        .subquery()
+    )
+    answers = func.count(func.distinct(said.c.response_id))
+    named = select(VERSION.c.id, VERSION.c.name, VERSION.c.number, answers).join(
+        said, said.c.version_id == VERSION.c.id
+    )
+    versions = connection.execute(named.group_by(VERSION.c.id, VERSION.c.name, VERSION.c.number)).all()
+    by_reason = select(said.c.version_id, said.c.why_differs, answers).group_by(said.c.version_id, said.c.why_differs)
+    found: dict[int, dict[WhyDiffers, int]] = {}
+    for version_id, reason, n in connection.execute(by_reason):
+        found.setdefault(version_id, {})[WhyDiffers(reason)] = n
+    counts = [
+        WhyCounts(version_id, version_title(name, number), n, _in_order(found[version_id]))
+        for version_id, name, number, n in versions
+    ]
+    return tuple(sorted(counts, key=lambda each: (-each.answers, each.version_id)))
+
+
+def _in_order(reasons: dict[WhyDiffers, int]) -> dict[WhyDiffers, int]:
+    return {reason: reasons.get(reason, 0) for reason in WhyDiffers}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSaid:
+    """One standing review with a grade, the note included; every grade may be missing."""
+
+    response_id: int
+    reviewer_id: int
+    reviewer: str
+    stage: str | None
+    label: str | None
+    groundedness: float | None
+    quality: int | None
+    note: str | None
+    at: datetime
+    why_differs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSaid:
+    """An answer with the start of its texts, and one judge version's current verdict with its reasoning."""
+
+    response_id: int
+    source: str
+    external_id: str
+    query_type: str
+    question: str | None
+    answer: str | None
+    judgment_id: int
+    reasoning: str | None
+
+
+def answers_said(connection: Connection, version_id: int, response_ids: Sequence[int]) -> dict[int, AnswerSaid]:
+    """Return these responses with what one judge version currently says of them, by id."""
+    query = (
+        select(
+            RESPONSE.c.id,
+            RESPONSE.c.source,
+            RESPONSE.c.external_id,
+            RESPONSE.c.query_type,
+            QUESTION,
+            ANSWER,
+            JUDGMENT.c.id,
+            JUDGMENT.c.reasoning,
+        )
+        .join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id)
+        .join(JUDGMENT, JUDGMENT.c.id == CURRENT.c.judgment_id)
+        .where(RESPONSE.c.id.in_(response_ids), CURRENT.c.judge_version_id == version_id)
+    )
+    return {row[0]: AnswerSaid(*row) for row in connection.execute(query)}
+
+
+def people_said(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonSaid, ...]]:
+    """Return the standing reviews with a grade of these responses, the latest first."""
+    query = (
+        select(
+            REVIEW.c.response_id,
+            REVIEW.c.reviewer_id,
+            REVIEWER.c.name,
+            REVIEW.c.stage,
+            REVIEW.c.label,
+            REVIEW.c.groundedness,
+            REVIEW.c.quality,
+            REVIEW.c.note,
+            REVIEW.c.at,
+            REVIEW.c.why_differs,
+        )
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(REVIEW.c.response_id.in_(response_ids), standing(), has_grade())
+        .order_by(REVIEW.c.id.desc())
+    )
+    said: dict[int, tuple[PersonSaid, ...]] = {}
+    for row in connection.execute(query):
+        person = PersonSaid(*tuple[Any, ...](row))
+        said[person.response_id] = (*said.get(person.response_id, ()), person)
+    return said

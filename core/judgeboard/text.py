@@ -1,0 +1,119 @@
+"""Texts and times as both databases can hold them."""
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
+
+
+def storable(text: str) -> tuple[str, bool]:
+    """Return ``text`` with every NUL and lone surrogate as U+FFFD, with whether there was any.
+
+    Lengths stay the same, so offsets into the text stay true.
+    """
+    changed = _UNSTORABLE.sub(REPLACEMENT, text)
+    return changed, changed != text
+
+
+def storable_or_none(text: str | None) -> str | None:
+    """Return a text that both engines can hold, None for none."""
+    if text is None or (text.isascii() and "\x00" not in text):  # the common case, far faster
+        return text
+    return storable(text)[0]
+
+
+def unstorable(text: str) -> str | None:
+    """Say which character of ``text`` cannot be stored, and where; None where all of it can."""
+    found = _UNSTORABLE.search(text)
+    if found is None:
+        return None
+    name = "NUL" if found[0] == "\x00" else f"lone surrogate U+{ord(found[0]):04X}"
+    return f"{name} at character {found.start() + 1}"
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)
+_LATEST_SECONDS = (LATEST - EPOCH) // timedelta(seconds=1)
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_COMPACT_DATE = re.compile(r"(?:19[7-9]|20\d|21\d)\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+_YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
+
+
+def as_utc(value: Any) -> datetime:
+    """Return a time of a log as an aware datetime in UTC, with microseconds.
+
+    Args:
+        value: An ISO 8601 text (``2026-03-01T09:30:00Z``, a date alone is its midnight), a datetime or date, or an
+            epoch in seconds or milliseconds, also as text. Without a zone it is UTC. A number up to the year 2200
+            in seconds is seconds, a larger one milliseconds; eight digits that form a date (20260301) are that date.
+
+    Raises:
+        ValueError: Not a time, or outside the years 1970 to 2199. The text is a sentence for a person.
+    """
+    if isinstance(value, datetime):
+        return _in_range(value, value)
+    if isinstance(value, date):
+        return _in_range(datetime(value.year, value.month, value.day, tzinfo=UTC), value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{_shown_value(value)} is not a time")
+    text = value.strip() if isinstance(value, str) else _digits(value)
+    if _COMPACT_DATE.fullmatch(text) or not _NUMBER.fullmatch(text):
+        return _in_range(_from_iso(text, value), value)
+    if _YEAR.fullmatch(text):
+        raise ValueError(f"{_shown_value(value)} is a year, not a time")
+    return _from_epoch(text, value)
+
+
+def utc_day(moment: datetime) -> int:
+    """Return the UTC day of an aware time as a count of days since 1970-01-01."""
+    return (moment.astimezone(UTC) - EPOCH).days
+
+
+def iso_z(moment: datetime) -> str:
+    """Return an aware time as ISO 8601 in UTC with a final ``Z``; `as_utc` gives the same time back."""
+    return moment.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
+
+
+def _digits(number: float) -> str:
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ValueError(f"{number} is not a time")
+    if isinstance(number, int) and abs(number) >= 10**18:
+        raise ValueError("a number this large is not a time in seconds or milliseconds since 1970")
+    return str(number)
+
+
+def _from_iso(text: str, value: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(text.removesuffix(" UTC"))
+    except ValueError:
+        raise ValueError(f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z") from None
+
+
+def _from_epoch(text: str, value: Any) -> datetime:
+    number = float(text)
+    seconds = number if abs(number) <= _LATEST_SECONDS else number / 1000
+    if not 0 <= seconds < _LATEST_SECONDS:
+        raise ValueError(f"{_shown_value(value)} as seconds or milliseconds since 1970 is not between 1970 and 2199")
+    return EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
+
+
+def _in_range(moment: datetime, value: Any) -> datetime:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    # Compared before the conversion: astimezone itself overflows at the ends of the calendar.
+    if not EPOCH <= aware < LATEST:
+        raise ValueError(f"{_shown_value(value)} is not between the years 1970 and 2199")
+    return EPOCH + (aware - EPOCH)
+
+
+def _shown_value(value: Any) -> str:
+    text = repr(value) if not isinstance(value, datetime | date) else value.isoformat()
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def day_words(day: int) -> str:
+    """Return "1 March 2026" for a day counted from 1970."""
+    shown = date(1970, 1, 1) + timedelta(days=day)
+    return f"{shown.day} {shown:%B %Y}"

@@ -1,1 +1,0 @@
-"""The charts, one file each, on the frame all share."""

@@ -1,1 +1,0 @@
-"""The parts of the item page: panes, head line, bar."""

@@ -1,0 +1,1 @@
+"""The review screen of answers, pairs, queue items and conflicts."""

@@ -1,0 +1,449 @@
+"""The question, the answer and the passages of a review, with the claims marked in them."""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal
+
+import streamlit as st
+
+from judgeboard.domain import Claim, ClaimStatus, WhyDiffers
+from judgeboard.judges.evidence_alignment import AlignedSentence, align
+from judgeboard.store.items import Item
+from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
+from judgeboard_dashboard.review.claims import NumberedClaim, answer_spans, marked, passage_spans, shown_claims
+from judgeboard_dashboard.review.decisions import MarkPresses
+from judgeboard_dashboard.widgets.keys import Turn, key_button
+from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
+
+_WORDS = re.compile(r"\S+\s*|\s+")
+MOST_WORDS = 1_200  # of one text: comparing takes the square of it, and texts are anybody's
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Words that both texts have, or one of them alone."""
+
+    kind: Literal["same", "added", "removed"]
+    text: str
+
+
+@lru_cache(maxsize=64)
+def word_difference(old: str, new: str) -> tuple[Piece, ...] | None:
+    """Return the pieces in order: without the added ones they are ``old``, without the removed ones ``new``.
+
+    None where a text is too long to compare.
+    """
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    if max(len(before), len(after)) > MOST_WORDS:
+        return None
+    pieces: list[Piece] = []
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+        if kind == "equal":
+            pieces.append(Piece("same", "".join(before[start:end])))
+            continue
+        if start < end:
+            pieces.append(Piece("removed", "".join(before[start:end])))
+        if new_start < new_end:
+            pieces.append(Piece("added", "".join(after[new_start:new_end])))
+    return tuple(pieces)
+
+
+Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
+
+# More than this of one text is sent only when asked for: it crosses the wire with every item.
+LONGEST = 100_000
+MOST_WITHOUT_JUMPS = 4
+MOST_NUMBERS = 20
+
+NO_PASSAGES_LOGGED = "This log has no passages. Groundedness cannot be judged."
+NOTHING_FOUND = "The search found nothing: 0 passages were given to the model."
+
+
+def answer_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool, link: Html | None = None) -> Html:
+    """Return question and answer, the answer's claims marked; ``link`` leads to more about the answer."""
+    return tag(
+        "div",
+        question_block(item, whole=whole),
+        tag("div", cls="jb-rule"),
+        tag("div", "Answer", link, cls="jb-label"),
+        _evidence(item, item.answer, claims, whole=whole, cls="jb-evidence jb-answer"),
+        cls="jb-pane",
+    )
+
+
+def question_block(item: Item, *, whole: bool) -> Html:
+    """Return the question under its label."""
+    text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
+    return tag("div", tag("div", "Question", cls="jb-label"), text)
+
+
+def passages_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool) -> Html:
+    """Return the numbered passages with the quotes of the claims marked.
+
+    Args:
+        item: The answer; its passages are None where the log has none, empty where the search found none.
+        claims: The claims of the judge, empty where it gave none.
+        whole: Whether to send more than the first 100,000 characters.
+    """
+    return tag("div", passage_list(item, claims, whole=whole), cls="jb-pane")
+
+
+def passage_list(
+    item: Item, claims: Sequence[NumberedClaim], *, whole: bool, places: Mapping[int, Sequence[Place]] | None = None
+) -> Html:
+    """Return the passages without a pane around them; ``places`` are marked in them instead of the quotes."""
+    passages = item.passages
+    if not passages:
+        said = (
+            NOTHING_FOUND if passages is not None else removed_words(item) if item.forgotten_at else NO_PASSAGES_LOGGED
+        )
+        return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", said))
+    claims = [one for one in claims if not one.sentence]  # a person's marks on sentences are in the answer alone
+    left = None if whole else LONGEST
+    parts: list[Html] = []
+    for number, passage in enumerate(passages, start=1):
+        if left is not None and left <= 0:
+            break
+        sent = passage if left is None else passage[:left]
+        left = None if left is None else left - len(sent)
+        parts.append(_passage(number, passage, sent, claims, None if places is None else places.get(number, ())))
+    jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
+    return tag("div", jumps, *parts)
+
+
+def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
+    """Return how many characters there are in all where a pane holds more than it sends at first, else 0."""
+    lengths = [len(text or "") for text in texts]
+    passages_length = sum(len(passage) for passage in passages or ())
+    return sum(lengths) + passages_length if max([*lengths, passages_length]) > LONGEST else 0
+
+
+def _evidence(item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str) -> Html:
+    if text is None:
+        return tag("div", removed_words(item), cls="jb-mut")
+    sent = text if whole else text[:LONGEST]
+    spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
+    return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
+
+
+def removed_words(item: Item) -> str:
+    """Return what stands in the place of a forgotten text."""
+    when = f" on {day(item.forgotten_at)}" if item.forgotten_at else ""
+    return f"This text was removed{when} (judgeboard forget)."
+
+
+def _passage(
+    number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], places: Sequence[Place] | None
+) -> Html:
+    spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
+    cited = [str(one.number) for one in claims if one.claim.passage == number]
+    said = f"{'claim' if len(cited) == 1 else 'claims'} {', '.join(cited)}" if cited else "not cited"
+    return tag(
+        "div",
+        tag(
+            "div",
+            tag("span", str(number), cls="jb-number"),
+            tag("span", size(len(passage))),
+            tag("span", said) if claims else tag("span"),
+            cls="jb-passage-head",
+        ),
+        tag(
+            "div",
+            marked(sent, spans, here="q", there="a") if places is None else _with_places(sent, places),
+            cls="jb-evidence",
+        ),
+        cls="jb-passage",
+        id=f"p{number}",
+    )
+
+
+def _with_places(sent: str, places: Sequence[Place]) -> Html:
+    """The passage with the places that sentences of the answer stand beside; numbers lead back to them."""
+    parts: list[Html] = []
+    behind = 0
+    for start, end, numbers in places:
+        if end > len(sent):
+            break
+        ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
+        back = join(
+            tag("a", cls="jb-n", href=f"#e{number}", data_n=str(number), aria_label=f"sentence {number}")
+            for number in numbers
+        )
+        parts += [escaped(sent[behind:start]), tag("mark", ids, sent[start:end], back, cls="jb-m jb-found")]
+        behind = end
+    return join((*parts, escaped(sent[behind:])))
+
+
+def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:
+    """The line at the top of a long list: how much there is, where to jump."""
+    said = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
+    cited = sorted({one.claim.passage for one in claims if one.claim.passage is not None})
+    if len(passages) <= MOST_NUMBERS:
+        return _jump_line(said, "", range(1, len(passages) + 1))
+    return _jump_line(said, "cited:" if cited else "", cited)
+
+
+def _jump_line(said: str, before: str, numbers: Sequence[int]) -> Html:
+    return tag(
+        "div",
+        tag("span", said),
+        tag("span", before) if before else None,
+        join(tag("a", str(number), href=f"#p{number}") for number in numbers),
+        cls="jb-jumps",
+    )
+
+
+MOST_SENTENCES = 400
+LONGEST_PLACE = 2_000  # characters of a judge's quote; the words find shorter places
+
+
+def sentence_pane(
+    item: Item,
+    aligned: Sequence[AlignedSentence],
+    claims: Sequence[NumberedClaim],
+    *,
+    whole: bool,
+    link: Html | None = None,
+) -> Html:
+    """Return the pane.
+
+    Args:
+        item: The answer.
+        aligned: Its sentences with their places (`evidence_alignment.align`).
+        claims: What is marked in the texts (`statements.shown_claims`).
+        whole: Whether to send more than the first 100,000 characters of the passages, and every sentence.
+        link: Leads to more about the answer.
+    """
+    answer = item.answer
+    if answer is None:
+        rows: list[Html] = [tag("div", removed_words(item), cls="jb-mut")]
+    else:
+        spans, begun = answer_spans(claims, answer), set[str]()
+        shown = aligned if whole else aligned[:MOST_SENTENCES]
+        rows = [
+            _row(
+                number,
+                one,
+                marked(answer, spans, here="a", there="q", part=(one.start, one.end), begun=begun),
+                item.passages or (),
+            )
+            for number, one in enumerate(shown, start=1)
+        ]
+    unsent = len(aligned) - MOST_SENTENCES if answer is not None and not whole else 0
+    found = sum(one.passage is not None for one in aligned)
+    said = f"{found:,} of {count(len(aligned), 'sentence')} with a place in the passages" if aligned else ""
+    return tag(
+        "div",
+        question_block(item, whole=whole),
+        tag("div", cls="jb-rule"),
+        tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", said), cls="jb-label"),
+        tag("div", *rows, cls="jb-sentences"),
+        tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
+        tag("div", cls="jb-rule"),
+        passage_list(item, claims, whole=whole, places=_places(aligned)),
+        cls="jb-pane",
+    )
+
+
+def _row(number: int, one: AlignedSentence, sentence: Html, passages: Sequence[str]) -> Html:
+    return tag(
+        "div",
+        tag("div", sentence, cls="jb-evidence"),
+        _place(number, one, passages),
+        cls="jb-sentence",
+        id=f"e{number}",
+    )
+
+
+def _place(number: int, one: AlignedSentence, passages: Sequence[str]) -> Html:
+    if one.passage is None or one.passage_start is None or one.passage_end is None:
+        return tag("div", "no passage holds enough of its words", cls="jb-place jb-mut")
+    text = passages[one.passage - 1][one.passage_start : one.passage_end]
+    goal = f"#l{number}" if one.passage_end <= LONGEST else f"#p{one.passage}"
+    how = "quoted by the judge" if one.by == "quote" else f"{one.share or 0:.0%} of its words".replace("%", " %")
+    return tag(
+        "div",
+        tag("a", f"passage {one.passage}", href=goal),
+        tag("span", how, cls="jb-cap"),
+        tag("div", text if len(text) <= LONGEST_PLACE else f"{text[:LONGEST_PLACE]} …", cls="jb-evidence"),
+        cls="jb-place",
+    )
+
+
+def _places(aligned: Sequence[AlignedSentence]) -> dict[int, list[tuple[int, int, list[int]]]]:
+    """The places by passage in order, each with the numbers of its sentences; of two that overlap the first."""
+    found: dict[int, dict[tuple[int, int], list[int]]] = {}
+    for number, one in enumerate(aligned, start=1):
+        if one.passage is not None and one.passage_start is not None and one.passage_end is not None:
+            span = (one.passage_start, one.passage_end)
+            found.setdefault(one.passage, {}).setdefault(span, []).append(number)
+    places: dict[int, list[tuple[int, int, list[int]]]] = {}
+    for passage, spans in found.items():
+        end = 0
+        for (start, stop), numbers in sorted(spans.items()):
+            if start >= end:
+                places.setdefault(passage, []).append((start, stop, numbers))
+                end = stop
+            else:
+                places[passage][-1][2].extend(numbers)
+    return places
+
+
+WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
+PANE_HEIGHT = 500  # the stylesheet stretches it to the window
+
+
+def item_panes(
+    item: Item,
+    claims: Sequence[Claim],
+    marks: MarkPresses,
+    third: Html,
+    send_whole: Callable[[], None],
+    *,
+    link: Html | None = None,
+    under_third: Callable[[], None] | None = None,
+) -> None:
+    """Show the panes.
+
+    Args:
+        item: The answer.
+        claims: The judge's claims that may be seen; none where the judge is hidden.
+        marks: The statements, the person's marks on them, and how answers are shown.
+        third: What stands in the pane on the right: signals, or guidelines.
+        send_whole: Sends long texts whole.
+        link: Leads from the answer to more about it.
+        under_third: Shows fields under what stands on the right.
+    """
+    whole = item.response_id in marks.here.whole
+    shown = shown_claims(claims, marks.statements, marks.shown, marks.at)
+    if marks.here.by_sentence:
+        aligned = align(item.answer or "", item.passages, claims)
+        parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
+        widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
+    else:
+        parts = [
+            ("answer", answer_pane(item, shown, whole=whole, link=link)),
+            ("passages", passages_pane(item, shown, whole=whole)),
+        ]
+        widths = list(WIDTHS.values())
+    more = 0 if whole else unsent([item.query, item.answer], item.passages)
+    with st.container(key="panes_two" if marks.here.by_sentence else "panes"):
+        for column, (name, markup) in zip(st.columns(widths, gap="small"), [*parts, ("judge", third)], strict=True):
+            # The id in the key mounts the pane anew, so that the next item starts at its top.
+            with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
+                show(markup)
+                if more and name != "judge":
+                    said = f"Show all ({size(more)})"
+                    key_button(said, send_whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
+                if name == "judge" and under_third is not None:
+                    under_third()
+
+
+STATUSES = (
+    (ClaimStatus.SUPPORTED, "Supported", "B", "You find it in the passages; again: take it back"),
+    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages say otherwise; again: take it back"),
+    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "The passages do not say it; again: take it back"),
+)
+SAID = {
+    ClaimStatus.SUPPORTED: "supported",
+    ClaimStatus.CONTRADICTED: "contradicted",
+    ClaimStatus.UNSUPPORTED: "not supported",
+}
+
+
+def tools_line(
+    marks: MarkPresses,
+    row: str,
+    switch: Callable[[], None],
+    *,
+    why: Callable[[], None] | None = None,
+    reason: WhyDiffers | None = None,
+) -> None:
+    """Show the line; it has one height whatever stands in it.
+
+    Args:
+        marks: What the keys do about the statements of the answer.
+        row: What the guard and the widgets know the screen by.
+        switch: Shows the answer sentence by sentence, or whole again.
+        why: Chooses the next reason why one differs from the judge; None where one does not, or has not seen it.
+        reason: The one chosen.
+    """
+    with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        show(_where(marks))
+        if why is not None:
+            key_button(
+                "Why do you differ?" if reason is None else WHY_DIFFERS[reason.value],
+                why,
+                key=f"why_{row}",
+                turn=Turn.GIVE,
+                shortcut="O",
+                quiet=reason is None,
+                chosen=reason is not None,
+                tip="Why you and the judge differ; the same key goes through the reasons",
+            )
+        deaf = not marks.statements
+        given = _status(marks)
+        key_button(
+            "Claim" if _claims(marks) else "Sentence",
+            marks.next,
+            key=f"statement_{row}",
+            turn=Turn.GIVE,
+            shortcut="V",
+            quiet=True,
+            disabled=deaf,
+            tip="The next statement of the answer, to be marked with B, X or P",
+        )
+        for status, name, shortcut, tip in STATUSES:
+            key_button(
+                name,
+                partial(marks.mark, status),
+                key=f"mark_{status.value}_{row}",
+                turn=Turn.GIVE,
+                shortcut=shortcut,
+                quiet=given is not status,
+                chosen=given is status,
+                disabled=deaf,
+                tip=tip,
+            )
+        key_button(
+            "Whole texts" if marks.here.by_sentence else "By sentence",
+            switch,
+            key=f"switch_{row}",
+            turn=Turn.GIVE,
+            shortcut="I",
+            quiet=True,
+            tip="Each sentence of the answer beside the passage that says most of it, or the whole texts",
+        )
+
+
+def _claims(marks: MarkPresses) -> bool:
+    return any(one.judgment_id is not None for one in marks.statements)
+
+
+def _status(marks: MarkPresses) -> ClaimStatus | None:
+    if marks.at is None:
+        return None
+    mark = marks.shown.get(marks.statements[marks.at].subject)
+    return None if mark is None else mark.status
+
+
+def _where(marks: MarkPresses) -> Html:
+    """Return which statement the keys mark, and what was said of it; or how many there are."""
+    noun, total = "claim" if _claims(marks) else "sentence", len(marks.statements)
+    given = len(marks.shown)
+    marked = f", {given:,} marked by you" if given else ""
+    if marks.at is None:
+        return tag("div", f"{count(total, noun)}{marked}" if total else "", cls="jb-cap jb-line")
+    statement, status = marks.statements[marks.at], _status(marks)
+    said = "" if status is None else f" · you: {SAID[status]}"
+    return tag(
+        "div",
+        tag("b", f"{noun.capitalize()} {marks.at + 1:,} of {total:,}"),
+        said,
+        f"{marked} · {statement.text}",
+        cls="jb-cap jb-line",
+        title=statement.text,
+    )

@@ -1,0 +1,1 @@
+"""Filters, tables, figures, charts and texts that pages share."""

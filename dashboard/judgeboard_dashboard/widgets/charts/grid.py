@@ -1,0 +1,300 @@
+"""Grids of counts: the two signals, confusion tables, the heat map of disagreement, the counts of an audit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from judgeboard.agreement.disagreement import Picture
+from judgeboard.methods.audit_report import AuditReport
+from judgeboard.stats.confusion import Confusion
+from judgeboard_dashboard.widgets.charts.frame import Palette, palette, pick
+
+STEPS = (0.2, 0.4, 0.6, 0.8)
+_FADED = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One rectangle: where it stands, what is written in it, its colours; ``tip`` says it in a sentence.
+
+    ``faded`` are those beside a chosen one.
+    """
+
+    row: str
+    column: str
+    count: str
+    word: str
+    ground: str
+    ink: str
+    tip: str
+    outline: str | None = None
+    faded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Titles and order of rows (from the top) and columns (from the left); ``on_top`` places the columns' names."""
+
+    row_title: str
+    rows: tuple[str, ...]
+    column_title: str
+    columns: tuple[str, ...]
+    on_top: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Letters of the count and of the word under it, and how far they stand from the middle of a cell with both.
+
+    ``centred``: where a cell has no word, its count stands in the middle and not on the line of the others.
+    """
+
+    count: int
+    word: int
+    up: int
+    down: int
+    centred: bool = False
+
+
+LARGE = Sizes(20, 12, -8, 13)
+MEDIUM = Sizes(14, 12, -8, 13)
+SMALL = Sizes(12, 10, -5, 7, centred=True)
+
+
+def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
+    """Return the grid; a mark's place in ``cells`` is what a click names."""
+    colours = palette()
+    chosen = pick()
+    names = ("row", "column", "count", "word", "ground", "tip")
+    rows = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
+    rows["at"] = range(len(cells))
+    rows["outline"] = [cell.outline or cell.ground for cell in cells]
+    # On a faded ground the theme's own ink is the one that can be read.
+    rows["ink"] = [colours.ink if cell.faded else cell.ink for cell in cells]
+    rows["opacity"] = [_FADED if cell.faded else 1.0 for cell in cells]
+    rows["width"] = [2.0 if cell.outline else 0.0 for cell in cells]
+    base = alt.Chart(rows).encode(
+        x=alt.X(
+            "column:N",
+            title=axes.column_title or None,
+            sort=list(axes.columns),
+            scale=alt.Scale(domain=list(axes.columns), paddingInner=padding, paddingOuter=padding / 2),
+            axis=alt.Axis(orient="top" if axes.on_top else "bottom", labelAngle=0, grid=False, labelLimit=110),
+        ),
+        y=alt.Y(
+            "row:N",
+            title=axes.row_title or None,
+            sort=list(axes.rows),
+            scale=alt.Scale(domain=list(axes.rows), paddingInner=padding * 1.8, paddingOuter=padding / 2),
+            axis=alt.Axis(grid=False, labelLimit=110),
+        ),
+    )
+    squares = base.mark_rect(cornerRadius=5 if sizes.count > 14 else 2, cursor="pointer").encode(
+        color=alt.Color("ground:N", scale=None),
+        stroke=alt.Stroke("outline:N", scale=None),
+        strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+        opacity=alt.condition(chosen, alt.Opacity("opacity:Q", scale=None), alt.value(_FADED)),
+        tooltip=alt.Tooltip("tip:N", title=" "),
+        description="tip:N",
+    )
+    layers = [squares.add_params(chosen), *_texts(base, sizes, words=any(cell.word for cell in cells))]
+    return alt.layer(*layers).properties(view=alt.ViewConfig(fill=colours.page, stroke=None))
+
+
+def heat_step(share: float, colours: Palette) -> tuple[str, str]:
+    """Return ground and ink of a share, by five steps: a continuous ramp has middles on which no text can be read."""
+    step = sum(share >= bound - 1e-9 for bound in STEPS)
+    return colours.heat[step], colours.heat_ink[step]
+
+
+def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
+    ink = alt.Color("ink:N", scale=None)
+    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(text="count:N", color=ink)
+    if not words:
+        return [alone]
+    if sizes.centred:
+        with_word = alone.transform_filter("datum.word !== ''")
+        return [
+            alone.transform_filter("datum.word === ''"),
+            with_word.mark_text(fontSize=sizes.count, dy=sizes.up, aria=False),
+            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N"),
+        ]
+    return [
+        base.mark_text(fontSize=sizes.count, fontWeight=600, dy=sizes.up, aria=False).encode(text="count:N", color=ink),
+        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N", color=ink),
+    ]
+
+
+HEAT_HEIGHT = 440
+
+
+def heat_places(picture: Picture) -> list[tuple[int, int]]:
+    """Return (people's tenth, judge's tenth) of every cell that is drawn: those that count any."""
+    return [(people, judge) for people, row in enumerate(picture.counts) for judge, count in enumerate(row) if count]
+
+
+def outlined_words(picture: Picture, gap: float) -> str:
+    """Return what the outlined cells count, and what "2 of 5" in one means, where any says so."""
+    every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
+    mixed = [(count, far) for count, far in every if 0 < far < count]
+    said = f"Outlined: {gap:g} or more apart"
+    if not mixed:
+        return f"{said}."
+    count, far = min(mixed)
+    return f'{said}, "{far:,} of {_short(count)}" where not all of a cell are.'
+
+
+def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
+    """Return the map of counts by (people's tenth, judge's tenth); its marks stand as in `heat_places`.
+
+    A cell of which only some answers are far apart says "2" over "of 5": the large numbers of the outlined cells add
+    up to what the page's sentence counts.
+
+    Args:
+        picture: The pairs by tenths.
+        gap: From which distance on an answer is far apart, as the picture counts it.
+        chosen: The (people, judge) place beside which all others fade.
+    """
+    colours, axis = palette(), picture.axis
+    most = max((count for row in picture.counts for count in row), default=0)
+    cells = []
+    for people, judge in heat_places(picture):
+        count, far = picture.counts[people][judge], picture.apart[people][judge]
+        step = _step(count, most)
+        some = 0 < far < count
+        cells.append(
+            Cell(
+                row=axis[judge],
+                column=axis[people],
+                count=f"{far if some else count:,}",
+                word=f"of {_short(count)}" if some else "",
+                ground=colours.heat[step],
+                ink=colours.heat_ink[step],
+                tip=f"{_answers(count, far, gap)}: judge from {axis[judge]}, people from {axis[people]}",
+                outline=colours.series[1] if far else None,
+                faded=chosen not in {None, (people, judge)},
+            )
+        )
+    axes = Axes("Judge: groundedness", tuple(reversed(axis)), "People: groundedness", axis, on_top=False)
+    return grid(cells, axes, sizes=SMALL, padding=0.05)
+
+
+def _answers(count: int, far: int, gap: float) -> str:
+    said = "1 answer" if count == 1 else f"{count:,} answers"
+    if not far:
+        return said
+    return f"{said}, {gap:g} or more apart" if far == count else f"{said}, {far:,} of them {gap:g} or more apart"
+
+
+def _short(count: int) -> str:
+    """A cell is some forty pixels wide."""
+    return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
+
+
+def _step(count: int, most: int) -> int:
+    """By powers, not by shares: one cell with half of all answers would leave the others one colour."""
+    bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
+    return sum(count > bound for bound in bounds)
+
+
+QUADRANT_HEIGHT = 260
+USER = {"down": "thumbs down", "middle": "in between", "up": "thumbs up", "none": "no feedback"}
+JUDGE = {"low": "low", "high": "high", "none": "no verdict"}
+_MEANING = {
+    ("low", "down"): "corroborated",
+    ("low", "up"): "gap",
+    ("high", "down"): "gap",
+    ("high", "up"): "both content",
+}
+
+
+def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+    """Return (judge side, user side) of every cell in order; the row without a verdict only where it counts any."""
+    judges = [side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)]
+    return [(judge, user) for judge in judges for user in USER]
+
+
+def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
+    """Return the quadrant of counts by (judge side, user side); its marks stand as in `quadrant_sides`.
+
+    The ground follows the meaning: by count the least interesting cell would be the darkest.
+    """
+    colours = palette()
+    sides = quadrant_sides(counts)
+    cells = [_cell(judge, user, counts.get((judge, user), 0), colours) for judge, user in sides]
+    rows = tuple(dict.fromkeys(JUDGE[judge] for judge, _ in sides))
+    return grid(cells, Axes("Judge", rows, "User", tuple(USER.values())))
+
+
+def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
+    meaning = _MEANING.get((judge, user), "")
+    ground = {"corroborated": colours.bad[1], "gap": colours.doubt[1], "both content": colours.good[1]}
+    said = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
+    return Cell(
+        row=JUDGE[judge],
+        column=USER[user],
+        count=f"{count:,}",
+        word=meaning,
+        # Nothing in it: nothing to look at.
+        ground=ground.get(meaning, colours.quiet[1]) if count else colours.quiet[1],
+        ink=colours.ink if count else colours.muted,
+        tip=f"{count:,} answers: {said}, {'user ' if user != 'none' else ''}{USER[user]}",
+    )
+
+
+CONFUSION_HEIGHT = 240
+
+
+def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) -> Any:
+    """Return the table, people in the rows; the ground is the share of the row.
+
+    Marks stand row by row. Where people put nothing in a category its row stays, with zeros that say so. Beside the
+    ``chosen`` (row, column) all others fade.
+    """
+    colours = palette()
+    categories = table.categories
+    many = len(categories) > 2
+    cells = []
+    for row, (counts, shares) in enumerate(zip(table.counts, table.row_shares, strict=True)):
+        for column, (count, share) in enumerate(zip(counts, shares, strict=True)):
+            ground, ink = heat_step(share, colours) if share is not None else (colours.quiet[1], colours.muted)
+            of_row = "no such answer" if share is None else f"{share:.0%}".replace("%", " %")
+            cells.append(
+                Cell(
+                    row=categories[row],
+                    column=categories[column],
+                    count=f"{count:,}",
+                    word=of_row if many or share is None else f"{of_row} of row",
+                    ground=ground,
+                    ink=ink,
+                    tip=f"{count:,} answers: people {categories[row]}, judge {categories[column]}",
+                    outline=colours.ink if many and row == column else None,
+                    faded=chosen not in {None, (row, column)},
+                )
+            )
+    return grid(cells, Axes("People say", categories, "Judge says", categories), sizes=MEDIUM if many else LARGE)
+
+
+AUDIT_HEIGHT = 230
+WRONG, RIGHT = "wrong", "right"
+MARKED, ALONE = "marked wrong", "left alone"
+
+
+def audit_chart(report: AuditReport) -> Any:
+    """Return the counts, people in the rows; marks stand as caught, missed, accused, right and left alone."""
+    colours = palette()
+    cells = []
+    for row, column, count, word in (
+        (WRONG, MARKED, report.tp, "caught"),
+        (WRONG, ALONE, report.fn, "missed"),
+        (RIGHT, MARKED, report.fp, "accused"),
+        (RIGHT, ALONE, report.tn, "rightly left alone"),
+    ):
+        of_row = report.tp + report.fn if row == WRONG else report.fp + report.tn
+        ground, ink = heat_step(count / of_row, colours) if of_row else (colours.quiet[1], colours.muted)
+        tip = f"{count:,} verdicts that are {row} by people's grades, {column}"
+        cells.append(Cell(row, column, f"{count:,}", word, ground, ink, tip))
+    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, ALONE)))

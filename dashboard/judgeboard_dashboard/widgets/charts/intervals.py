@@ -1,0 +1,273 @@
+"""Estimates as points with their intervals: by slice, by level, by condition, by suite run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.estimates import number_words, percent, two_decimals
+from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_columns, palette, pick
+
+HEIGHT = 240
+_LONGEST = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A line of the chart: its name (any text), how many answers, and the statistic."""
+
+    name: str
+    n: int
+    estimate: Estimate
+
+
+def whisker_height(slices: int) -> int:
+    """Return the height of a chart of so many lines, axes included."""
+    return max(HEIGHT, slices * 44 + 64)
+
+
+def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
+    """Return the chart; a line without a value stays, with its reason at the left edge."""
+    colours = palette()
+    chosen = pick()
+    labels = _labels(slices)
+    low_end, high_end = value_range(slices)
+    rows = pd.DataFrame(
+        {
+            **estimate_columns([each.estimate for each in slices]),
+            "label": labels,
+            "text": ["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
+            "reason": ["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
+            "left": low_end,
+            "tip": [_tip(each) for each in slices],
+        }
+    )
+    y = alt.Y("label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True))
+    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
+    x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(format=".1f", tickCount=6))
+    base = alt.Chart(rows).encode(y=y)
+    known = base.transform_filter("isValid(datum.value)")
+    blue = colours.series[0]
+    return alt.layer(
+        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(x=alt.X("low:Q", title=title), x2="high:Q"),
+        known.mark_point(filled=True, size=90, opacity=1, color=blue, aria=False).encode(x=x),
+        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(x=x, text="text:N"),
+        base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
+        .encode(x=alt.X("left:Q", scale=scale), text="reason:N")
+        .transform_filter("datum.reason != ''"),
+        click_points(known, chosen, blue, x=x),
+    )
+
+
+def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
+    """Return where the axis begins and ends: at −0.2 and 1, further left where an interval reaches there."""
+    lows = [each.estimate.low for each in slices if each.estimate.low is not None]
+    lows += [each.estimate.value for each in slices if each.estimate.value is not None]
+    lowest = min(lows, default=0.0)
+    return min(-0.2, math.floor(lowest * 5 + 1e-9) / 5), 1.0
+
+
+def _labels(slices: Sequence[Slice]) -> list[str]:
+    """One label a line, each its own: two that are cut to the same text would share a line."""
+    labels: list[str] = []
+    for each in slices:
+        name = each.name if len(each.name) <= _LONGEST else f"{each.name[: _LONGEST - 1]}…"
+        label = f"{name} · {each.n:,}"
+        while label in labels:
+            label += "\u2009"
+        labels.append(label)
+    return labels
+
+
+def _tip(each: Slice) -> str:
+    estimate = each.estimate
+    if estimate.value is None:
+        return f"{each.name}: {each.n:,} answers, {estimate.reason or 'unknown'}"
+    return f"{each.name}: {number_words(estimate)} on {each.n:,} answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level: its name under the axis, its share, a small text over it, what a tip says.
+
+    ``grounded`` puts it on the ground of what is chosen; ``chosen`` fills its point.
+    """
+
+    name: str
+    share: Estimate
+    text: str
+    tip: str
+    grounded: bool = False
+    chosen: bool = True
+
+
+def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, whole: bool = True) -> Any:
+    """Return the chart, levels from left to right; those without a share keep their place.
+
+    Args:
+        levels: What is drawn.
+        across: Title of the axis of levels.
+        upwards: Title of the axis of shares.
+        whole: Whether that axis goes from 0 to 100 %; else it is cut to the intervals.
+    """
+    colours = palette()
+    chosen = pick()
+    names = [level.name for level in levels]
+    # A little beyond 0 and 100 %, so that a point there does not lie on the axis.
+    low_end, high_end = (-0.06, 1.06) if whole else ends([level.share for level in levels])
+    rows = pd.DataFrame(
+        {
+            **estimate_columns([level.share for level in levels]),
+            "name": names,
+            "text": [level.text for level in levels],
+            "tip": [level.tip for level in levels],
+            "grounded": [level.grounded for level in levels],
+            "fill": [colours.series[0] if level.chosen else colours.pane for level in levels],
+            "bottom": low_end,
+            "top": high_end,
+        }
+    )
+    x = alt.X(
+        "name:O", title=across, sort=names, scale=alt.Scale(domain=names), axis=alt.Axis(labelAngle=0, grid=False)
+    )
+    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
+    ticks = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]} if whole else {"tickCount": 5}
+    y = alt.Y("value:Q", title=upwards, scale=scale, axis=alt.Axis(format=".0%", **ticks))
+    base = alt.Chart(rows).encode(x=x)
+    known = base.transform_filter("isValid(datum.value)")
+    blue = colours.series[0]
+    return alt.layer(
+        base.transform_filter("datum.grounded")
+        .mark_bar(color=colours.quiet[1], aria=False)
+        .encode(
+            x=alt.X("name:O", title=across, sort=names, scale=alt.Scale(domain=names)),
+            y=alt.Y("bottom:Q", scale=scale, title=upwards),
+            y2="top:Q",
+        ),
+        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        known.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2, aria=False).encode(
+            y=y, fill=alt.Fill("fill:N", scale=None)
+        ),
+        known.mark_text(align="left", dx=8, fontSize=12, color=colours.ink).encode(y=y, text="text:N"),
+        click_points(known, chosen, blue, y=y),
+    )
+
+
+def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
+    """Return where an axis of shares begins and ends: at the next 10 % outside of all intervals."""
+    numbers = [end for share in shares for end in (share.low, share.high, share.value) if end is not None]
+    if not numbers:
+        return 0.0, 1.0
+    low, high = int(min(numbers) * 10 + 1e-9) / 10, -int(-max(numbers) * 10 + 1e-9) / 10
+    return low, min(1.0, max(high + 0.1, low + 0.2))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One mark: the condition it stands in, which part of the pairs, its share, what a tip says."""
+
+    condition: str
+    part: str
+    share: Estimate
+    tip: str
+
+
+def conditions_chart(marks: Sequence[Part]) -> Any:
+    """Return the chart: conditions from top to bottom, their parts (three at most) under each other."""
+    colours = palette()
+    chosen = pick()
+    conditions = list(dict.fromkeys(mark.condition for mark in marks))
+    parts = list(dict.fromkeys(mark.part for mark in marks))
+    low_end, high_end = ends([mark.share for mark in marks])
+    rows = pd.DataFrame(
+        {
+            **estimate_columns([mark.share for mark in marks]),
+            "condition": [mark.condition for mark in marks],
+            "part": [mark.part for mark in marks],
+            "text": ["" if mark.share.value is None else percent(mark.share.value) for mark in marks],
+            "tip": [mark.tip for mark in marks],
+        }
+    )
+    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
+    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(format=".0%", tickCount=5))
+    colour = alt.Color(
+        "part:N",
+        sort=parts,
+        scale=alt.Scale(domain=parts, range=list(colours.series[: len(parts)])),
+        legend=alt.Legend(title=None, orient="top", labelFontSize=12, labelColor=colours.muted, symbolOpacity=1),
+    )
+    base = (
+        alt.Chart(rows)
+        .encode(
+            y=alt.Y("condition:N", title=None, sort=conditions, axis=alt.Axis(labelLimit=120, grid=False)),
+            yOffset=alt.YOffset("part:N", sort=parts),
+            color=colour,
+        )
+        .transform_filter("isValid(datum.value)")
+    )
+    return alt.layer(
+        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
+        base.mark_text(align="left", dx=5, fontSize=11).encode(
+            x=alt.X("high:Q", scale=scale), text="text:N", color=alt.value(colours.ink)
+        ),
+        click_points(base, chosen, x=x),
+    )
+
+
+SCALE = (1, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """One run: its number, the day it began, what a tip says of it, its average and its threshold from 1 to 5."""
+
+    run_id: int
+    day: str
+    words: str
+    average: Estimate
+    threshold: float
+
+
+def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
+    """Return the chart, runs from left to right; the run on the page is the filled one."""
+    colours = palette()
+    chosen = pick()
+    labels = [f"{point.run_id}|{point.day}" for point in points]
+    rows = pd.DataFrame(
+        {
+            **estimate_columns([point.average for point in points]),
+            "run": labels,
+            "threshold": [point.threshold for point in points],
+            "text": ["" if point.average.value is None else two_decimals(point.average.value) for point in points],
+            "ground": [colours.series[0] if point.run_id == chosen_run else colours.pane for point in points],
+            "tip": [point.words for point in points],
+        }
+    )
+    # Two lines: the number of the run, under it its day.
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
+    x = alt.X("run:O", title="Run", sort=labels, axis=axis)
+    scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)
+    y = alt.Y("value:Q", title="Average score", scale=scale, axis=alt.Axis(values=[1, 2, 3, 4, 5], format="d"))
+    every = alt.Chart(rows).encode(x=x)
+    base = every.transform_filter("isValid(datum.value)")
+    blue = colours.series[0]
+    layers = [
+        every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
+            y=alt.Y("threshold:Q", scale=scale)
+        ),
+        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
+        base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
+            y=y, fill=alt.Fill("ground:N", scale=None)
+        ),
+        base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
+        .encode(y=y, text="text:N")
+        .transform_filter("datum.text != ''"),
+        click_points(base, chosen, blue, y=y),
+    ]
+    return alt.layer(*layers)

@@ -1,0 +1,179 @@
+"""Scores: calibration, judge against people as points, how often each level was given."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from judgeboard.health.record import LevelCounts
+from judgeboard.stats.detection import Tenth
+from judgeboard_dashboard.widgets.charts.frame import click_points, palette, pick
+
+CALIBRATION_HEIGHT = 240
+
+
+# Where the number of a point stands: (alignment, right, down). A point over the dashed line has its number at the upper
+# left and one under it at the lower right, away from the line; at the edges of the picture straight above and below.
+_BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
+    "over": ("right", -9, -8),
+    "under": ("left", 9, 9),
+    "over, at the left": ("left", 5, -17),
+    "under, at the right": ("right", 8, 18),
+}
+
+
+def _side(tenth: Tenth) -> str:
+    score, share = tenth.mean_score or 0.0, tenth.share_grounded.value or 0.0
+    if share >= score:
+        return "over, at the left" if score < 0.1 else "over"
+    return "under, at the right" if score > 0.9 else "under"
+
+
+def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
+    """Return the places of the tenths that hold any answer: those that are drawn, in order."""
+    return [place for place, tenth in enumerate(tenths) if tenth.mean_score is not None]
+
+
+def calibration_chart(tenths: Sequence[Tenth]) -> Any:
+    """Return the chart; its marks stand as in `drawn_tenths`."""
+    colours = palette()
+    chosen = pick()
+    drawn = [tenths[place] for place in drawn_tenths(tenths)]
+    shares = [tenth.share_grounded for tenth in drawn]
+    rows = pd.DataFrame(
+        {
+            "at": range(len(drawn)),
+            "score": [tenth.mean_score for tenth in drawn],
+            "share": [share.value for share in shares],
+            "low": [share.low for share in shares],
+            "high": [share.high for share in shares],
+            "n": [share.n for share in shares],
+            "side": [_side(tenth) for tenth in drawn],
+        }
+    )
+    score = alt.X(
+        "score:Q",
+        title="Judge: groundedness (mean of tenth)",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".1f", tickCount=5),
+    )
+    share = alt.Y(
+        "share:Q",
+        title="People: share grounded",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%", tickCount=5),
+    )
+    blue = colours.series[0]
+    base = alt.Chart(rows)
+    diagonal = alt.Chart(pd.DataFrame({"score": [0.0, 1.0], "share": [0.0, 1.0]}))
+    layers = [
+        diagonal.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1).encode(x=score, y=share),
+        base.mark_rule(color=blue, strokeWidth=2.5, opacity=0.55).encode(
+            x=score, y=alt.Y("low:Q", title="People: share grounded"), y2="high:Q"
+        ),
+        base.mark_point(filled=True, color=blue, opacity=1, aria=False).encode(
+            x=score, y=share, size=alt.Size("n:Q", scale=alt.Scale(range=[30, 260], zero=True), legend=None)
+        ),
+        *(
+            base.transform_filter(f"datum.side == '{name}'")
+            .mark_text(fontSize=11, align=align, dx=dx, dy=dy, **ink)
+            .encode(x=score, y=share, text=alt.Text("n:Q", format=","))
+            for name, (align, dx, dy) in _BESIDE.items()
+            # The page's colour behind a number: a whisker that reaches it does not cross it.
+            for ink in ({"color": colours.page, "stroke": colours.page, "strokeWidth": 3}, {"color": colours.muted})
+        ),
+        click_points(
+            base,
+            chosen,
+            blue,
+            x=score,
+            y=share,
+            tooltip=[
+                alt.Tooltip("score:Q", title="Judge, mean", format=".2f"),
+                alt.Tooltip("share:Q", title="People: grounded", format=".0%"),
+                alt.Tooltip("n:Q", title="Answers", format=","),
+            ],
+            description=alt.Undefined,
+        ),
+    ]
+    return alt.layer(*layers)
+
+
+SCATTER_HEIGHT = 440
+JITTER = 0.01
+
+
+def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
+    """Return (people, judge) groundedness as points, moved apart by up to 0.01; those ``gap`` apart in orange."""
+    colours = palette()
+    chosen = pick()
+    moved = np.random.default_rng(7).uniform(-JITTER, JITTER, (len(pairs), 2))
+    values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    far = np.abs(values[:, 0] - values[:, 1]) >= gap - 1e-9
+    rows = pd.DataFrame(
+        {
+            "at": range(len(pairs)),
+            "people": values[:, 0],
+            "judge": values[:, 1],
+            "x": values[:, 0] + moved[:, 0],
+            "y": values[:, 1] + moved[:, 1],
+            "colour": [colours.series[1] if each else colours.series[0] for each in far],
+        }
+    )
+    scale = alt.Scale(domain=[-0.03, 1.03], nice=False, zero=False)
+    axis = alt.Axis(format=".1f", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    points = (
+        alt.Chart(rows)
+        .mark_point(filled=True, size=110, cursor="pointer")
+        .encode(
+            x=alt.X("x:Q", title="People: groundedness", scale=scale, axis=axis),
+            y=alt.Y("y:Q", title="Judge: groundedness", scale=scale, axis=axis),
+            color=alt.Color("colour:N", scale=None),
+            opacity=alt.condition(chosen, alt.value(0.85), alt.value(0.35)),
+            tooltip=[
+                alt.Tooltip("people:Q", title="People", format=".2f"),
+                alt.Tooltip("judge:Q", title="Judge", format=".2f"),
+            ],
+        )
+        .add_params(chosen)
+    )
+    ends = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
+    line = ends.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1)
+    return alt.layer(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
+
+
+LEVELS_HEIGHT = 220
+
+
+def levels_chart(levels: LevelCounts, across: str) -> Any:
+    """Return the bars, one a level in its order; those never given keep their place."""
+    colours = palette()
+    chosen = pick()
+    names = [name.removeprefix("about ") for name in levels.names]
+    counts = levels.counts.tolist()
+    rows = pd.DataFrame(
+        {
+            "at": range(len(names)),
+            "level": names,
+            "n": counts,
+            "text": [f"{n:,}" if n else "" for n in counts],
+            "tip": [f"{n:,} answers: {name}" for n, name in zip(counts, levels.names, strict=True)],
+        }
+    )
+    x = alt.X(
+        "level:O", title=across, sort=names, scale=alt.Scale(domain=names), axis=alt.Axis(labelAngle=0, grid=False)
+    )
+    y = alt.Y("n:Q", title="Answers", axis=alt.Axis(format=",d", tickCount=4))
+    base = alt.Chart(rows).encode(x=x, y=y)
+    return alt.layer(
+        base.mark_bar(color=colours.series[0], cursor="pointer")
+        .encode(
+            opacity=alt.condition(chosen, alt.value(1), alt.value(0.85), empty=False),
+            tooltip=alt.Tooltip("tip:N", title=" "),
+            description="tip:N",
+        )
+        .add_params(chosen),
+        base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text="text:N"),
+    )

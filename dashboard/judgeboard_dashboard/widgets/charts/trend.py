@@ -1,0 +1,308 @@
+"""One panel of a trend: line and band, gaps kept open, how many answers each point rests on, new versions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from judgeboard.domain import Estimate
+from judgeboard.reports.tables import Column, Format, Table
+from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Trend, panel_caption, period_words
+from judgeboard_dashboard.widgets.charts.frame import Palette, click_points, palette, pick
+from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import caption, heading
+
+HEIGHT = 340
+_STRIP = 0.2  # of the scale: room under it for the bars of n, so that no line runs through them
+MOST_NUMBERS = 16
+_BAR_ROOM = 150  # px that all bars of a panel of a third of 800 px may take
+_LONGEST_TITLE = 22
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """One period: ``start`` is a UTC day since 1970-01-01, ``words`` says which period it is."""
+
+    start: int
+    words: str
+    estimate: Estimate
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrendAxis:
+    """What all panels of a page share: scale, period and the first and last start drawn.
+
+    ``low`` and ``high`` end the scale of the values; ``share`` says that they are shares; ``days`` is the length of a
+    period.
+    """
+
+    title: str
+    low: float
+    high: float
+    share: bool
+    days: int
+    first: int
+    last: int
+    most: int
+    threshold: float | None = None
+
+    @property
+    def floor(self) -> float:
+        """Where the bars of n stand."""
+        return self.low - _STRIP * (self.high - self.low)
+
+
+def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
+    """Return the panel of one query type.
+
+    Args:
+        points: Periods with answers, oldest first; a line is drawn within a segment only.
+        marks: (start of the period, title of the judge version that leads from it on).
+        axis: The scale, the same for all panels of a page.
+    """
+    colours = palette()
+    rows = frame_of(points, axis)
+    base = alt.Chart(rows).encode(x=_time(axis))
+    layers = [*_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS), *_rules(axis, marks, colours)]
+    blue = colours.series[0]
+    y = _values(axis)
+    banded = base.transform_filter("datum.alone == 0")
+    layers.append(
+        banded.mark_area(color=blue, opacity=0.17, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", detail="band:N")
+    )
+    whiskers = base.transform_filter("datum.alone == 1")
+    layers.append(whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(y=alt.Y("low:Q"), y2="high:Q"))
+    layers.append(base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail="segment:N"))
+    return alt.layer(*layers, *_points(base, axis, colours)).resolve_scale(y="shared")
+
+
+def frame_of(points: Sequence[TrendPoint], axis: TrendAxis) -> pd.DataFrame:
+    """Return what is drawn: one row per point, an interval only where there is one."""
+    rows = list(_rows(points, axis))
+    columns = ["at", "start", "words", "value", "low", "high", "n", "bar", "segment", "band", "alone", "said", "tip"]
+    return pd.DataFrame({name: [row[name] for row in rows] for name in columns})
+
+
+def axis_days(axis: TrendAxis) -> list[int]:
+    """Return the starts that get a label: every second one of up to a dozen, fewer of more."""
+    every = range(axis.first, axis.last + 1, axis.days)
+    step = max(1, -(-len(every) // 6))
+    return list(every[::step])
+
+
+def _rows(points: Sequence[TrendPoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
+    band = 0
+    whole = [point.estimate.low is not None and point.estimate.high is not None for point in points]
+    for place, point in enumerate(points):
+        joined = place > 0 and points[place - 1].segment == point.segment and whole[place - 1] and whole[place]
+        follows = place + 1 < len(points) and points[place + 1].segment == point.segment and whole[place + 1]
+        band += not joined
+        estimate = point.estimate
+        yield {
+            "at": place,
+            "start": _iso(point.start),
+            "words": point.words,
+            "value": estimate.value,
+            "low": estimate.low if whole[place] else None,
+            "high": estimate.high if whole[place] else None,
+            "n": estimate.n,
+            "bar": axis.floor + estimate.n / max(axis.most, 1) * _STRIP * 0.55 * (axis.high - axis.low),
+            "segment": point.segment,
+            "band": band,
+            # An interval that no other continues is a whisker; a point without one has neither.
+            "alone": 2 if not whole[place] else int(not joined and not follows),
+            "said": said(estimate, share=axis.share),
+            "tip": f"{point.words}: {said(estimate, share=axis.share)} on {estimate.n:,} answers",
+        }
+
+
+def said(estimate: Estimate, *, share: bool) -> str:
+    """Return "0.74 [0.72, 0.77]" or "12 % [9, 15]"."""
+    return percent_words(estimate) if share else number_words(estimate)
+
+
+def _time(axis: TrendAxis) -> alt.X:
+    return alt.X(
+        "start:T",
+        title=None,
+        # Texts like "2026-01-05" on a UTC scale: naive times and automatic ticks put labels on other dates.
+        scale=alt.Scale(type="utc", padding=14, domain=[_iso(axis.first), _iso(axis.last)]),
+        axis=alt.Axis(
+            format="%-d %b",
+            values=[_iso(day) for day in axis_days(axis)],
+            labelOverlap=True,
+            labelSeparation=10,
+            grid=False,
+        ),
+    )
+
+
+def _values(axis: TrendAxis) -> alt.Y:
+    steps = 4 if not axis.share and axis.high - axis.low <= 1 else 3
+    if axis.share:
+        steps = 4
+    ticks = [axis.low + (axis.high - axis.low) * step / steps for step in range(steps + 1)]
+    return alt.Y(
+        "value:Q",
+        title=axis.title,
+        scale=alt.Scale(domain=[axis.floor, axis.high], nice=False, zero=False),
+        axis=alt.Axis(values=ticks, format=".0%" if axis.share else ".2f"),
+    )
+
+
+def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) -> list[alt.Chart]:
+    periods = (axis.last - axis.first) // axis.days + 1
+    width = max(1.5, min(13.0, _BAR_ROOM / periods))
+    bars = base.mark_bar(color=colours.line, size=width).encode(
+        y=alt.Y("bar:Q", title=axis.title), y2=alt.datum(axis.floor)
+    )
+    if not numbers:
+        return [bars]
+    return [
+        bars,
+        base.mark_text(color=colours.muted, fontSize=11, dy=-8).encode(y="bar:Q", text=alt.Text("n:Q", format=",")),
+    ]
+
+
+def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
+    rules: list[alt.Chart] = []
+    if axis.threshold is not None:
+        line = alt.Chart(pd.DataFrame({"value": [axis.threshold]}))
+        rules.append(line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y="value:Q"))
+    middle = axis.first + (axis.last - axis.first) * 0.6
+    for left, chosen in ((True, [m for m in marks if m[0] <= middle]), (False, [m for m in marks if m[0] > middle])):
+        if not chosen:
+            continue
+        rows = pd.DataFrame(
+            {
+                # Between two periods: the change lies after the one before.
+                "start": [_iso_half(start, axis.days) for start, _ in chosen],
+                "title": [_short(title) for _, title in chosen],
+                "top": [axis.high] * len(chosen),
+            }
+        )
+        base = alt.Chart(rows).encode(x=alt.X("start:T", scale=alt.Scale(type="utc")))
+        rules.append(base.mark_rule(color=colours.muted, strokeDash=[6, 4]))
+        rules.append(
+            base.mark_text(
+                color=colours.muted, fontSize=11, align="left" if left else "right", dx=5 if left else -5, dy=7
+            ).encode(y="top:Q", text="title:N")
+        )
+    return rules
+
+
+def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Chart]:
+    chosen = pick()
+    tips = [
+        alt.Tooltip("words:N", title="Asked"),
+        alt.Tooltip("said:N", title=axis.title),
+        alt.Tooltip("n:Q", title="Answers", format=","),
+    ]
+    seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
+    return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def _iso(day: int) -> str:
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+def _iso_half(start: int, days: int) -> str:
+    hours = days * 12
+    whole = date(1970, 1, 1) + timedelta(days=start - -(-hours // 24))
+    return f"{whole.isoformat()}T{(24 - hours % 24) % 24:02}:00:00Z"
+
+
+def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
+    """Show a panel for each of ``shown``, three beside each other, on the axis of all that are ``drawn``."""
+    axis = axis_of(found, drawn)
+    marks = [(mark.start, mark.title) for mark in found.marks]
+    year = (axis.last - axis.first) > 300
+    for start in range(0, len(shown), 3):
+        row = shown[start : start + 3]
+        columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
+        for column, panel in zip(columns, row, strict=False):
+            with column:
+                heading(panel.query_type)
+                points = [
+                    TrendPoint(
+                        point.start,
+                        period_words(point.start, found.period, year=year),
+                        point.estimate,
+                        point.segment,
+                    )
+                    for point in panel.points
+                ]
+                clickable_chart(
+                    trend_chart(points, marks, axis),
+                    HEIGHT,
+                    _targets(panel),
+                    key=f"trend_{found.measure}_{found.period}_{panel.query_type}",
+                    says=f"{axis.title} per {found.period}, {len(points)} points with 95 % intervals",
+                )
+                caption(panel_caption(panel, found))
+
+
+def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
+    """Return the axis that all panels share, so that they can be compared."""
+    measure = MEASURES[found.measure]
+    starts = [point.start for panel in drawn for point in panel.points]
+    tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
+    low, high = measure.bounds or (0.0, share_top(max(tops)))
+    return TrendAxis(
+        title=measure.title if found.threshold is None or measure.bounds else f"Share below {found.threshold:g}",
+        low=low,
+        high=high,
+        share=measure.bounds is None,
+        days=PERIOD_DAYS[found.period],
+        first=min(starts),
+        last=max(starts),
+        most=max(point.estimate.n for panel in drawn for point in panel.points),
+        threshold=found.threshold if measure.bounds else None,
+    )
+
+
+def share_top(highest: float) -> float:
+    """Return where the axis of a share ends: at 20, 40, 60, 80 or 100 %, so that small shares can be read."""
+    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if highest <= top or top == 1.0)
+
+
+def _targets(panel: Panel) -> list[Rows]:
+    return [responses(point.where) for point in panel.points]
+
+
+def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
+    """Show the points as lines that open the same answers, with their CSV."""
+    table(
+        trend_table(found, shown),
+        [target for panel in shown for target in _targets(panel)],
+        key=f"trend_{found.measure}_by_{found.period}",
+        under=("Click a line to open its answers.",),
+    )
+
+
+def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
+    """Return the points of these panels, one a row."""
+    measure = MEASURES[trend.measure]
+    number: Format = "share" if measure.bounds is None else "number"
+    columns = (
+        *(Column("Query type"), Column("Asked in"), Column("Answers", "count")),
+        *(Column(title, number) for title in (measure.title, "95 % from", "to")),
+    )
+    rows = (
+        (panel.query_type, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
+        for panel in panels
+        for point in panel.points
+        for each in (point.estimate,)
+    )
+    return Table(columns, tuple(rows))

@@ -1,0 +1,470 @@
+"""The filter fields above a list, kept equal to the page's address."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.errors import BadInput
+from judgeboard.store.filters import WHERE_FIELDS, RowFilter, describe, from_dict, parse_where
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import utc_day
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.session import problem, reading
+from judgeboard_dashboard.widgets.texts import capital, rule_words
+
+Query = dict[str, list[str]]
+
+_VERSION = "judge_version"
+FIELDS: tuple[str, ...] = (*WHERE_FIELDS, _VERSION)
+_MANY = {
+    "query_type": "query_types",
+    "source": "sources",
+    "model": "models",
+    "id": "ids",
+    "rule": "rules",
+    "state": "states",
+    "status": "statuses",
+}
+_DAYS = {"from": "day_from", "to": "day_to"}
+
+
+def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]:
+    """Return the filter of an address and the parts of it that cannot be used, which are left out.
+
+    An address is typed and shortened by people: one bad part does not hide the page, it is named.
+    """
+    given = [(field, value) for field in FIELDS for value in query.get(field, ()) if value]
+    good: list[tuple[str, str]] = []
+    ignored: list[str] = []
+    for field, value in given:
+        try:
+            _parsed([*good, (field, value)])
+            good.append((field, value))
+        except BadInput:
+            ignored.append(f"{field}={value}")
+    return _parsed(good), ignored
+
+
+def query_of(given: RowFilter) -> Query:
+    """Return the filter as an address carries it; `filter_in` reads the same filter back.
+
+    Inner ids (``response_ids``) are not written: an address is for people and lasts.
+    """
+    query: Query = {}
+    for field in FIELDS:
+        values = _values(given, field)
+        if values:
+            query[field] = values
+    return query
+
+
+def without(given: RowFilter, field: str) -> RowFilter:
+    """Return the filter without one of its fields, named as in an address."""
+    return from_dict({name: value for name, value in given.as_dict().items() if name != _name(field)})
+
+
+def only(given: RowFilter, *fields: str) -> RowFilter:
+    """Return what these fields of the filter say, named as in an address."""
+    names = {_name(field) for field in fields}
+    return from_dict({name: value for name, value in given.as_dict().items() if name in names})
+
+
+def as_date(day: int | None) -> date | None:
+    """Return a day that counts from 1970-01-01 as a date."""
+    return None if day is None else date(1970, 1, 1) + timedelta(days=day)
+
+
+def _parsed(pairs: Sequence[tuple[str, str]]) -> RowFilter:
+    plain = parse_where([f"{field}={value}" for field, value in pairs if field != _VERSION])
+    versions = {value for field, value in pairs if field == _VERSION}
+    if not versions:
+        return plain
+    if len(versions) > 1 or not next(iter(versions)).isdecimal():
+        raise BadInput("judge_version is the number of one judge version")
+    return replace(plain, judge_version=int(versions.pop()))
+
+
+def _name(field: str) -> str:
+    if field == "time":
+        return "no_time"
+    return _MANY.get(field) or _DAYS.get(field) or field
+
+
+def _values(given: RowFilter, field: str) -> list[str]:
+    value = getattr(given, _name(field))
+    if value is None or value == () or (field == "time" and not value):
+        return []
+    if field == "time":
+        return ["none"]
+    if field == "graded":
+        return ["yes" if value else "no"]
+    if field in _DAYS:
+        return [str(as_date(value))]
+    if field in _MANY:
+        return list(value)
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+# What stands in the row; all others stand behind "More filters".
+ROW = ("text", "rule", "query_type")
+# Two ends of one thing are one chip.
+RANGES: tuple[tuple[str, ...], ...] = (("min_score", "max_score"), ("min_quality", "max_quality"), ("from", "to"))
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the fields of a page can be set to; a field without choices is not shown."""
+
+    rules: Sequence[str] = ()
+    query_types: Sequence[str] = ()
+    sources: Sequence[str] = ()
+    judges: Sequence[str] = ()
+    models: Sequence[str] = ()
+    sorts: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the row says: the filter, the order, and both as an address carries them."""
+
+    where: RowFilter
+    sort: str
+    query: Query
+
+
+def filter_row(
+    page: str,
+    choices: Choices,
+    *,
+    more: Sequence[str] = ("judge", "source", "score", "days"),
+    all_chips: bool = False,
+    titles: Mapping[int, str] | None = None,
+) -> Chosen:
+    """Show the fields and return what they say; the page's address always says the same.
+
+    A field of the address that has none here (it came from a chart) is shown as a chip that takes it away again.
+
+    Args:
+        page: The page's file name; keeps its fields apart from those of other pages.
+        choices: What there is to choose from.
+        more: The fields behind "More filters".
+        all_chips: Whether what those narrow is shown as chips too: on a page that charts lead to, it says where one
+            came from.
+        titles: What the chips call judge versions, by id.
+    """
+    where, sort = _from_address(page, choices)
+    names = _Names(page)
+    with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):
+        where = _in_row(where, names, choices)
+        if choices.sorts:
+            sort = st.selectbox(
+                "Sort", list(choices.sorts), format_func=_sort_words(choices), key=names("sort"), width=200
+            )
+        with st.popover(_more_label(where, more), icon=":material/tune:"):
+            where = _in_popover(where, names, choices, more)
+        st.button(
+            "Clear", key=f"{page}_clear", type="tertiary", on_click=_clear, args=(page,), disabled=where == RowFilter()
+        )
+    _chips(page, where, {*ROW, *(() if all_chips else _fields_of(more))}, titles)
+    query = query_of(where)
+    if choices.sorts and sort != next(iter(choices.sorts)):
+        query["sort"] = [sort]
+    return Chosen(where, sort, query)
+
+
+def write_address(page: str, query: Query) -> None:
+    """Make the address say what the page shows; a change by the browser (Back, a link) is then seen as one."""
+    if _address() != query:
+        st.query_params.from_dict(query)
+    st.session_state[_seen(page)] = query
+
+
+class _Names:
+    """Keys of the fields of one page."""
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+
+    def __call__(self, field: str) -> str:
+        return f"{self.page}_{field}"
+
+
+def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
+    """Set the fields by the address where it changed other than through them; return its filter and order."""
+    query = _address()
+    where, ignored = filter_in(query)
+    if ignored:
+        problem(f"Not a filter, left out: {', '.join(ignored)}")
+    sorts = list(choices.sorts or ())
+    asked = query.get("sort", [""])[-1]
+    sort = asked if asked in sorts else next(iter(sorts), "")
+    if st.session_state.get(_seen(page)) != query or f"{page}_text" not in st.session_state:
+        _set_fields(_Names(page), where, sort)
+    else:
+        _say_again(_Names(page))
+    return where, sort
+
+
+def _set_fields(names: _Names, where: RowFilter, sort: str) -> None:
+    st.session_state[names("text")] = where.text or ""
+    st.session_state[names("rule")] = list(where.rules)
+    st.session_state[names("query_type")] = list(where.query_types)
+    st.session_state[names("source")] = list(where.sources)
+    st.session_state[names("model")] = list(where.models)
+    st.session_state[names("judge")] = where.judge
+    st.session_state[names("graded")] = where.graded
+    st.session_state[names("min_score")] = where.min_score
+    st.session_state[names("max_score")] = where.max_score
+    st.session_state[names("from")] = as_date(where.day_from)
+    st.session_state[names("to")] = as_date(where.day_to)
+    if sort:
+        st.session_state[names("sort")] = sort
+
+
+def _say_again(names: _Names) -> None:
+    """Send the chosen values with every run, not once: a field that the browser has not loaded yet would miss them.
+
+    Not what is typed, which would be cut off in the middle of a word.
+    """
+    chosen = ("rule", "query_type", "source", "model", "judge", "graded", "sort")
+    for field in (*chosen, "min_score", "max_score", "from", "to"):
+        if names(field) in st.session_state:
+            st.session_state[names(field)] = st.session_state[names(field)]
+
+
+def _in_row(where: RowFilter, names: _Names, choices: Choices) -> RowFilter:
+    text = st.text_input(
+        "Find", key=names("text"), placeholder="Text in question, answer or id", icon=":material/search:", width=310
+    )
+    where = replace(where, text=text)
+    if choices.rules or where.rules:
+        where = replace(
+            where, rules=_several("Rule", "All rules", names("rule"), choices.rules, where.rules, rule_words)
+        )
+    if choices.query_types or where.query_types:
+        where = replace(
+            where,
+            query_types=_several(
+                "Query type", "All types", names("query_type"), choices.query_types, where.query_types
+            ),
+        )
+    return where
+
+
+def _several(
+    label: str,
+    none: str,
+    key: str,
+    choices: Sequence[str],
+    given: Sequence[str],
+    words: Callable[[str], str] = str,
+    width: int | Literal["stretch"] = 220,
+) -> tuple[str, ...]:
+    options = sorted({*choices, *given})
+    return tuple(st.multiselect(label, options, key=key, placeholder=none, format_func=words, width=width))
+
+
+def _in_popover(where: RowFilter, names: _Names, choices: Choices, more: Sequence[str]) -> RowFilter:
+    if "judge" in more:
+        judges = sorted({*choices.judges, *([where.judge] if where.judge else [])})
+        judge = st.selectbox("Judge", judges, index=None, key=names("judge"), placeholder="Any judge")
+        where = replace(where, judge=judge)
+    if "source" in more:
+        where = replace(
+            where,
+            sources=_several("Source", "All sources", names("source"), choices.sources, where.sources, width="stretch"),
+        )
+    if "model" in more:
+        where = replace(
+            where,
+            models=_several("Written by", "All models", names("model"), choices.models, where.models, width="stretch"),
+        )
+    if "score" in more:
+        with st.container(horizontal=True, gap="small"):
+            low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=names("min_score"))
+            high = st.number_input("up to", 0.0, 1.0, value=None, step=0.05, key=names("max_score"))
+        where = _scored(where, low, high)
+    if "graded" in more:
+        graded = st.selectbox(
+            "Graded by a person",
+            [True, False],
+            index=None,
+            key=names("graded"),
+            placeholder="Yes or no",
+            format_func=_yes,
+        )
+        where = replace(where, graded=graded)
+    if "days" in more:
+        with st.container(horizontal=True, gap="small"):
+            first = st.date_input("Asked from (UTC)", key=names("from"), format="YYYY-MM-DD")
+            last = st.date_input("to", key=names("to"), format="YYYY-MM-DD")
+        where = _between(where, first, last)
+    return where
+
+
+def _between(where: RowFilter, first: date | None, last: date | None) -> RowFilter:
+    if first is not None and last is not None and first > last:
+        problem("The first day is after the last: only the first is used.")
+        last = None
+    return replace(where, day_from=_as_day(first), day_to=_as_day(last))
+
+
+def _scored(where: RowFilter, low: float | None, high: float | None) -> RowFilter:
+    if low is not None and high is not None and low > high:
+        problem("The lowest score is above the highest: only the lowest is used.")
+        high = None
+    return replace(where, min_score=low, max_score=high)
+
+
+def _yes(graded: bool) -> str:
+    return "Yes" if graded else "No"
+
+
+def _as_day(shown: date | None) -> int | None:
+    return None if shown is None else utc_day(datetime(shown.year, shown.month, shown.day, tzinfo=UTC))
+
+
+def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
+    """Show what narrows without a field in sight; a press takes it away."""
+    others = [field for field in query_of(where) if field not in shown]
+    together = (*RANGES, *_missing(where))
+    groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
+    groups = [group for group in groups if group in together or not any(group[0] in each for each in together)]
+    if not groups:
+        return
+    with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
+        for group in groups:
+            words = describe(only(where, *group), titles)
+            st.button(
+                f"{as_label(capital(words))} ✕",
+                key=f"{page}_chip_{group[0]}",
+                help="Take this away",
+                on_click=_take_away,
+                args=(group,),
+            )
+
+
+def _missing(where: RowFilter) -> list[tuple[str, ...]]:
+    """What a judge did not give is one chip with the judge: neither says by itself what is meant."""
+    missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
+    return [(*missing, "judge", "judge_version")] if missing else []
+
+
+def _take_away(fields: Sequence[str]) -> None:
+    """Drop fields from the address; the fields in sight follow it."""
+    query = {name: values for name, values in _address().items() if name not in fields}
+    st.query_params.from_dict(query)
+
+
+def _fields_of(more: Sequence[str]) -> set[str]:
+    parts: dict[str, tuple[str, ...]] = {"score": ("min_score", "max_score"), "days": ("from", "to")}
+    return {field for name in more for field in parts.get(name, (name,))}
+
+
+def _more_label(where: RowFilter, more: Sequence[str]) -> str:
+    used = len(_fields_of(more) & set(query_of(where)))
+    return f"More filters · {used}" if used else "More filters"
+
+
+def _sort_words(choices: Choices) -> Callable[[str], str]:
+    words = dict(choices.sorts or {})
+    return lambda name: capital(words.get(name, name))
+
+
+def _clear(page: str) -> None:
+    sorts: Any = st.session_state.get(f"{page}_sort", "")
+    _set_fields(_Names(page), RowFilter(), sorts)
+    st.query_params.clear()
+    st.session_state[_seen(page)] = _address()
+
+
+def _address() -> Query:
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def _seen(page: str) -> str:
+    return f"{page}_address"
+
+
+def filter_sentence(where: RowFilter) -> str:
+    """Return a filter in words, "all answers" where nothing narrows."""
+    if where.judge_version is None:
+        return describe(where)
+    with reading() as connection:
+        return describe(where, {version.id: version.title for version in list_versions(connection)})
+
+
+GRADE_NAMES: dict[GradeName, str] = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
+EVERYBODY: dict[GradeName, str] = {
+    "label": "Settled, else majority",
+    "groundedness": "Settled, else mean",
+    "quality": "Settled, else lower median",
+}
+"""What people together say where several graded: what a lead settled, else what they make together."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Whose grades count: one reviewer's, or (None) what all together say; in words."""
+
+    reviewer_id: int | None
+    words: str
+
+
+def grade_field(first: GradeName) -> GradeName:
+    """Ask for the grade; ``first`` where none is chosen."""
+    chosen = st.segmented_control(
+        "Grade",
+        list(GRADE_NAMES),
+        format_func=GRADE_NAMES.__getitem__,
+        default=first,
+        required=True,
+        key="grade",
+        bind="query-params",
+    )
+    return chosen or first
+
+
+def people_field(graders: Sequence[Reviewer], grade: GradeName) -> People:
+    """Ask whose grades count."""
+    names = people_names(graders)
+    everybody = "Everybody"
+    chosen = st.selectbox(
+        "People",
+        [everybody, *names],
+        key="people",
+        bind="query-params",
+        width=220,
+        format_func=lambda name: EVERYBODY[grade] if name == everybody and len(graders) > 1 else name,
+    )
+    return People(names.get(chosen), chosen if chosen in names else EVERYBODY[grade])
+
+
+def people_names(graders: Sequence[Reviewer]) -> dict[str, int]:
+    """Return ids by name; where several have one name, with where they come from."""
+    all_names = [grader.name for grader in graders]
+    return {
+        grader.name if all_names.count(grader.name) == 1 else f"{grader.name} ({grader.origin})": grader.id
+        for grader in graders
+    }
+
+
+def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> StoredVersion | None:
+    """Ask for the judge version in a place kept for it; the first of them where none is chosen, None without any."""
+    titles = {version.title: version for version in versions}
+    with place:
+        chosen = st.selectbox(
+            "Judge version",
+            list(titles),
+            key="version",
+            bind="query-params",
+            placeholder="No judge version",
+            disabled=not titles,
+        )
+    return titles.get(chosen or "")

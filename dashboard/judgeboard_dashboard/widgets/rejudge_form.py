@@ -1,0 +1,413 @@
+"""The form of the Rejudge page: which rows, which judge, and what it will take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import streamlit as st
+
+from judgeboard.errors import JudgeboardError
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.openai_provider import OPENAI
+from judgeboard.people.permissions import Action
+from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
+from judgeboard.settings import load_settings, provider_address
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import load_item
+from judgeboard.store.judge_versions import StoredVersion, list_versions, retired_versions
+from judgeboard.store.settings import primary_judge
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.widgets.filters import Query, filter_sentence
+from judgeboard_dashboard.widgets.navigation import item, pick_rows
+from judgeboard_dashboard.widgets.texts import caption, count, duration, money, shortened
+
+RowsName = Literal["open", "match", "failed", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRows:
+    """What a job selects: the filter, how a run asks (all, failed, plain), and both in words."""
+
+    where: RowFilter
+    mode: str
+    words: str
+
+
+def names(where: RowFilter) -> dict[RowsName, str]:
+    """Return what can be chosen under a filter, in words."""
+    return {
+        "open": "Answers with an open flag",
+        "match": "All answers" if where == RowFilter() else "All that the filter finds",
+        "failed": "Those without a usable verdict",
+        "plain": "Those not asked yet",
+    }
+
+
+def first_choice(where: RowFilter) -> RowsName:
+    """Return what is chosen where nobody chose: who comes with a filter means what it finds."""
+    return "open" if where == RowFilter() else "match"
+
+
+def rows(name: RowsName, where: RowFilter) -> JobRows:
+    """Return what a choice under a filter selects."""
+    if name == "open":
+        flagged = replace(where, states=("open",))
+        return JobRows(
+            flagged, "all", f"open flags, {filter_sentence(where)}" if where != RowFilter() else "all open flags"
+        )
+    if name == "failed":
+        return JobRows(where, "failed", f"without a usable verdict, {filter_sentence(where)}")
+    if name == "plain":
+        return JobRows(where, "plain", f"not asked yet, {filter_sentence(where)}")
+    return JobRows(where, "all", filter_sentence(where))
+
+
+def one(response_id: int) -> JobRows:
+    """Return the selection of one answer."""
+    return JobRows(RowFilter(response_ids=(response_id,)), "all", "one answer")
+
+
+def job_words(where: RowFilter, mode: str) -> str:
+    """Return in words what a job selected."""
+    if where.response_ids is not None and len(where.response_ids) == 1:
+        return "one answer"
+    said = {"failed": "without a usable verdict, ", "plain": "not asked yet, "}.get(mode, "")
+    return said + filter_sentence(where)
+
+
+PARAMETERS = ("response", "rows", "job", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which rows are to be asked about, and the job or run whose outcome is shown."""
+
+    response_id: int | None
+    rows: RowsName | None
+    job: str | None
+    run: int | None
+
+    def query(self) -> Query:
+        """Return it as the address carries it."""
+        given = zip(PARAMETERS, (self.response_id, self.rows, self.job, self.run), strict=True)
+        return {name: [str(value)] for name, value in given if value is not None}
+
+
+def place_in_address() -> Place:
+    """Read the address; what cannot be used is left out."""
+    rows = st.query_params.get("rows")
+    known = next((name for name in names(RowFilter()) if name == rows), None)
+    return Place(_number("response"), known, st.query_params.get("job"), _number("run"))
+
+
+def _number(name: str) -> int | None:
+    given = st.query_params.get(name, "")
+    return int(given) if given.isdecimal() and len(given) < 19 else None
+
+
+def lead(estimate: CallEstimate) -> str:
+    """Return the calls with what they cost and take, as far as it is known: "61 calls, about $ 0.09 and 40 s."."""
+    if not estimate.calls:
+        return "Nothing to ask."
+    took = None if estimate.seconds is None or estimate.seconds < 0.5 else duration(estimate.seconds)
+    if estimate.model is None:
+        return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
+    calls = count(estimate.calls, "call")
+    if estimate.cost_micro is not None:
+        return f"{calls}, about {money(estimate.cost_micro)}{f' and {took}' if took else ''}."
+    time = f", about {took}" if took else ""
+    if not estimate.priced:
+        return f"{calls}{time}, cost unknown: no price for {estimate.model}."
+    return f"{calls}{time}; the first of them will tell what one costs."
+
+
+def details(estimate: CallEstimate) -> str:
+    """Return what the numbers rest on, and what becomes of the old verdicts."""
+    if not estimate.calls:
+        return "No answer is selected: choose other rows, or another judge."
+    said = []
+    if estimate.tokens is not None:
+        said.append(f"From {estimate.tokens:,.0f} tokens an answer in its latest verdicts.")
+    if estimate.continues is not None:
+        said.append(f"Goes on with run {estimate.continues}, which was not finished.")
+    if estimate.version_title is None:
+        said.append("A new judge version. Old verdicts stay, and no figure of another version moves.")
+    else:
+        said.append(f"Old verdicts stay; of {estimate.version_title} the newest one counts.")
+    return " ".join(said)
+
+
+def cost_limit_why(estimate: CallEstimate | None) -> str | None:
+    """Return why no cost limit can be kept, None where it can."""
+    if estimate is None or estimate.priced:
+        return None
+    return f"No price is known for {estimate.model}: name it in a price file (JUDGEBOARD_PRICES)."
+
+
+OTHER = 0
+KINDS = {"rag": "Chat model", "lexical": "Word overlap, offline"}
+_BLANK: dict[str, Any] = {
+    "kind": "rag",
+    "name": "",
+    "model": "",
+    "base_url": "",
+    "domain": DEFAULT_DOMAIN,
+    "max_output": DEFAULT_MAX_OUTPUT,
+    "claims": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Askable:
+    """A stored version that can be asked again, with the job's fields that ask it."""
+
+    version: StoredVersion
+    spec: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What the select calls it: "rag v3 · llama-3.1-8b"."""
+        return " · ".join(part for part in (self.version.title, self.version.model) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAsked:
+    """What the fields say: the judge of a job, and how many calls are in flight at most."""
+
+    spec: dict[str, Any]
+    concurrency: int
+
+    @property
+    def offline(self) -> bool:
+        """Whether no model is asked."""
+        return "model" not in self.spec
+
+
+def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
+    """Show the fields and return what they say.
+
+    Args:
+        askable: The versions that can be asked again, those likely to be meant first.
+        first: The version that is chosen at the start, None for another one.
+    """
+    known = {one.version.id: one for one in askable}
+    st.session_state.setdefault(_key("version"), first if first in known else OTHER)
+    _complete(known)
+    if known:
+        st.selectbox(
+            "With",
+            [*known, OTHER],
+            format_func=lambda version_id: known[version_id].words if version_id in known else "Another judge",
+            key=_key("version"),
+            on_change=_prefill,
+            args=(known,),
+        )
+    if st.session_state[_key("version")] == OTHER:
+        st.segmented_control(
+            "Judge", list(KINDS), format_func=KINDS.__getitem__, key=_key("kind"), required=True, default=None
+        )
+    kind = st.session_state[_key("kind")]
+    if kind != "rag":
+        return JudgeAsked({"kind": kind, **_given("name")}, 16)
+    st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint names it")
+    st.text_input(
+        "Address",
+        key=_key("base_url"),
+        placeholder=provider_address("openai") or OPENAI.base_url,
+        help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need none: they are asked at "
+        "Anthropic. The key of the server (OPENAI_API_KEY) is sent only to its own address (OPENAI_BASE_URL, else "
+        "OpenAI's).",
+    )
+    return JudgeAsked(_chat_spec(), _more())
+
+
+def judge_as_set_up(askable: Sequence[Askable]) -> JudgeAsked | None:
+    """Show the versions alone, for whom nothing else of a judge is to choose; None where none can be asked again."""
+    if not askable:
+        return None
+    known = {one.version.id: one for one in askable}
+    chosen = st.selectbox(
+        "With", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
+    )
+    return JudgeAsked(known[chosen].spec, 16)
+
+
+def askable_kinds() -> frozenset[str]:
+    """Return the kinds of judges that this page has fields for."""
+    return frozenset(KINDS) & frozenset(JUDGES)
+
+
+def _more() -> int:
+    with st.popover("More", icon=":material/tune:", width="stretch"):
+        st.text_input("Expert of", key=_key("domain"), help="What the prompt says the judge is an expert of.")
+        st.number_input("Tokens of a verdict", 1, 100_000, key=_key("max_output"), step=64)
+        st.toggle("Ask for each claim with its quotes", key=_key("claims"))
+        st.text_input("Name", key=_key("name"), help="Versions count within a name; current and primary go by it.")
+        return int(st.number_input("Calls in flight", 1, 1024, key=_key("concurrency"), step=8))
+
+
+def _chat_spec() -> dict[str, Any]:
+    spec: dict[str, Any] = {"kind": "rag", **_given("name"), **_given("model"), **_given("base_url")}
+    spec.setdefault("model", load_settings().model)
+    spec["max_output"] = int(st.session_state[_key("max_output")])
+    spec["domain"] = (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN
+    spec["claims"] = bool(st.session_state[_key("claims")])
+    return spec
+
+
+def _given(field: str) -> dict[str, str]:
+    text = (st.session_state[_key(field)] or "").strip()
+    return {field: text} if text else {}
+
+
+def _prefill(known: dict[int, Askable]) -> None:
+    """Set the fields as the chosen version has them; another judge is a chat model under a name of its own."""
+    chosen = known.get(st.session_state[_key("version")])
+    values = _BLANK | (chosen.spec if chosen else {})
+    for field in _BLANK if chosen else ("kind", "name"):
+        st.session_state[_key(field)] = values[field]
+
+
+def _complete(known: dict[int, Askable]) -> None:
+    """Set the fields that have no value.
+
+    Streamlit forgets those that it did not show, a number field can be emptied, and a browser that is slow to hear of a
+    choice says meanwhile that there is none.
+    """
+    chosen = known.get(st.session_state[_key("version")])
+    for field, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
+        if st.session_state.get(_key(field)) is None:
+            st.session_state[_key(field)] = value
+
+
+def _key(field: str) -> str:
+    return f"ask_{field}"  # apart from the fields of the filter row
+
+
+_ROWS = "rejudge_rows"
+_CAME_FROM = "rejudge_came_from"
+
+
+def form(place: Place, where: RowFilter) -> Place:
+    """Show the form; return the place with the rows chosen in it, and with the job that was asked for."""
+    selected, place = _rows(place, where)
+    judge = _judge()
+    if judge is None:
+        caption("No judge that can be asked again has judged here: a lead asks one for the first time.")
+        return place
+    estimate = _estimate(judge, selected)
+    limit = _cost_limit(judge, estimate)
+    if estimate is None:
+        return place
+    show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
+    show(tag("div", details(estimate), cls="jb-cap"))
+    reviewer = ask_reviewer("It stands beside the job.")
+    pressed = st.button(
+        f"Rejudge {count(estimate.calls, 'answer')}",
+        key="rejudge_start",
+        type="primary",
+        icon=":material/restart_alt:",
+        disabled=not estimate.calls or reviewer is None,
+    )
+    if not pressed or reviewer is None:
+        return place
+    try:
+        job_id = request_rejudge(
+            store(),
+            judge=judge.spec,
+            where=selected.where,
+            mode=selected.mode,
+            max_cost=limit,
+            concurrency=judge.concurrency,
+            estimate=estimate.as_dict(),
+            actor=reviewer,
+        )
+    except JudgeboardError as error:
+        problem(f"Not asked: {error}.")
+        return place
+    return replace(place, job=job_id, run=None)
+
+
+def _rows(place: Place, where: RowFilter) -> tuple[JobRows, Place]:
+    if place.response_id is not None:
+        _answer(place.response_id)
+        return one(place.response_id), replace(place, rows=None)
+    offered = names(where)
+    if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (place.rows, where):
+        st.session_state[_ROWS] = place.rows or first_choice(where)
+    chosen = st.selectbox("Rows", list(offered), format_func=offered.__getitem__, key=_ROWS)
+    st.session_state[_CAME_FROM] = (chosen, where)
+    selected = rows(chosen, where)
+    if where != RowFilter():
+        show(tag("div", shortened(selected.words), cls="jb-cap"))
+    return selected, replace(place, rows=chosen)
+
+
+def _answer(response_id: int) -> None:
+    with reading() as connection:
+        answer = load_item(connection, response_id)
+    show(
+        tag(
+            "div",
+            tag("div", "One answer", cls="jb-label"),
+            tag("div", answer.external_id, cls="jb-id jb-line"),
+            tag("div", " ".join((answer.query or "forgotten").split()), cls="jb-line"),
+        )
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.button("Open item", key="rejudge_item", type="tertiary", on_click=pick_rows, args=(item(response_id),))
+        st.button("Other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
+
+
+def _judge() -> JudgeAsked | None:
+    with reading() as connection:
+        kinds = askable_kinds()
+        retired = retired_versions(connection)
+        known = list_versions(connection)
+        versions = [version for version in known if version.kind in kinds and version.id not in retired]
+        primary = primary_judge(connection)
+        specs = [(version, judge_spec(connection, version)) for version in versions]
+    # The primary judge's newest version is what is most likely meant, then the newest of the others.
+    askable = sorted(
+        (Askable(version, spec) for version, spec in specs if spec is not None),
+        key=lambda each: (each.version.name != primary, -each.version.id),
+    )
+    if not permitted(Action.CHOOSE_JUDGE):
+        return judge_as_set_up(askable)
+    return judge_form(askable, askable[0].version.id if askable else None)
+
+
+def _estimate(judge: JudgeAsked, selected: JobRows) -> CallEstimate | None:
+    if not judge.offline and not judge.spec["model"]:
+        caption("Name the chat model to see what it takes.")
+        return None
+    try:
+        return estimate_calls(
+            seen(), judge=judge.spec, where=selected.where, mode=selected.mode, concurrency=judge.concurrency
+        )
+    except JudgeboardError as error:
+        problem(str(error))
+        return None
+
+
+def _cost_limit(judge: JudgeAsked, estimate: CallEstimate | None) -> float | None:
+    if judge.offline:
+        return None
+    why_not = cost_limit_why(estimate)
+    limit = st.number_input(
+        "Stop at cost, $",
+        min_value=0.0,
+        value=None,
+        step=0.5,
+        key="rejudge_max_cost",
+        placeholder="no limit",
+        disabled=why_not is not None,
+        help="No further call is made once the calls have cost this much.",
+    )
+    if why_not:
+        caption(why_not)
+        return None
+    return limit or None
