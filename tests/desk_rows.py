@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from judgeboard.store.schema.tables import Table
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from judgeboard.domain import (
     Decision,

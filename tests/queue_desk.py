@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from judgeboard.store.schema.tables import Table
+from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo

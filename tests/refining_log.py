@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from judgeboard.store.schema.table_base import Table
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from judgeboard.domain import Response
 from judgeboard.llm.asking import Generator

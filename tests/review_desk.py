@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from judgeboard.store.schema.tables import Table
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import Undone, undo

@@ -32,7 +32,7 @@ FILES = {
     "pairs": ("pairs.jsonl.gz", "pairs"),
     "sampled questions": ("samples.jsonl.gz", "samples"),
 }
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 _PLACES = (_PACKAGE / "bundled_sample", _PACKAGE.parents[1] / "data" / "sample")
 
 

@@ -4,36 +4,13 @@ import shlex
 
 from judgeboard.domain import JURY, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, not_measured, state_of
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
-from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.kinds import OFFLINE
+from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.proportions import ratio_of_totals, share_intervals
 from judgeboard.store.judge_versions import StoredVersion
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them
-
-
-def judge_options(version: StoredVersion) -> str | None:
-    """Return the options that name this judge to a command that asks, None where nobody can be asked by name.
-
-    That is a judge whose verdicts were recorded, and one that sums up what others said (a jury, repeats).
-    """
-    if version.kind not in JUDGES:
-        return None
-    words = ["--judge", version.kind]
-    if version.model is not None:
-        words += ["--model", version.model]
-    if version.kind == "rubric":
-        words += ["--rubric", "FILE"]
-    if version.name != version.kind:
-        words += ["--name", version.name]
-    domain, most = version.params.get("domain"), version.params.get("max_output")
-    if isinstance(domain, str) and domain != DEFAULT_DOMAIN:
-        words += ["--domain", domain]
-    if most not in {None, DEFAULT_MAX_OUTPUT}:
-        words += ["--max-output", str(most)]
-    words += [f"--{switch}" for switch in ("claims", "logprobs") if version.params.get(switch)]
-    return shlex.join(words)
 
 
 def make_and_judge(record: JudgeRecord, *kinds: str) -> str:

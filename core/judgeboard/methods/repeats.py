@@ -12,11 +12,10 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.repeats import temperature_note
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.health.commands import judge_options
 from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod
+from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share

@@ -1,5 +1,6 @@
 """Judges stored responses: selects them, asks a judge, and stores every judgment."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import Judge, JudgeOptions
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Judge, JudgeOptions
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
@@ -289,3 +290,26 @@ def _passages(given: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(given, str):
         raise BadInput("passages must be a list of texts, not one text")
     return tuple(_text("a passage", passage) for passage in given)
+
+
+def judge_options(version: StoredVersion) -> str | None:
+    """Return the options that name this judge to a command that asks, None where nobody can be asked by name.
+
+    That is a judge whose verdicts were recorded, and one that sums up what others said (a jury, repeats).
+    """
+    if version.kind not in JUDGES:
+        return None
+    words = ["--judge", version.kind]
+    if version.model is not None:
+        words += ["--model", version.model]
+    if version.kind == "rubric":
+        words += ["--rubric", "FILE"]
+    if version.name != version.kind:
+        words += ["--name", version.name]
+    domain, most = version.params.get("domain"), version.params.get("max_output")
+    if isinstance(domain, str) and domain != DEFAULT_DOMAIN:
+        words += ["--domain", domain]
+    if most not in {None, DEFAULT_MAX_OUTPUT}:
+        words += ["--max-output", str(most)]
+    words += [f"--{switch}" for switch in ("claims", "logprobs") if version.params.get(switch)]
+    return shlex.join(words)

@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from judgeboard.importing import import_file
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
@@ -25,6 +24,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
+from judgeboard.imports.importing import import_file
 from judgeboard.reports.agreement import report_page, report_results
 from judgeboard.reports.json_output import to_plain
 from judgeboard.reports.stats import stats

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from judgeboard.cli.import_command import command
+from judgeboard.cli.import_command import import_command as command
 from judgeboard.imports.importing import BATCH_ROWS
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.reports.stats import stats
