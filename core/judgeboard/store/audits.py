@@ -51,7 +51,7 @@ class LatestReview(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LandedMark:
+class NewMark:
     """A review on its way into the store; ``probability`` is the share of the draw that it was asked in.
 
     It stays what it was when a later, larger sample holds the judgment too.
@@ -170,11 +170,11 @@ def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[i
     }
 
 
-def land_marks(
+def store_marks(
     connection: Connection,
     supreme_id: int,
     run_id: int | None,
-    marks: Sequence[LandedMark],
+    marks: Sequence[NewMark],
     now: datetime | None = None,
 ) -> int:
     """Store what a supreme judge said of judgments; return how many reviews came in.
@@ -205,7 +205,7 @@ def flags_on(connection: Connection, fingerprint: str, response_ids: Collection[
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
 
 
-def _row(supreme_id: int, run_id: int | None, mark: LandedMark, now: datetime) -> dict[str, Any]:
+def _row(supreme_id: int, run_id: int | None, mark: NewMark, now: datetime) -> dict[str, Any]:
     return {
         "judgment_id": mark.audited.judgment_id,
         "judge_version_id": supreme_id,

@@ -167,7 +167,7 @@ _ONE_ASK = ("response_id", "judge_version_id", "ask", "repeat")
 
 
 @dataclass(frozen=True, slots=True)
-class LandedVerdict:
+class NewJudgment:
     """A verdict on its way into the store: of which response, which asking of it (0 first), which repeat of that."""
 
     response_id: int
@@ -177,7 +177,7 @@ class LandedVerdict:
 
 
 def insert_judgments(
-    connection: Connection, version_id: int, run_id: int | None, items: Sequence[LandedVerdict], now: datetime
+    connection: Connection, version_id: int, run_id: int | None, items: Sequence[NewJudgment], now: datetime
 ) -> int:
     """Insert the judgments that are not stored yet, with their scores; return how many came in."""
     statement = insert_or_skip(connection, JUDGMENT, *_ONE_ASK)
@@ -189,7 +189,7 @@ def insert_judgments(
     return came_in
 
 
-def _insert_scores(connection: Connection, version_id: int, items: Sequence[LandedVerdict]) -> None:
+def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJudgment]) -> None:
     """Insert the scores of judgments that have none yet: those of a judgment come in with it or never."""
     named = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
         JUDGMENT.c.judge_version_id == version_id,
@@ -213,7 +213,7 @@ def _insert_scores(connection: Connection, version_id: int, items: Sequence[Land
         connection.execute(insert(SCORE), rows)
 
 
-def _row(version_id: int, run_id: int | None, item: LandedVerdict, now: datetime) -> dict[str, Any]:
+def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) -> dict[str, Any]:
     verdict = item.verdict
     return {
         "response_id": item.response_id,

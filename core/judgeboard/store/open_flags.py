@@ -213,7 +213,7 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
 
 
 def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
-    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer lands."""
+    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer is stored."""
     if not response_ids:
         return {}
     query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(

@@ -65,7 +65,7 @@ class StandingPreference(NamedTuple):
     queue_item_id: int | None = None
 
 
-def land_preferences(
+def store_preferences(
     connection: Connection,
     preferences: Sequence[PreferenceOf],
     batch_id: int | None = None,
@@ -79,7 +79,7 @@ def land_preferences(
     now = now or datetime.now(UTC)
     new: list[bool] = []
     for some in batches(preferences):
-        new += _land_batch(connection, some, batch_id, now)
+        new += _store_batch(connection, some, batch_id, now)
     return new
 
 
@@ -165,7 +165,7 @@ def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -
     return connection.execute(found).first() is not None
 
 
-def _land_batch(
+def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
     reviewers = imported_reviewers(connection, {each.given.annotator for each in preferences}, now)

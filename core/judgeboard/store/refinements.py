@@ -30,7 +30,7 @@ from judgeboard.store.judgments import step_columns
 from judgeboard.store.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
 from judgeboard.store.responses import Origin, key_of, read_origins
 from judgeboard.store.statements import insert_or_skip
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEWER, RUN
 from judgeboard.text import storable_or_none
 
@@ -53,7 +53,7 @@ def store_generations(connection: Connection, run_id: int, new: Sequence[NewGene
     if not new:
         return
     made = [one.made for one in new if one.made is not None]
-    land_responses(connection, made, now=now)
+    store_responses(connection, made, now=now)
     ids = stored_ids(connection, made)
     rows = [
         {

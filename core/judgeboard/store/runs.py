@@ -91,7 +91,7 @@ def ask_mode(given: str) -> AskMode:
 class Selection:
     """What a run asks about, fixed at its start.
 
-    ``up_to`` is the frontier: responses that landed later have a greater id, and so have those beyond the ``limit``
+    ``up_to`` is the frontier: responses stored later have a greater id, and so have those beyond the ``limit``
     that a run was started with.
     """
 
@@ -267,7 +267,7 @@ def start_or_continue_method_run(
 
     The frontier (``up_to``, the highest id) is no part of the comparison: an unfinished run goes on up to its own,
     which its ``question`` holds, however far the log has grown; so nothing that it asked already is asked again. What
-    has landed since is for the run after it.
+    was stored since is for the run after it.
 
     Args:
         connection: A writing transaction.

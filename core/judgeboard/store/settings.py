@@ -21,7 +21,7 @@ PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters
 KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
-# Built once: every batch that lands asks for them.
+# Built once: every batch that is stored asks for them.
 _LATEST = select(SETTING).where(
     SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
 )

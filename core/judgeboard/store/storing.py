@@ -13,7 +13,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, keep_flags
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
-    LandedVerdict,
+    NewJudgment,
     Said,
     ShortResponse,
     insert_judgments,
@@ -87,7 +87,7 @@ def list_batches(connection: Connection, limit: int = 50) -> list[ImportBatch]:
 
 # Every statement of a batch stays far below SQLite's 32,766 variables.
 
-# A drawn rule looks at the response alone: when it lands, and when the rules are applied anew.
+# A drawn rule looks at the response alone: when it is stored, and when the rules are applied anew.
 _DRAWN = tuple(rule for rule in RULES if rule.drawn)
 _HEARD = tuple(rule for rule in RULES if not rule.drawn)
 
@@ -102,7 +102,7 @@ class Conflict:
 
 
 @dataclass(slots=True)
-class LandedResponses:
+class StoredResponses:
     """What became of responses: ids of the ``new`` ones in their order; conflicts are not stored."""
 
     new: list[int] = field(default_factory=list)
@@ -111,29 +111,29 @@ class LandedResponses:
     feedback_added: int = 0
 
 
-def land_responses(
+def store_responses(
     connection: Connection, responses: Sequence[Response], batch_id: int | None = None, now: datetime | None = None
-) -> LandedResponses:
+) -> StoredResponses:
     """Store responses that are new by (source, external id), and feedback that is new on those that are known.
 
     A known response with other content is a conflict and left as it was, its feedback included. Nothing is read or
-    written row by row. Flags that a response raises by landing are raised here.
+    written row by row. Flags that a response raises when it is stored are raised here.
 
     Raises:
         BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
     """
     now = now or datetime.now(UTC)
-    landed = LandedResponses()
+    result = StoredResponses()
     for start in range(0, len(responses), AT_ONCE):
-        _land_batch(connection, responses[start : start + AT_ONCE], start, batch_id, now, landed)
-    return landed
+        _store_batch(connection, responses[start : start + AT_ONCE], start, batch_id, now, result)
+    return result
 
 
-def land_judgments(
+def store_judgments(
     connection: Connection,
     version: StoredVersion,
     run_id: int | None,
-    items: Sequence[LandedVerdict],
+    items: Sequence[NewJudgment],
     now: datetime | None = None,
 ) -> int:
     """Store verdicts of one judge version; return how many came in.
@@ -180,13 +180,13 @@ def rebuild_current(connection: Connection, response_ids: Collection[int]) -> in
     return wrong
 
 
-def _land_batch(
+def _store_batch(
     connection: Connection,
     responses: Sequence[Response],
     start: int,
     batch_id: int | None,
     now: datetime,
-    landed: LandedResponses,
+    result: StoredResponses,
 ) -> None:
     for response in responses:
         check_storable(response)
@@ -200,25 +200,25 @@ def _land_batch(
     if len(inserted) < len(new):  # another process stored the rest between the two statements
         known |= find_responses(connection, new.keys() - inserted.keys())
     new_ids = [inserted[key] for key in new if key in inserted]
-    landed.new += new_ids
+    result.new += new_ids
     if new_ids:
         said = [Said(response) for response in read_responses(connection, set(new_ids), lock=False)]
         keep_flags(connection, said, _DRAWN, rules_in_force(connection), now)
         follow_queues(connection, new_ids, now)
 
     feedback: dict[int, list[Feedback]] = {}
-    landed_here: set[tuple[str, str]] = set()
+    seen_here: set[tuple[str, str]] = set()
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
         stored = Known(inserted[key], first[key][1]) if key in inserted else known[key]
         if stored.content_hash != hash_:
-            landed.conflicts.append(Conflict(*key, index))
+            result.conflicts.append(Conflict(*key, index))
             continue
-        if key not in inserted or key in landed_here:
-            landed.unchanged += 1
-        landed_here.add(key)
+        if key not in inserted or key in seen_here:
+            result.unchanged += 1
+        seen_here.add(key)
         feedback.setdefault(stored.id, []).extend(response.feedback)
-    _add_feedback(connection, feedback, set(new_ids), batch_id, now, landed)
+    _add_feedback(connection, feedback, set(new_ids), batch_id, now, result)
 
 
 def _add_feedback(
@@ -227,12 +227,12 @@ def _add_feedback(
     new_ids: set[int],
     batch_id: int | None,
     now: datetime,
-    landed: LandedResponses,
+    result: StoredResponses,
 ) -> None:
     known_ids = {id_ for id_, given in feedback.items() if given} - new_ids
     known = read_responses(connection, known_ids, lock=True) if known_ids else []
     heard = insert_feedback(connection, feedback, known_ids, batch_id, now)
-    landed.feedback_added += len(heard)
+    result.feedback_added += len(heard)
     changed = set(heard)
     spoken_of = [response for response in known if response.id in changed]
     if spoken_of:

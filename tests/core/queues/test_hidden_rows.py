@@ -10,9 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from judgeboard.store.refining.refine_candidates import RefineSelection
-from judgeboard.store.refining.reflect_candidates import ReflectSelection
-from judgeboard.store.suites.suite_rows import StoredSuiteRun
 from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
@@ -28,7 +25,9 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import queue_by_id
+from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
