@@ -86,7 +86,7 @@ RESPONSE = Table(
     Column("reference", String),
     Column("asked_at", Utc),
     Column("asked_day", Integer),  # days since 1970-01-01, UTC
-    Column("extra", JsonValue, nullable=False),  # the log's own metadata
+    Column("extra", JsonValue, nullable=False, default=dict),  # the log's own metadata
     Column("content_hash", String, nullable=False),
     # Responses with the same query and passages stand on the same evidence: statistics resample these groups.
     Column("evidence_group", BigId, nullable=False),
