@@ -15,7 +15,7 @@ from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Scri
 from judgeboard.methods.generation import make_generator
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
+from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
 
@@ -139,7 +139,7 @@ def generations(store: Store) -> list[dict[str, Any]]:
 
 def standing(store: Store) -> list[dict[str, Any]]:
     """Every row about which attempt should stand."""
-    return rows(store, STANDING_ATTEMPT)
+    return rows(store, SELECTED_ATTEMPT)
 
 
 @dataclass

@@ -71,7 +71,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
 OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
-        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "standing_attempt"),
+        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
     }
 )
 _SEARCH_INDEX = "response_search"  # finds ids alone, which are read from the response

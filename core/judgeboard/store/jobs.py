@@ -102,8 +102,8 @@ SILENT_AFTER = timedelta(seconds=15)
 
 def announce(connection: Connection, executor_id: str, host: str, pid: int, now: datetime) -> None:
     """Say that a worker has started."""
-    row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "beat_at": now}
-    known = {"host": host, "pid": pid, "started_at": now, "beat_at": now}
+    row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
+    known = {"host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
     statement = insert_into(connection, WORKER).on_conflict_do_update(index_elements=["executor_id"], set_=known)
     connection.execute(statement, row)
     record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
@@ -116,7 +116,7 @@ def worker_name(executor_id: str) -> str:
 
 def beat(connection: Connection, executor_id: str, now: datetime) -> None:
     """Say that a worker is alive."""
-    connection.execute(update(WORKER).where(WORKER.c.executor_id == executor_id).values(beat_at=now))
+    connection.execute(update(WORKER).where(WORKER.c.executor_id == executor_id).values(heartbeat_at=now))
 
 
 def leave(connection: Connection, executor_id: str) -> None:
@@ -128,7 +128,7 @@ def leave(connection: Connection, executor_id: str) -> None:
 
 def alive(connection: Connection, now: datetime) -> set[str]:
     """Return the workers that were heard of within the last 15 seconds."""
-    query = select(WORKER.c.executor_id).where(WORKER.c.beat_at >= now - SILENT_AFTER)
+    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - SILENT_AFTER)
     return set(connection.execute(query).scalars())
 
 
