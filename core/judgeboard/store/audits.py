@@ -171,11 +171,7 @@ def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[i
 
 
 def store_marks(
-    connection: Connection,
-    supreme_id: int,
-    run_id: int | None,
-    marks: Sequence[NewMark],
-    now: datetime | None = None,
+    connection: Connection, supreme_id: int, run_id: int | None, marks: Sequence[NewMark], now: datetime | None = None
 ) -> int:
     """Store what a supreme judge said of judgments; return how many reviews came in.
 

@@ -139,11 +139,7 @@ class Store:
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
-            with (
-                turn,
-                self.engine.connect().execution_options(judgeboard_write=True) as connection,
-                connection.begin(),
-            ):
+            with turn, self.engine.connect().execution_options(judgeboard_write=True) as connection, connection.begin():
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:

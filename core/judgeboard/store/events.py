@@ -59,12 +59,7 @@ def record_event(
 
 
 def event_page(
-    connection: Connection,
-    given: EventFilter,
-    *,
-    after: str | None = None,
-    before: str | None = None,
-    limit: int = 50,
+    connection: Connection, given: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
     """Return a page of events, newest first: behind a key, before one, or the first.
 

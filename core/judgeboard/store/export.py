@@ -240,8 +240,7 @@ def _refinements() -> Select[Any]:
         .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
         .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
         .outerjoin(
-            GENERATION,
-            and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number"))),
+            GENERATION, and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number")))
         )
     )
 
@@ -401,9 +400,7 @@ EXPORTS: Mapping[str, ExportTable] = {
     ),
     "flags": _exported(
         _query(
-            FLAG,
-            "source asked_day groundedness quality judgment_id raise_key decided_before_id",
-            judge_name="judge",
+            FLAG, "source asked_day groundedness quality judgment_id raise_key decided_before_id", judge_name="judge"
         )
     ),
     "reviews": _exported(

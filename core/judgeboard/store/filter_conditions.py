@@ -53,9 +53,7 @@ def is_low(at: Thresholds) -> ColumnElement[bool]:
         and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
         and_(
-            CURRENT.c.groundedness.is_(None),
-            CURRENT.c.label.is_not(None),
-            CURRENT.c.label == Label.HALLUCINATED.value,
+            CURRENT.c.groundedness.is_(None), CURRENT.c.label.is_not(None), CURRENT.c.label == Label.HALLUCINATED.value
         ),
     )
 

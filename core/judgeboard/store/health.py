@@ -21,17 +21,7 @@ from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, Texts, batch
 from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
 
 # All of them only ever grow; what is forgotten leaves an event.
-_MADE_OF = (
-    JUDGMENT,
-    COMPARISON,
-    SAMPLE,
-    JUDGMENT_REVIEW,
-    RESPONSE,
-    FEEDBACK,
-    REVIEW,
-    SETTING,
-    EVENT,
-)
+_MADE_OF = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
 
 RecordMark = tuple[int, ...]
 
@@ -45,12 +35,7 @@ def record_mark(connection: Connection) -> RecordMark:
 REVIEWED = JUDGMENT_REVIEW
 
 # Tables whose rows a judge version was asked for; a mark outside a run was read off two verdicts, and nobody asked.
-_ASKED = (
-    (JUDGMENT, true()),
-    (COMPARISON, true()),
-    (SAMPLE, true()),
-    (REVIEWED, REVIEWED.c.run_id.is_not(None)),
-)
+_ASKED = ((JUDGMENT, true()), (COMPARISON, true()), (SAMPLE, true()), (REVIEWED, REVIEWED.c.run_id.is_not(None)))
 _MICRO = 1_000_000
 _CHUNK = 5_000
 
@@ -321,13 +306,7 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
     """Return every control by kind with what a version gave it and its original."""
     after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
     query = (
-        select(
-            RESPONSE.c.external_id,
-            RESPONSE.c.id,
-            original.c.evidence_group,
-            *_measures(before),
-            *_measures(after),
-        )
+        select(RESPONSE.c.external_id, RESPONSE.c.id, original.c.evidence_group, *_measures(before), *_measures(after))
         .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
         .join(after, _said_by(after, version_id, RESPONSE.c.id), isouter=True)
         .join(before, _said_by(before, version_id, original.c.id), isouter=True)

@@ -340,11 +340,7 @@ def recorded_scores(
     query = (
         select(JUDGMENT.c.response_id, JUDGMENT.c.repeat, SCORE.c.dimension, SCORE.c.value)
         .join(SCORE, SCORE.c.judgment_id == JUDGMENT.c.id, isouter=True)
-        .where(
-            JUDGMENT.c.judge_version_id == version_id,
-            JUDGMENT.c.response_id.in_(response_ids),
-            JUDGMENT.c.ask == 0,
-        )
+        .where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids), JUDGMENT.c.ask == 0)
     )
     found: dict[tuple[int, int], dict[str, float | None]] = {}
     for response_id, repeat, dimension, value in connection.execute(query):

@@ -192,11 +192,7 @@ class KeyedList:
         return (self.order.value, self.order.id) if found is None else (found.c.value, found.c.id)
 
     def _select(
-        self,
-        found: CTE | None,
-        columns: Sequence[Any],
-        conditions: Sequence[ColumnElement[bool]],
-        index: str | None,
+        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
     ) -> Select[Any]:
         if found is not None:
             return select(*columns).select_from(found).where(*conditions)
@@ -204,12 +200,7 @@ class KeyedList:
         return query if index is None else by_index(query, self.table, index)
 
     def _sorted(
-        self,
-        found: CTE | None,
-        columns: Sequence[Any],
-        conditions: Sequence[ColumnElement[bool]],
-        *,
-        backwards: bool,
+        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
     ) -> Select[Any]:
         value, id_ = self._columns(found)
         query = self._select(found, columns, conditions, self.order.index)

@@ -96,11 +96,7 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
     place = _place(JUDGMENT.c.created_at, days).label("place")
     query = (
         select(
-            place,
-            JUDGMENT.c.status,
-            func.count(),
-            func.sum(JUDGMENT.c.cost_micro),
-            func.count(JUDGMENT.c.cost_micro),
+            place, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
         )
         .where(
             JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),

@@ -489,9 +489,7 @@ def _waiting(connection: Connection, selection: ReflectSelection, query: Select[
     )
     answerable = RESPONSE.c.messages.is_not(None) | literal(selection.rebuild_messages)
     return _from_log(selection, query).where(
-        *_of_kind(connection, selection),
-        or_(and_(_is_bad(selection), answerable), ~judged),
-        ~_settled(selection),
+        *_of_kind(connection, selection), or_(and_(_is_bad(selection), answerable), ~judged), ~_settled(selection)
     )
 
 

@@ -38,11 +38,7 @@ NEWEST = Order(
     "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True, id_descending=True
 )
 LOWEST = Order(
-    "lowest",
-    "lowest groundedness first",
-    CURRENT.c.groundedness,
-    CURRENT.c.response_id,
-    "ix_current_judgment_score",
+    "lowest", "lowest groundedness first", CURRENT.c.groundedness, CURRENT.c.response_id, "ix_current_judgment_score"
 )
 ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
@@ -224,11 +220,7 @@ def response_page(
 def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
     names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
     rows = connection.execute(
-        select(
-            *(RESPONSE.c[name] for name in names),
-            QUESTION,
-            ANSWER,
-        ).where(RESPONSE.c.id.in_(ids))
+        select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
     )
     said = latest_feedback(connection, ids)
     judged = _judged(connection, given, ids)

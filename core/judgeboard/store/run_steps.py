@@ -156,10 +156,7 @@ def _grouped(steps: FromClause, run_id: int, example: Select[Any]) -> Select[Any
     reason = func.substr(steps.c.error, 1, LONGEST)
     grouped = (
         select(
-            steps.c.status,
-            reason.label("reason"),
-            func.count().label("steps"),
-            func.min(steps.c.id).label("first_id"),
+            steps.c.status, reason.label("reason"), func.count().label("steps"), func.min(steps.c.id).label("first_id")
         )
         .where(steps.c.run_id == run_id, steps.c.status != Status.OK.value)
         .group_by(steps.c.status, reason)

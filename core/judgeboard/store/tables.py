@@ -240,14 +240,7 @@ CURRENT = Table(
     Column("quality", Integer),
     Column("label", String),
     Column("user_quality", Float, comment="The latest user feedback on the scale 1 to 4."),
-    Index(
-        "uq_current_judgment_name",
-        "response_id",
-        "judge_name",
-        "judge_kind",
-        unique=True,
-        **partial("is_current"),
-    ),
+    Index("uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")),
     # Trends read this index alone. The columns of its condition are among its columns, or SQLite would look them up
     # in the table.
     Index(
@@ -329,13 +322,7 @@ FLAG = Table(
     Column("created_at", Utc, nullable=False),
     one_of("state", FlagState),
     CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
-    Index(
-        "uq_flag_raise",
-        "response_id",
-        "raise_key",
-        unique=True,
-        **partial("state <> 'superseded'"),
-    ),
+    Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
     # The queue reads open flags in one of these orders. All filter columns are in the index, so that no table row is
     # read before the 50 rows of the page are known. ``state`` is included because SQLite looks up even the columns of
     # an index's own condition. The engines sort NULL differently, so coalesce sorts missing values last in both.

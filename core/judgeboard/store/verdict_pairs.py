@@ -152,11 +152,7 @@ class WhyCounts:
 def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
     """Return the counts of the reviews that stand, by the judge version whose verdict was seen; most answers first."""
     said = (
-        select(
-            JUDGMENT.c.judge_version_id.label("version_id"),
-            REVIEW.c.why_differs,
-            REVIEW.c.response_id,
-        )
+        select(JUDGMENT.c.judge_version_id.label("version_id"), REVIEW.c.why_differs, REVIEW.c.response_id)
         .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
         .where(REVIEW.c.why_differs.is_not(None), standing())
         .subquery()
