@@ -30,7 +30,7 @@ from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.worker import rejudge
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.jobs import announce, leave
+from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
@@ -159,9 +159,9 @@ def failed_job(desk: Desk) -> None:
 
 def worker(desk: Desk) -> None:
     with desk.store.writing() as connection:
-        announce(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
+        register_worker(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
     with desk.store.writing() as connection:
-        leave(connection, "0123456789")
+        remove_worker(connection, "0123456789")
 
 
 def forget(desk: Desk) -> None:

@@ -22,11 +22,11 @@ from judgeboard.runs.runner import Answered, Keep, S, T
 from judgeboard.store.audits import (
     AuditedJudgment,
     LatestReview,
-    NewMark,
+    NewJudgmentReview,
     audited_judgments,
     latest_reviews,
     measures_given,
-    store_marks,
+    store_judgment_reviews,
     verdicts_of,
 )
 from judgeboard.store.engine import Store
@@ -172,7 +172,7 @@ def compare_versions(
         found = _compared(connection, supreme, audited, sample, by)
     for chunk in batches(found.marks):
         with store.writing() as connection:
-            store_marks(connection, supreme.id, None, chunk)
+            store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
@@ -184,7 +184,7 @@ def compare_versions(
 class _Compared(NamedTuple):
     """The marks that are not stored yet, and what they were made from."""
 
-    marks: list[NewMark]
+    marks: list[NewJudgmentReview]
     not_comparable: int
     account: RunAccount
 
@@ -207,7 +207,7 @@ def _compared(
                 unshared += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(NewMark(each, ask, correct, StepRecord(Status.OK), sample.share))
+                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
     return _Compared(marks, unshared, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
@@ -328,10 +328,12 @@ class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
         """Store reviews, with the flags that they raise."""
         marks = [
-            NewMark(step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share)
+            NewJudgmentReview(
+                step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
+            )
             for step in steps
         ]
-        store_marks(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
+        store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         """Measure the marks against people."""

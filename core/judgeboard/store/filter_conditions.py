@@ -14,12 +14,12 @@ from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOG
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
 
-def one_of(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
+def value_conditions(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
     """Return the conditions that columns hold one of their values, where any are given."""
     return [column.in_(values) for values, column in given if values]
 
 
-def on_days(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
+def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
     """Return the filter's days as conditions on this column; what has no time is on no day."""
     conditions: list[ColumnElement[bool]] = []
     if where.day_from is not None:
@@ -31,7 +31,7 @@ def on_days(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElem
     return conditions
 
 
-def within(
+def score_conditions(
     where: RowFilter, groundedness: ColumnElement[float | None], quality: ColumnElement[int | None]
 ) -> list[ColumnElement[bool]]:
     """Return the filter's ranges of scores as conditions on these columns; what has no score is outside."""
@@ -58,13 +58,13 @@ def is_low(at: Thresholds) -> ColumnElement[bool]:
     )
 
 
-def is_latest() -> ColumnElement[bool]:
+def is_latest_feedback() -> ColumnElement[bool]:
     """Return the condition that a row of user_feedback is the latest (highest id) of its response."""
     later = FEEDBACK.alias()
     return ~exists().where(later.c.response_id == FEEDBACK.c.response_id, later.c.id > FEEDBACK.c.id)
 
 
-def feedback_sides() -> dict[str, ColumnElement[bool]]:
+def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
     """Return the condition of each side on a row of user_feedback."""
     thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS.value, FEEDBACK.c.value
     return {
@@ -74,7 +74,7 @@ def feedback_sides() -> dict[str, ColumnElement[bool]]:
     }
 
 
-def quality_sides(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
+def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
     """Return the condition of each side on the same feedback as a quality (`Feedback.quality`), and of none."""
     return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
 
@@ -86,7 +86,7 @@ SHORTEST = 3  # characters that the trigram index can find
 
 
 def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
-    """Return the condition that the response of ``response_id`` contains ``words``.
+    """Return the condition that the response of ``response_id`` contains_text ``words``.
 
     Under three characters no index helps, and reading every text would take seconds on a large log: then only outside
     ids that start with the words are found.
@@ -96,7 +96,7 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
     elif connection.dialect.name == "sqlite":
         return response_id.in_(_indexed(words))
     else:
-        found = contains(words)
+        found = contains_text(words)
     return found if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(found))
 
 
@@ -111,8 +111,8 @@ def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...
     return None if len(found) > most else found
 
 
-def contains(words: str) -> ColumnElement[bool]:
-    """Return the condition that a row of response contains ``words``, read from the row itself."""
+def contains_text(words: str) -> ColumnElement[bool]:
+    """Return the condition that a row of response contains_text ``words``, read from the row itself."""
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
@@ -122,7 +122,7 @@ def _indexed(words: str) -> Select[Any]:
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 
 
-def asks_verdict(where: RowFilter) -> bool:
+def needs_verdict(where: RowFilter) -> bool:
     """Whether a usable verdict decides: a score, its absence or a side is asked for, or a judge by itself.
 
     Beside a status the judge only says whose judgment is meant.
@@ -151,25 +151,25 @@ def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
     they keep what is found small.
     """
     conditions = of_judge(connection, where)
-    conditions += one_of((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
-    conditions += on_days(where, CURRENT.c.asked_day)
-    conditions += within(where, CURRENT.c.groundedness, CURRENT.c.quality)
+    conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
+    conditions += day_conditions(where, CURRENT.c.asked_day)
+    conditions += score_conditions(where, CURRENT.c.groundedness, CURRENT.c.quality)
     if where.unscored is not None:
         conditions.append(CURRENT.c[where.unscored].is_(None))
     if where.judge_side in {"low", "high"}:
         low = is_low(thresholds(connection))
         conditions.append(low if where.judge_side == "low" else ~low)
     if where.user is not None:
-        conditions.append(quality_sides(CURRENT.c.user_quality)[where.user])
+        conditions.append(quality_side_conditions(CURRENT.c.user_quality)[where.user])
     return conditions
 
 
-def unjudged(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+def without_verdict(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
     """Return the condition that this judge has no usable verdict on a response."""
     return response_id.not_in(select(CURRENT.c.response_id).where(*of_judge(connection, where)))
 
 
-def picked_elsewhere(
+def subquery_conditions(
     connection: Connection, where: RowFilter, response_id: ColumnElement[int]
 ) -> list[ColumnElement[bool]]:
     """Return the conditions on the response that ``response_id`` names.
@@ -179,15 +179,15 @@ def picked_elsewhere(
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
         conditions.append(response_id.in_(_flagged(where)))
-    if asks_verdict(where):
+    if needs_verdict(where):
         scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
         conditions.append(response_id.in_(scored))
     elif where.user is not None:
         conditions.append(_user_side(where.user, response_id))
     if where.judge_side == "none":
-        conditions.append(unjudged(connection, where, response_id))
+        conditions.append(without_verdict(connection, where, response_id))
     if where.statuses:
-        conditions.append(response_id.in_(_last_said(where)))
+        conditions.append(response_id.in_(_with_latest_status(where)))
     if where.graded is not None:
         graded = select(REVIEW.c.response_id).where(has_grade(), standing())
         conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
@@ -202,7 +202,7 @@ def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool
     """By the latest feedback, whether or not a judge spoke."""
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
-    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_sides()[side], is_latest()))
+    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:
@@ -213,7 +213,7 @@ def _flagged(where: RowFilter) -> Select[tuple[int]]:
     return query.where(FLAG.c.state.in_(states))
 
 
-def _last_said(where: RowFilter) -> Select[tuple[int]]:
+def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
     """Responses on which the latest judgment of a version has one of the statuses."""
     later = JUDGMENT.alias()
     newer = exists().where(
@@ -245,36 +245,36 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
 
     A status and a judge in one filter mean that judge's latest judgment, usable or not.
     """
-    own = one_of(
+    own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
         (where.sources, RESPONSE.c.source),
         (where.models, RESPONSE.c.generator_model),
         (where.ids, RESPONSE.c.external_id),
     )
-    own += on_days(where, RESPONSE.c.asked_day)
+    own += day_conditions(where, RESPONSE.c.asked_day)
     kind = RESPONSE.c.kind.in_(where.kinds) if where.kinds else LOGGED
-    return [kind, *own, *picked_elsewhere(connection, where, RESPONSE.c.id)]
+    return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
 
 
-def flag_narrowing(connection: Connection, where: RowFilter) -> Narrowing:
+def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
     """Return what the filter asks of an open flag; ``states`` asks nothing, since the queue holds open ones.
 
     Rule, judge, score, day, source and query type are the flag's own copies, which the indexes of the queue hold; a
     judge's side, a missing score and a judge version are looked up.
     """
-    own = one_of(
+    own = value_conditions(
         (where.rules, FLAG.c.rule),
         (where.query_types, FLAG.c.query_type),
         (where.sources, FLAG.c.source),
         ((where.judge,) if where.judge else (), FLAG.c.judge_name),
     )
-    own += on_days(where, FLAG.c.asked_day)
-    own += within(where, FLAG.c.groundedness, FLAG.c.quality)
+    own += day_conditions(where, FLAG.c.asked_day)
+    own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
     looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
         looked_up = replace(looked_up, judge=None)
-    elsewhere = picked_elsewhere(connection, looked_up, FLAG.c.response_id)
-    named = one_of((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
+    elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
+    named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:
         elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
     return Narrowing(own, elsewhere)

@@ -70,7 +70,7 @@ def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None
     close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
 
 
-def drop_written_ahead(store: Store) -> bool:
+def truncate_write_ahead_log(store: Store) -> bool:
     """Empty SQLite's write-ahead log, which still holds what was forgotten; return False where a reader keeps it.
 
     On PostgreSQL the server's own vacuum and backups decide when old row versions go: True.

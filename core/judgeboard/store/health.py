@@ -17,7 +17,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
 from judgeboard.store.runs import RESUMABLE
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, Texts, batches, read_columns
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
 
 # All of them only ever grow; what is forgotten leaves an event.
@@ -397,7 +397,7 @@ def _named(columns: list[FloatArray]) -> Scores:
     return dict(zip(_NAMES, columns, strict=True))
 
 
-def _only(scales: Texts, rows: Any) -> str | None:
+def _only(scales: TextColumn, rows: Any) -> str | None:
     """The scale of a dimension where all its scores have one."""
     found = np.unique(scales.codes[rows])
     return scales.names[int(found[0])] if len(found) == 1 else None

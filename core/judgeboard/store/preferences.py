@@ -23,7 +23,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import LEASE
 from judgeboard.store.reviews import insert_preferences, standing
-from judgeboard.store.statements import Texts, batches, read_columns
+from judgeboard.store.statements import TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEWER
 from judgeboard.text import iso_z
 
@@ -285,8 +285,8 @@ class PairFacts:
     """Columns of all pairs, by id."""
 
     ids: IntArray
-    query_types: Texts
-    sources: Texts
+    query_types: TextColumn
+    sources: TextColumn
     gold: IntArray
 
 

@@ -132,7 +132,7 @@ _BY_KEY = select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPO
 )
 
 
-class Known(NamedTuple):
+class KnownResponse(NamedTuple):
     """A stored response as an import meets it again."""
 
     id: int
@@ -144,13 +144,13 @@ def key_of(response: Response) -> tuple[str, str]:
     return response.source, response.external_id
 
 
-def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Known]:
+def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
     """Return those of the keys that are stored, at most 1,000 keys in one statement."""
     # Not (source, external_id) IN (...): SQLite reads the whole index for that.
     parts = {"sources": list({source for source, _ in keys}), "external_ids": list({each for _, each in keys})}
     wanted = set(keys)
     return {
-        (source, external_id): Known(id_, hash_)
+        (source, external_id): KnownResponse(id_, hash_)
         for source, external_id, id_, hash_ in connection.execute(_BY_KEY, parts)
         if (source, external_id) in wanted
     }

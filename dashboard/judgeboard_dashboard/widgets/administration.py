@@ -28,7 +28,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
-from judgeboard.store.overview import StoreCounts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -362,12 +361,12 @@ MEGABYTE = 1_000_000
 DATABASE_VARIABLE = "JUDGEBOARD_DB"
 
 
-def database(store: Store, counts: StoreCounts) -> None:
+def database(store: Store, answers: int, open_flags: int) -> None:
     """Show which database this is, and every variable that can be set."""
     heading("Database in use")
     engine = "SQLite" if store.is_sqlite else "PostgreSQL"
     show(tag("div", tag("span", store.shown_url, cls="jb-code"), cls="jb-address"))
-    said = [engine, f"schema {HEAD}", count(counts.responses, "answer"), count(counts.open_flags, "open flag")]
+    said = [engine, f"schema {HEAD}", count(answers, "answer"), count(open_flags, "open flag")]
     size = _size(store)
     caption(" · ".join([*said, size] if size else said))
     heading("Environment")

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.open_flags import ORDERS
-from judgeboard.store.overview import DeskState, desk_state
+from judgeboard.store.overview import WorkState, work_state
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.session import reading
 
@@ -182,7 +182,7 @@ def nothing_waits() -> None:
     """Say why the queue is empty: nothing imported, nothing judged, or all done."""
     now = datetime.now(UTC)
     with reading() as connection:
-        state = desk_state(connection, now)
+        state = work_state(connection, now)
     show(tag("div", *_lines(state, now), cls="jb-empty"))
 
 
@@ -191,7 +191,7 @@ def command(text: str) -> Html:
     return tag("span", text, cls="jb-code")
 
 
-def _lines(state: DeskState, now: datetime) -> list[Html]:
+def _lines(state: WorkState, now: datetime) -> list[Html]:
     if not state.responses:
         return [
             tag("div", "No answers yet. Import a log: ", command("judgeboard import FILE")),

@@ -36,9 +36,9 @@ ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
     *("actor", "answers", "at", "batch_id", "by", "counts", "executor_id", "file", "flag", "flags", "grades", "hashed"),
-    *("host", "importer", "items", "job", "job_id", "known_ids", "made", "marks", "new", "origins", "pairs", "said"),
+    *("host", "importer", "items", "job", "job_id", "known_ids", "made", "new", "origins", "pairs", "states"),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("token", "wanted", "why", "withdrawn"),
+    *("reviews", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
@@ -161,6 +161,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         ("selection", RefineSelection): RefineSelection(where, 9_999, 5, 3),
         ("selection", ReflectSelection): ReflectSelection(rag, where, 4, 0, ("QA",), False, 9_999, ()),
         ("selection", Selection): Selection(where, ask_mode("all"), None, 9_999),
+        "score": "groundedness",
         "sha256": "mark",
         "sort": "newest",
         "source": "log",
