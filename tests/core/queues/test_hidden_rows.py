@@ -38,7 +38,7 @@ OF_WRITERS = {
     *("actor", "answers", "at", "batch_id", "by", "counts", "executor_id", "file", "flag", "flags", "grades", "hashed"),
     *("host", "importer", "items", "job", "job_id", "known_ids", "made", "new", "origins", "pairs", "states"),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("reviews", "token", "wanted", "why", "withdrawn"),
+    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
