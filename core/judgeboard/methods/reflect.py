@@ -335,7 +335,7 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
             query_types=rule.query_types,
             rebuild_messages=rebuild_messages,
             up_to=0,
-            settled_by=(),
+            runs=(),
         )
 
     @property
@@ -350,7 +350,7 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
             self._selection,
             version_id=version.id,
             up_to=last_logged_id(connection),
-            settled_by=runs_of_method(connection, REFLECT, version.id, method),
+            runs=runs_of_method(connection, REFLECT, version.id, method),
         )
         count = count_waiting(connection, selection)
         rule = {

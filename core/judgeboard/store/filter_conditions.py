@@ -1,4 +1,4 @@
-"""The filter as conditions of SQL, on responses, open flags and current judgments, with text search."""
+"""The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE,
 
 
 def value_conditions(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
-    """Return the conditions that columns hold one of their values, where any are given."""
+    """Return the condition of each column with values: it has one of them."""
     return [column.in_(values) for values, column in given if values]
 
 
 def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
-    """Return the filter's days as conditions on this column; what has no time is on no day."""
+    """Return the filter's days as conditions on this column; a row without a time matches no day."""
     conditions: list[ColumnElement[bool]] = []
     if where.day_from is not None:
         conditions.append(day >= where.day_from)
@@ -34,7 +34,7 @@ def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[Col
 def score_conditions(
     where: RowFilter, groundedness: ColumnElement[float | None], quality: ColumnElement[int | None]
 ) -> list[ColumnElement[bool]]:
-    """Return the filter's ranges of scores as conditions on these columns; what has no score is outside."""
+    """Return the filter's ranges of scores as conditions on these columns; a missing score matches no range."""
     conditions: list[ColumnElement[bool]] = []
     for low, high, score in (
         (where.min_score, where.max_score, groundedness),
@@ -48,7 +48,7 @@ def score_conditions(
 
 
 def is_low(at: Thresholds) -> ColumnElement[bool]:
-    """Return the condition under which a row of current_judgment is low; it is never NULL."""
+    """Return the condition that a row of current_judgment is low; it is never NULL."""
     return or_(
         and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
@@ -75,7 +75,7 @@ def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
 
 
 def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
-    """Return the condition of each side on the same feedback as a quality (`Feedback.quality`), and of none."""
+    """Return the condition of each side on feedback as a quality (`Feedback.quality`), and of no feedback."""
     return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
 
 
@@ -88,8 +88,8 @@ SHORTEST = 3  # characters that the trigram index can find
 def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
     """Return the condition that the response of ``response_id`` contains_text ``words``.
 
-    Under three characters no index helps, and reading every text would take seconds on a large log: then only outside
-    ids that start with the words are found.
+    Fewer than three characters are searched only as the start of external ids: no index supports them, and reading
+    every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
         found = RESPONSE.c.external_id.startswith(words, autoescape=True)
@@ -101,9 +101,9 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
 
 
 def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
-    """Return the responses that contain ``words`` where they are at most ``most``, None where the index cannot tell.
+    """Return the responses that contain ``words`` if there are at most ``most``; None otherwise, and on PostgreSQL.
 
-    PostgreSQL plans by its statistics and needs no such question.
+    PostgreSQL has statistics and does not need this.
     """
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
@@ -117,15 +117,15 @@ def contains_text(words: str) -> ColumnElement[bool]:
 
 
 def _indexed(words: str) -> Select[Any]:
-    """The ids that FTS5 finds; one phrase of its language, in which only the quote is special inside quotes."""
+    """The ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 
 
 def needs_verdict(where: RowFilter) -> bool:
-    """Whether a usable verdict decides: a score, its absence or a side is asked for, or a judge by itself.
+    """Return whether the filter needs a usable verdict: by a score, a side or a judge.
 
-    Beside a status the judge only says whose judgment is meant.
+    With a status, the judge only selects whose status counts.
     """
     scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
     if any(value is not None for value in scores):
@@ -136,7 +136,7 @@ def needs_verdict(where: RowFilter) -> bool:
 
 
 def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of the current verdicts of the version or judge that is meant, else the primary judge."""
+    """Return the conditions of the current verdicts of the filter's judge version or judge, else the primary judge."""
     kinds = CURRENT.c.response_kind.in_(where.kinds)
     if where.judge_version is not None:
         return [kinds if where.kinds else CURRENT_OF_VERSION, CURRENT.c.judge_version_id == where.judge_version]
@@ -145,10 +145,9 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 
 
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return what the filter asks of a current verdict.
+    """Return the conditions of the filter on a current verdict.
 
-    Query type, source and day of the answer and the user's latest word stand beside each verdict: asked there too,
-    they keep what is found small.
+    Its row has copies of the query type, source, day and latest feedback; conditions on them keep the result small.
     """
     conditions = of_judge(connection, where)
     conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
@@ -165,16 +164,16 @@ def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
 
 
 def without_verdict(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return the condition that this judge has no usable verdict on a response."""
+    """Return the condition that the filter's judge has no usable verdict on a response."""
     return response_id.not_in(select(CURRENT.c.response_id).where(*of_judge(connection, where)))
 
 
 def subquery_conditions(
     connection: Connection, where: RowFilter, response_id: ColumnElement[int]
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions on the response that ``response_id`` names.
+    """Return the conditions on ``response_id`` that other tables decide.
 
-    Each is a set of responses that the engine works out once for a statement, whatever the number of rows.
+    Each is a subquery that the engine evaluates once per statement.
     """
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
@@ -199,7 +198,7 @@ def subquery_conditions(
 
 
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """By the latest feedback, whether or not a judge spoke."""
+    """By the latest feedback, with or without a verdict."""
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
     return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
@@ -234,16 +233,16 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
 
 
 class Narrowing(NamedTuple):
-    """Conditions on the columns of the row itself, and those that other tables decide."""
+    """Conditions on the columns of the row itself, and conditions that other tables decide."""
 
     own: list[ColumnElement[bool]]
     elsewhere: list[ColumnElement[bool]]
 
 
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row of response must meet: of the log or the kinds named, and all that narrows.
+    """Return the conditions on a row of response.
 
-    A status and a judge in one filter mean that judge's latest judgment, usable or not.
+    A status with a judge selects by that judge's latest judgment, usable or not.
     """
     own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
@@ -257,10 +256,10 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
 
 
 def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
-    """Return what the filter asks of an open flag; ``states`` asks nothing, since the queue holds open ones.
+    """Return the conditions of the filter on an open flag, without ``states``.
 
-    Rule, judge, score, day, source and query type are the flag's own copies, which the indexes of the queue hold; a
-    judge's side, a missing score and a judge version are looked up.
+    Rule, judge, scores, day, source and query type are the flag's own columns, which the indexes of the queue have. A
+    judge's side, a missing score and a judge version need other tables.
     """
     own = value_conditions(
         (where.rules, FLAG.c.rule),

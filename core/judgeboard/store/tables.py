@@ -373,7 +373,7 @@ REVIEWER = Table(
     Column("role", String, nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("origin", "name"),
-    comment="A person, identified by the origin of the name (desk, cli, import, oidc) and the name.",
+    comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
 
 REVIEW = Table(
