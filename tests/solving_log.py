@@ -11,7 +11,7 @@ from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"
@@ -34,7 +34,7 @@ def land_questions(store: Store, count: int) -> list[int]:
         for number in range(count)
     ]
     with store.writing() as connection:
-        return land_pairs(connection, pairs).new
+        return insert_pairs(connection, pairs).new
 
 
 class Solver:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from judgeboard.domain import Pair, Preference
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
 from pair_log import land, record
@@ -131,7 +131,7 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, desk) -> None:
         Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd") for name, text in HOSTILE.items()
     ]
     with desk.store.writing() as connection:
-        ids = land_pairs(connection, hostile).new
+        ids = insert_pairs(connection, hostile).new
     page = reviewer("Mara")
     asked = []
     page.on("request", lambda request: asked.append(request.url))

@@ -11,9 +11,9 @@ from judgeboard.methods.pair_report import Listed, pair_screen
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
@@ -80,14 +80,14 @@ def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: Op
     ids, version = land(opened, 2), record(opened, [], {}, name="fine")
     said = {(ids[0], Shown.BA): Preference.B}
     items = [
-        LandedComparison(
+        NewComparison(
             id_, order, StepRecord(Status.OK), dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A))
         )
         for id_ in ids
         for order in Shown
     ]
     with opened.writing() as connection:
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
     figures = open_page("pairs").dataframe[0].value
     assert "Slice" not in figures, "all of them are of all pairs"
     assert "Right by gold" not in figures, "there is none"
@@ -214,7 +214,7 @@ def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
 
 def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], opened: Store, open_page: OpenPage) -> None:
     with opened.writing() as connection:
-        (question,) = land_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
+        (question,) = insert_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
     app = open_page("pairs", pair=question)
     assert all(button.disabled for button in app.button if button.label in {"Left is better", "Tie"})
 

@@ -10,7 +10,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import as_json, given_grade, grade_options, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.conflicts import Split, SplitPage
+    from judgeboard.reviews.conflicts import Conflict, ConflictPage
 
 
 PAIR_WORDS = ("a", "b", "tie")
@@ -51,7 +51,7 @@ def adjudicate_command(
     from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Preference
     from judgeboard.errors import BadInput
-    from judgeboard.reviews.conflicts import load_split, split_items
+    from judgeboard.reviews.conflicts import load_conflict, open_conflicts
     from judgeboard.reviews.queue_decisions import adjudicate
     from judgeboard.store.engine import open_store
 
@@ -65,9 +65,9 @@ def adjudicate_command(
             viewer = reviewer(store)
             with store.reading() as connection:
                 if item_id is None:
-                    _show_list(split_items(connection, queue, limit=100), as_json=as_json)
+                    _show_list(open_conflicts(connection, queue, limit=100), as_json=as_json)
                 else:
-                    _show_split(load_split(connection, item_id, viewer), as_json=as_json)
+                    _show_split(load_conflict(connection, item_id, viewer), as_json=as_json)
             return
         who, key = reviewer(store), f"cli:{secrets.token_urlsafe(16)}"
         final = Preference(decision) if decision in PAIR_WORDS else Decision(decision)
@@ -78,7 +78,7 @@ def adjudicate_command(
     click.echo(f"item {item_id} is adjudicated")
 
 
-def _show_list(page: "SplitPage", *, as_json: bool) -> None:
+def _show_list(page: "ConflictPage", *, as_json: bool) -> None:
     from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
@@ -105,7 +105,7 @@ def _show_list(page: "SplitPage", *, as_json: bool) -> None:
         click.echo("and more: they follow as these are decided")
 
 
-def _show_split(split: "Split", *, as_json: bool) -> None:
+def _show_split(split: "Conflict", *, as_json: bool) -> None:
     from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
@@ -127,7 +127,7 @@ def _show_split(split: "Split", *, as_json: bool) -> None:
             click.echo(f"  {readable(word.note)}")
 
 
-def _texts(split: "Split") -> list[tuple[str, str | None]]:
+def _texts(split: "Conflict") -> list[tuple[str, str | None]]:
     passages = (split.answer.passages if split.answer is not None else split.pair and split.pair.passages) or ()
     numbered = [(f"PASSAGE {number}", text) for number, text in enumerate(passages, 1)]
     if split.answer is not None:
@@ -137,7 +137,7 @@ def _texts(split: "Split") -> list[tuple[str, str | None]]:
     return [("QUESTION", split.pair.question), *numbered, ("A", split.pair.answer_a), ("B", split.pair.answer_b)]
 
 
-def _split_json(split: "Split") -> dict[str, Any]:
+def _split_json(split: "Conflict") -> dict[str, Any]:
     from judgeboard.text import iso_z
 
     return {

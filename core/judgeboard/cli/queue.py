@@ -106,7 +106,7 @@ def create(
     """
     from judgeboard.cli.options import actor
     from judgeboard.reviews.checks import people_named
-    from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unheard_of
+    from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
     from judgeboard.store.engine import open_store
     from judgeboard.store.filters import parse_where
 
@@ -122,7 +122,7 @@ def create(
         reveal=not rules["no_reveal"],
         grades=tuple(options.listed(rules["grades"])),
         sampling_rate=rules["sampling_rate"],
-        again_share=rules["again"],
+        repeat_rate=rules["again"],
         guidelines=None if guidelines is None else _text(guidelines),
         seed=rules["seed"],
         lease_seconds=round(lease_minutes * 60),
@@ -132,14 +132,14 @@ def create(
         people = people_named(store, options.listed(assigned or ""))
         made = create_queue(store, asked, by=actor(), assigned=people)
         with store.reading() as connection:
-            nowhere = unheard_of(connection, asked)
+            nowhere = unknown_values(connection, asked)
     for sentence in nowhere:
         click.echo(sentence, err=True)
     if as_json:
         names = [one.name for one in people]
         show_json(
             {"queue": made.queue.name, "items": made.joined, "sampled": made.sampled, "short": made.short}
-            | {"given_to": names}
+            | {"assigned_to": names}
         )
         return
     noun = "pairs" if made.queue.subject == "pairs" else "answers"
@@ -198,7 +198,7 @@ def assign(name: str, people: str, remove: str | None, as_json: bool, db: str | 
         with store.reading() as connection:
             names = [one.name for one in assignees(connection, queue.id)]
     if as_json:
-        show_json({"queue": queue.name, "given_to": names})
+        show_json({"queue": queue.name, "assigned_to": names})
         return
     click.echo(f"{queue.name} is given to {', '.join(names) or 'everybody'}")
 
@@ -261,9 +261,9 @@ def progress_lines(found: "QueueProgress") -> list[str]:
     """Return how far a queue is, in lines for a terminal."""
     queue = found.queue
     lines = [
-        f"{queue.name} ({queue.state.value}), made by {queue.made_by}",
+        f"{queue.name} ({queue.state.value}), made by {queue.created_by}",
         *(f"  {rule}" for rule in found.rules),
-        f"given to {', '.join(one.name for one in found.given_to) or 'everybody'}",
+        f"given to {', '.join(one.name for one in found.assigned_to) or 'everybody'}",
         _counts(found),
         f"{found.reviews:,} of {found.reviews_needed:,} reviews",
     ]
@@ -272,8 +272,8 @@ def progress_lines(found: "QueueProgress") -> list[str]:
     if queue.sampling_rate:
         short = f", {found.short:,} more were requested, but none are left" if found.short else ""
         lines.append(f"random sample: {found.sampled:,} answers{short}")
-    if found.split:
-        lines.append(f"{found.split:,} split: judgeboard adjudicate --queue {shlex.quote(queue.name)}")
+    if found.conflict:
+        lines.append(f"{found.conflict:,} split: judgeboard adjudicate --queue {shlex.quote(queue.name)}")
     return lines + [_person(one) for one in found.people]
 
 
@@ -284,12 +284,12 @@ def progress_json(found: "QueueProgress") -> dict[str, Any]:
         "rules": list(found.rules),
         "items": {
             "all": found.items,
-            **{name: getattr(found, name) for name in ("waiting", "held", "settled", "split", "adjudicated", "left")},
+            **{name: getattr(found, name) for name in ("waiting", "held", "agreed", "conflict", "adjudicated", "left")},
         },
         "reviews": {"given": found.reviews, "needed": found.reviews_needed},
         "overlap": {"share": found.queue.overlap, "items": found.several, "finished": found.several_finished},
         "random_sample": {"rate": found.queue.sampling_rate, "items": found.sampled, "short": found.short},
-        "given_to": [one.name for one in found.given_to],
+        "assigned_to": [one.name for one in found.assigned_to],
         "people": [
             {
                 "name": one.reviewer.name,
@@ -322,21 +322,21 @@ def queue_json(queue: "Queue") -> dict[str, Any]:
         "reveal": queue.reveal,
         "grades": list(queue.grades),
         "sampling_rate": queue.sampling_rate,
-        "again": queue.again_share,
+        "again": queue.repeat_rate,
         "seed": queue.seed,
         "lease_minutes": queue.lease_seconds / 60,
         "guidelines": queue.guidelines,
-        "made_by": queue.made_by,
+        "created_by": queue.created_by,
         "created_at": _time(queue.created_at),
     }
 
 
 def _counts(found: "QueueProgress") -> str:
-    parts = [f"{found.items:,} {found.queue.subject}", f"{found.waiting:,} waiting", f"{found.held:,} held"]
-    parts.append(f"{found.settled:,} settled")
+    parts = [f"{found.items:,} {found.queue.subject}", f"{found.waiting:,} waiting", f"{found.leased:,} held"]
+    parts.append(f"{found.agreed:,} settled")
     parts += [
         f"{count:,} {word}"
-        for count, word in ((found.split, "split"), (found.adjudicated, "adjudicated"), (found.left, "left"))
+        for count, word in ((found.conflict, "conflict"), (found.adjudicated, "adjudicated"), (found.left, "left"))
         if count
     ]
     return ", ".join(parts)

@@ -12,7 +12,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import as_json, given_grade, grade_options, note_option, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.leases import Held
+    from judgeboard.reviews.leases import LeasedItem
     from judgeboard.reviews.queue_decisions import DecidedItem
     from judgeboard.reviews.shown import ItemText
     from judgeboard.store.engine import Store
@@ -30,7 +30,7 @@ def readable(text: str | None) -> str:
     return MISSING if text is None else _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def held_lines(held: "Held", text: "ItemText") -> list[str]:
+def held_lines(held: "LeasedItem", text: "ItemText") -> list[str]:
     """Return an item with its guidelines and the commands that decide it."""
     from judgeboard.reviews.shown import PairText
 
@@ -51,7 +51,7 @@ def held_lines(held: "Held", text: "ItemText") -> list[str]:
     return [*lines, f"judgeboard queue decide {held.token} confirm|dismiss|unsure {_options(held.queue.grades)}"]
 
 
-def held_json(held: "Held", text: "ItemText") -> dict[str, Any]:
+def held_json(held: "LeasedItem", text: "ItemText") -> dict[str, Any]:
     """Return an item as JSON values."""
     from judgeboard.reviews.shown import PairText
     from judgeboard.text import iso_z
@@ -321,8 +321,8 @@ def _show_decided(
 
 _STATES = {
     "open": "the item needs more reviews",
-    "settled": "the item is settled",
-    "split": "a lead decides it",
+    "agreed": "the item is settled",
+    "conflict": "a lead decides it",
     "adjudicated": "the item is adjudicated",
     "left": "the item left its queue",
 }

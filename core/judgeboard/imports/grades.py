@@ -24,7 +24,7 @@ from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import ONLY_AT_THE_DESK, GradeOf, insert_grades
 from judgeboard.store.pairs import pairs_named
-from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.store.responses import responses_named
 
 
@@ -209,5 +209,5 @@ def _store_preferences(
         index: PreferenceOf(found.id, found.source, records[index].pair_id, records[index].given)
         for index, found in rows.find("pair", names, named).items()
     }
-    new = land_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
+    new = store_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
     rows.new |= {index for index, is_new in zip(preferences, new, strict=True) if is_new}

@@ -14,9 +14,9 @@ from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Colum
 from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word, store_pairs
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.store.comparisons import LandedComparison
+from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.samples import LandedSample, SampleKey, StoredSample, land_samples, stored_samples
+from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}
@@ -102,19 +102,19 @@ class SampleImport(RecordedImport[ImportedSamples]):
         now: datetime,
     ) -> None:
         known = stored_samples(connection, version.id, pair_ids.values())
-        new: list[LandedSample] = []
+        new: list[NewSample] = []
         for index, pair_id in pair_ids.items():
             for number, one in enumerate(records[index].tries):
                 key = SampleKey(pair_id, number)
                 if key not in known:
                     known[key] = StoredSample(one.answer, one.status.value)
-                    new.append(LandedSample(pair_id, number, one.answer, _record(one)))
+                    new.append(NewSample(pair_id, number, one.answer, _record(one)))
                     rows.new.add(index)
                 elif not _equals(known[key], one):
                     reason = f"{version.name} has another answer in try {number + 1} at this question"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
-            land_samples(connection, version, self.run(connection, version, now), new, now)
+            store_samples(connection, version, self.run(connection, version, now), new, now)
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
@@ -188,9 +188,9 @@ def _record(one: Try) -> StepRecord:
     return StepRecord(one.status, raw=one.raw, model_reported=one.model)
 
 
-def _comparisons(record: ImportedSamples, pair_id: int) -> list[LandedComparison]:
+def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
     return [
-        LandedComparison(
+        NewComparison(
             pair_id,
             shown,
             StepRecord(Status.UNPARSABLE if said is None else Status.OK),

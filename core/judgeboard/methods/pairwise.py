@@ -21,16 +21,16 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
-    LandedComparison,
     LatestInOrder,
-    land_comparisons,
+    NewComparison,
     latest_asks,
     pairs_with_texts,
+    store_comparisons,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 from judgeboard.store.pairs import PairItem, load_pairs, pairs_named
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
@@ -83,7 +83,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
                 raise NotFound(f"no answers of a source {source!r}: import them with --source {source}")
         partners = _partners(*sides)
         made = [_pair(a, b, one, other) for one, other in partners]
-        landed = land_pairs(connection, made)
+        landed = insert_pairs(connection, made)
         if landed.new:
             record_event(connection, "make_pairs", actor, details={"new": len(landed.new)})
     if landed.conflicts:
@@ -213,7 +213,7 @@ class Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compar
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_Task, Comparison]]) -> None:
         """Store comparisons."""
         items = [
-            LandedComparison(
+            NewComparison(
                 step.task.pair.id,
                 step.task.shown,
                 step.result.record,
@@ -223,7 +223,7 @@ class Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compar
             )
             for step in steps
         ]
-        land_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> Compared:
         """Return version and account; `pair_report` gives the figures."""

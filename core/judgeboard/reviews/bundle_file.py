@@ -12,7 +12,7 @@ from judgeboard.formats.files import ByteSource, Row, Unreadable, write_whole
 from judgeboard.formats.jsonl import json_kind, read
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.reviews.checks import LONGEST_KEY, LONGEST_LOOK, checked_seconds
-from judgeboard.reviews.leases import Held, split_token
+from judgeboard.reviews.leases import LeasedItem, split_token
 from judgeboard.reviews.queues import ASKED
 from judgeboard.reviews.shown import ItemText, PairText
 from judgeboard.store.leases import OFFLINE
@@ -163,7 +163,7 @@ class BundleLine:
 
 
 def write_bundle(
-    file: Path, head: BundleHead, until: str, guidelines: str | None, items: Iterable[tuple[Held, ItemText]]
+    file: Path, head: BundleHead, until: str, guidelines: str | None, items: Iterable[tuple[LeasedItem, ItemText]]
 ) -> None:
     """Write a bundle; the file appears whole or not at all.
 
@@ -226,7 +226,7 @@ def text_values(text: ItemText) -> dict[str, Any]:
     return shared | {"id": text.external_id, "answer": text.answer}
 
 
-def _line(held: Held, text: ItemText) -> dict[str, Any]:
+def _line(held: LeasedItem, text: ItemText) -> dict[str, Any]:
     subject = "pairs" if isinstance(text, PairText) else "answers"
     texts = text_values(text)
     line = {"item": held.item_id, "token": held.token} | {name: texts[name] for name in _TEXTS[subject]}

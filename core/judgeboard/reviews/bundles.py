@@ -11,7 +11,7 @@ from judgeboard.domain import Decision, Grade, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
-from judgeboard.reviews.leases import Held, held_item, open_queue, split_token, tried
+from judgeboard.reviews.leases import LeasedItem, leased_item, open_queue, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.engine import Store
@@ -105,14 +105,14 @@ def _exported(
 
 def _take(
     connection: Connection, queue: Queue, reviewer: Reviewer, bundle: str, items: int, now: datetime, until: datetime
-) -> list[Held]:
-    taken: list[Held] = []
+) -> list[LeasedItem]:
+    taken: list[LeasedItem] = []
     while len(taken) < items:
         token = f"{OFFLINE}{bundle}-{secrets.token_hex(8)}"
         lease = take_lease(connection, queue.id, reviewer.id, token, now=now, until=until)
         if lease is None:
             break
-        taken.append(held_item(lease, item_by_id(connection, lease.queue_item_id), queue))
+        taken.append(leased_item(lease, item_by_id(connection, lease.queue_item_id), queue))
     return taken
 
 

@@ -24,7 +24,7 @@ from judgeboard.reviews.checks import (
     is_empty,
 )
 from judgeboard.reviews.decisions import CANNOT_REOPEN, undone
-from judgeboard.reviews.outcome import settle_flag, settle_item
+from judgeboard.reviews.outcome import update_flag_state, update_item_state
 from judgeboard.reviews.shown import in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -46,13 +46,13 @@ from judgeboard.store.reviews import (
     has_grade,
     insert_comment,
     insert_review,
+    is_current,
     lock_flag,
     lock_response,
     lock_reviewed,
     replacement_of_comment,
     review_by_key,
-    spoken_by_others,
-    standing,
+    reviewed_by_others,
 )
 from judgeboard.store.tables import REVIEW
 from judgeboard.text import unstorable
@@ -113,10 +113,10 @@ def _settle_undone(
     item_state = None
     if review.queue_item_id is not None:
         reopen_lease(connection, review.id, until=now + UNDO_HOLDS)
-        item_state = settle_item(connection, review.queue_item_id, now).state
+        item_state = update_item_state(connection, review.queue_item_id, now).state
     if flag is None:
         return None, item_state
-    state = settle_flag(connection, lock_flag(connection, flag.id))
+    state = update_flag_state(connection, lock_flag(connection, flag.id))
     follow_queues(connection, [flag.response.id], now)
     return state, item_state
 
@@ -255,7 +255,7 @@ def _check_unseen(connection: Connection, review: StoredReview) -> None:
     if review.queue_item_id is None:
         return
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and spoken_by_others(connection, review.response_id or 0, review.reviewer_id):
+    if queue.blind_people and reviewed_by_others(connection, review.response_id or 0, review.reviewer_id):
         raise DecisionRefused("What you said before you saw the others stays as it was said: a lead settles a split.")
 
 
@@ -266,10 +266,10 @@ def _settle_edited(
         place = lease_of(connection, review.queue_item_id, review.reviewer_id)
         if place is not None and place.review_id == review.id:
             use_lease(connection, place.id, new_id)
-        settle_item(connection, review.queue_item_id, now)
+        update_item_state(connection, review.queue_item_id, now)
     if flag is None:
         return None
-    state = settle_flag(connection, lock_flag(connection, flag.id))
+    state = update_flag_state(connection, lock_flag(connection, flag.id))
     follow_queues(connection, [flag.response.id], now)
     return state
 
@@ -314,7 +314,7 @@ def _side(groundedness: float, low: float) -> Label:
     return Label.HALLUCINATED if rounded(groundedness) < low else Label.GROUNDED
 
 
-def say_why(
+def explain_difference(
     store: Store,
     *,
     response_id: int,
@@ -349,7 +349,7 @@ def say_why(
 def own_graded(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
     """Return the latest review of a person that stands and grades an answer, None where there is none."""
     query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, standing(), has_grade()
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
     )
     found = connection.execute(query.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
     return None if found is None else whole_review(connection, found)

@@ -9,7 +9,7 @@ from judgeboard.domain import ItemState, Stage
 from judgeboard.errors import NotAllowed
 from judgeboard.people.permissions import Action, may
 from judgeboard.reviews.outcome import outcome, spoken
-from judgeboard.store.hidden_rows import hidden_of_pair, hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import Skipped, skips_of
 from judgeboard.store.pairs import PairItem, load_pairs
 from judgeboard.store.queue_items import (
@@ -21,30 +21,30 @@ from judgeboard.store.queue_items import (
     reviews_on,
     reviews_on_items,
 )
-from judgeboard.store.queue_progress import SplitRow, open_queue_ids, own_split_rows, split_rows
+from judgeboard.store.queue_progress import ConflictRow, conflict_rows, open_queue_ids, own_conflict_rows
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 
 
 @dataclass(frozen=True, slots=True)
-class SplitLine:
+class ConflictLine:
     """A split item in one line: on what the reviews differ, and how many people gave one."""
 
-    item: SplitRow
+    item: ConflictRow
     differ_on: tuple[str, ...]
     reviews: int
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPage:
+class ConflictPage:
     """A page of split items; ``next`` is what the page after it starts behind, None where this is the last."""
 
-    lines: tuple[SplitLine, ...]
+    lines: tuple[ConflictLine, ...]
     next: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Conflict:
     """A split item with its texts, all reviews that stand with their notes, and who put it aside.
 
     ``answer`` is set or ``pair`` (in the order as stored); what was said of a pair is in the same terms. An
@@ -65,9 +65,9 @@ class Split:
         return next((word for word in self.reviews if word.stage is Stage.ADJUDICATION), None)
 
 
-def split_items(
+def open_conflicts(
     connection: Connection, queue: str | None = None, *, after: int | None = None, limit: int = 50
-) -> SplitPage:
+) -> ConflictPage:
     """Return the items that wait for an adjudication, the first that joined first.
 
     Args:
@@ -80,14 +80,16 @@ def split_items(
         NotFound: No such queue.
     """
     ids = open_queue_ids(connection) if queue is None else [queue_named(connection, queue).id]
-    rows = split_rows(connection, ids, after=after or 0, limit=limit + 1)
+    rows = conflict_rows(connection, ids, after=after or 0, limit=limit + 1)
     return _page(connection, rows, limit)
 
 
-def own_splits(connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50) -> SplitPage:
+def own_conflicts(
+    connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
+) -> ConflictPage:
     """Return the items on which a person and others differed, the newest first.
 
-    What the others said is shown to them (`load_split`) once the item is adjudicated.
+    What the others said is shown to them (`load_conflict`) once the item is adjudicated.
 
     Args:
         connection: A transaction.
@@ -95,10 +97,10 @@ def own_splits(connection: Connection, reviewer_id: int, *, before: int | None =
         before: The ``next`` of the page before.
         limit: At most so many, up to 1,000.
     """
-    return _page(connection, own_split_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
+    return _page(connection, own_conflict_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
 
 
-def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Split:
+def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Conflict:
     """Return an item with all that was said of it.
 
     Args:
@@ -116,7 +118,7 @@ def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = N
     if viewer is not None:
         _check_may_see(connection, viewer, item, words)
     answer = None if item.response_id is None else answer_texts(connection, [item.response_id])[item.response_id]
-    return Split(
+    return Conflict(
         item=item,
         queue=queue_by_id(connection, item.queue_id),
         answer=answer,
@@ -128,11 +130,7 @@ def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = N
 
 
 def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, words: Sequence[QueueReview]) -> None:
-    if item.response_id is not None:
-        hidden = hidden_of_response(connection, viewer.id, item.response_id)
-    else:
-        hidden = hidden_of_pair(connection, viewer.id, item.pair_id or 0)
-    if hidden:
+    if hidden_of(connection, viewer.id, response_id=item.response_id, pair_id=item.pair_id):
         raise NotAllowed("You are to review this yourself without seeing what others said: do that first.")
     if may(viewer, Action.ADJUDICATE):
         return
@@ -141,13 +139,14 @@ def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, wo
         raise NotAllowed("What others said of an item is shown to who reviewed it, once a lead has decided.")
 
 
-def _page(connection: Connection, rows: Sequence[SplitRow], limit: int) -> SplitPage:
+def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> ConflictPage:
     shown = rows[:limit]
     words = reviews_on_items(connection, [row.item_id for row in shown])
     lines = tuple(
-        SplitLine(row, _differ_on(words[row.item_id], row.reviews_needed), _people(words[row.item_id])) for row in shown
+        ConflictLine(row, _differ_on(words[row.item_id], row.reviews_needed), _people(words[row.item_id]))
+        for row in shown
     )
-    return SplitPage(lines, shown[-1].item_id if len(rows) > limit else None)
+    return ConflictPage(lines, shown[-1].item_id if len(rows) > limit else None)
 
 
 def _people(words: Sequence[QueueReview]) -> int:

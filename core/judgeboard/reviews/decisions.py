@@ -19,12 +19,12 @@ from judgeboard.reviews.checks import (
     checked_seconds,
     is_empty,
 )
-from judgeboard.reviews.outcome import settle_flag
+from judgeboard.reviews.outcome import update_flag_state
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
-from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_the_rest
+from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
@@ -33,12 +33,12 @@ from judgeboard.store.reviews import (
     NewReview,
     StoredReview,
     insert_review,
+    latest_review,
     lock_flag,
     lock_response,
     lock_subject,
     preferences_of,
     review_by_key,
-    standing_review,
 )
 
 CANNOT_REOPEN = "Cannot reopen: a newer flag is open on this answer."
@@ -266,7 +266,7 @@ def prefer(
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
             raise BadInput(f"comparison {comparison_seen_id} is not one of pair {pair_id}")
         check_not_blind(connection, reviewer, None, pair_id)
-        blind = comparison_seen_id is None and not revealed and not saw_the_rest(connection, pair_id, reviewer.id)
+        blind = comparison_seen_id is None and not revealed and not saw_hidden_parts(connection, pair_id, reviewer.id)
         own = own_preferences(connection, pair_id, reviewer.id, aspect)
         before = [] if blind else [each for each in own if not each.blind and each.queue_item_id is None]
         review = NewReview(
@@ -278,7 +278,7 @@ def prefer(
             seen=() if blind else (JUDGE, PEOPLE),
             grade=Grade(note=text),
             seconds=spent,
-            replaces=before[-1].preference_id if before else None,
+            replaces=before[-1].review_id if before else None,
             request_key=key,
             at=at,
         )
@@ -291,7 +291,7 @@ def prefer(
 def _store(connection: Connection, review: NewReview, flag: LockedFlag, reviewer: Reviewer) -> Decided:
     before = _own(connection, review, Decision.UNSURE, *STATE_AFTER)
     review_id = insert_review(connection, replace(review, replaces=None if before is None else before.id))
-    state = settle_flag(connection, flag)
+    state = update_flag_state(connection, flag)
     follow_queues(connection, [flag.response.id], review.at)
     details = {"review": review_id, "flag": flag.id, "decision": review.decision}
     record_event(connection, "decide", reviewer.name, response_id=review.response_id, details=details, now=review.at)
@@ -299,7 +299,7 @@ def _store(connection: Connection, review: NewReview, flag: LockedFlag, reviewer
 
 
 def _refusal(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
-    first = standing_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
+    first = latest_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
     if first is None:
         return superseded(flag.response.external_id)
     return decided_by(first, flag.response.external_id, review.reviewer_id, review.at)
@@ -322,7 +322,7 @@ def _keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer) 
 
 def _own(connection: Connection, review: NewReview, *decisions: Decision | None) -> StoredReview | None:
     """The standing review of the same reviewer and flag, outside any queue, with one of these decisions."""
-    return standing_review(
+    return latest_review(
         connection,
         review.response_id,
         flag_id=review.flag_id,

@@ -15,11 +15,19 @@ from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.queues import check_open
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.leases import OFFLINE, Lease, held_leases, insert_skip, lease_by_token, release_lease, renew_lease
-from judgeboard.store.next_items import serve_again, take_lease, take_lease_at
+from judgeboard.store.leases import (
+    OFFLINE,
+    Lease,
+    active_leases,
+    insert_skip,
+    lease_by_token,
+    release_lease,
+    renew_lease,
+)
+from judgeboard.store.next_items import add_repeat, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import QueueItem, item_by_id
-from judgeboard.store.queues import Queue, is_given, queue_by_id, queue_named
+from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import lock_response
 from judgeboard.text import unstorable
@@ -72,7 +80,7 @@ LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LeasedItem:
     """An item that somebody holds: ``token`` lets them decide it, ``until`` (UTC) is when others may take it."""
 
     token: str
@@ -91,7 +99,7 @@ def next_item(
     *,
     holding: Collection[str] = (),
     now: datetime | None = None,
-) -> Held | None:
+) -> LeasedItem | None:
     """Return the next item of a queue for a reviewer, None where none is left for them.
 
     What they hold already and is not in ``holding`` comes first, with its token: after a reload the work goes on.
@@ -109,14 +117,14 @@ def next_item(
         BadInput: The queue is closed or given to others, or other sessions of the reviewer take from it at once.
     """
 
-    def take() -> Held | None:
+    def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
             return _next(connection, queue, reviewer, holding, now or datetime.now(UTC))
 
     return tried(take, reviewer)
 
 
-def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> Held | None:
+def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
     """Take one item by its id, skipped before or not.
 
     None where others hold or did all that it needs, the reviewer did it already, it is served again to another, or
@@ -129,14 +137,14 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     """
     at = now or datetime.now(UTC)
 
-    def take() -> Held | None:
+    def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
             item = item_by_id(connection, item_id)
             queue = open_queue(connection, queue_by_id(connection, item.queue_id), reviewer)
             if item.state is not ItemState.OPEN:
                 return None
             lease = take_lease_at(connection, item_id, reviewer.id, new_secret(), now=at, until=_until(queue, at))
-            return None if lease is None else held_item(lease, item, queue)
+            return None if lease is None else leased_item(lease, item, queue)
 
     return tried(take, reviewer)
 
@@ -159,7 +167,7 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
         return until if renewed else None
 
 
-def still_held(connection: Connection, token: str, reviewer: Reviewer) -> bool:
+def is_leased(connection: Connection, token: str, reviewer: Reviewer) -> bool:
     """Whether nobody else took, and the reviewer did not decide elsewhere, what they were given a token for."""
     lease = lease_by_token(connection, split_token(token)[1])
     return lease is not None and lease.reviewer_id == reviewer.id and not lease.done
@@ -197,18 +205,18 @@ def skip(
 
 def _next(
     connection: Connection, named: str | Queue, reviewer: Reviewer, holding: Collection[str], now: datetime
-) -> Held | None:
+) -> LeasedItem | None:
     queue = queue_named(connection, named) if isinstance(named, str) else queue_by_id(connection, named.id)
     open_queue(connection, queue, reviewer)
     until = _until(queue, now)
     if (held := _kept(connection, queue, reviewer, holding, now, until)) is not None:
         return held
-    if queue.again_share:
-        serve_again(connection, queue, reviewer.id, now)
+    if queue.repeat_rate:
+        add_repeat(connection, queue, reviewer.id, now)
     taken = take_lease(connection, queue.id, reviewer.id, new_secret(), now=now, until=until)
     if taken is None:  # another session of theirs may have taken the last one between these statements
         return _kept(connection, queue, reviewer, holding, now, until)
-    return held_item(taken, item_by_id(connection, taken.queue_item_id), queue)
+    return leased_item(taken, item_by_id(connection, taken.queue_item_id), queue)
 
 
 def _kept(
@@ -218,15 +226,15 @@ def _kept(
     holding: Collection[str],
     now: datetime,
     until: datetime,
-) -> Held | None:
+) -> LeasedItem | None:
     """Return what a reviewer holds already and has not at hand, held anew."""
-    for lease in held_leases(connection, reviewer.id, now, queue.id):
+    for lease in active_leases(connection, reviewer.id, now, queue.id):
         # What lies in somebody's bundle is not served at a page as well.
         if lease.token is None or lease.token.startswith(OFFLINE):
             continue
         if token_of(lease) not in holding:
             renew_lease(connection, lease.token, reviewer.id, until)
-            return held_item(lease, item_by_id(connection, lease.queue_item_id), queue, until)
+            return leased_item(lease, item_by_id(connection, lease.queue_item_id), queue, until)
     return None
 
 
@@ -237,7 +245,7 @@ def open_queue(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queu
         BadInput: It is closed, or given to others.
     """
     check_open(queue)
-    if not is_given(connection, queue.id, reviewer.id):
+    if not may_take_from(connection, queue.id, reviewer.id):
         raise BadInput(f"the queue {queue.name!r} is given to others: ask its lead")
     return queue
 
@@ -259,9 +267,9 @@ def _give_back(connection: Connection, token: str, reviewer: Reviewer, now: date
     return item
 
 
-def held_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None) -> Held:
+def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None) -> LeasedItem:
     """Return a place as its holder is told of it."""
-    return Held(
+    return LeasedItem(
         token=token_of(lease),
         until=until or lease.until or datetime.min.replace(tzinfo=UTC),
         lease_id=lease.id,

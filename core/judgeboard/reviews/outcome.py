@@ -64,10 +64,10 @@ def outcome(reviews: Sequence[Spoken], needed: int) -> Outcome:
     unsure = sum(one.decision == Decision.UNSURE and one.stage is not Stage.REVEALED for one in reviews)
     if len(counted) >= needed:
         differ_on = differences(counted)
-        return Outcome(ItemState.SPLIT if differ_on else ItemState.SETTLED, differ_on=differ_on)
+        return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
     if not counted:
         if unsure >= needed:
-            return Outcome(ItemState.SPLIT, differ_on=(ALL_UNSURE,))
+            return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
         return Outcome(ItemState.OPEN, more=needed - unsure)
     return Outcome(ItemState.OPEN, more=needed - len(counted))
 
@@ -98,7 +98,7 @@ def _apart(values: Sequence[float]) -> float:
     return round(max(values) - min(values), 9) if values else 0.0
 
 
-def settle_flag(connection: Connection, flag: LockedFlag) -> FlagState:
+def update_flag_state(connection: Connection, flag: LockedFlag) -> FlagState:
     """Bring a flag to what was decided on it; where nothing decides it any more it waits again.
 
     A superseded flag stays so, and one that would wait beside a newer flag of its rule is superseded by that.
@@ -114,7 +114,7 @@ def settle_flag(connection: Connection, flag: LockedFlag) -> FlagState:
     return state
 
 
-def settle_item(connection: Connection, item_id: int, now: datetime) -> Outcome:
+def update_item_state(connection: Connection, item_id: int, now: datetime) -> Outcome:
     """Bring a locked item to what its reviews come to, with its unused places, then the flags it stands for."""
     item = item_by_id(connection, item_id)
     come_to = _outcome(connection, item)
@@ -122,9 +122,9 @@ def settle_item(connection: Connection, item_id: int, now: datetime) -> Outcome:
     if state is ItemState.OPEN and item.state is not ItemState.OPEN and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag brought the same answer in anew: it waits there
     set_item_state(connection, item, state, now, places=come_to.more if state is ItemState.OPEN else 0)
-    if item.again_for is None and item.response_id is not None:
+    if item.repeat_for is None and item.response_id is not None:
         for flag_id in sorted(flags_of(connection, [item_id])[item_id]):
-            settle_flag(connection, lock_flag(connection, flag_id))
+            update_flag_state(connection, lock_flag(connection, flag_id))
         follow_queues(connection, [item.response_id], now)
     return come_to
 

@@ -28,19 +28,20 @@ from judgeboard.reviews.checks import (
 )
 from judgeboard.reviews.decisions import kept
 from judgeboard.reviews.leases import split_token
-from judgeboard.reviews.outcome import settle_item
-from judgeboard.reviews.shown import check_not_blind, hidden_from, order_for, stored_side
+from judgeboard.reviews.outcome import update_item_state
+from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import JUDGE, PEOPLE, Lease, lease_by_token, lease_of, leases_at, note_reveal, use_lease
-from judgeboard.store.preferences import saw_the_rest
+from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
     flags_of,
     had_all_reviews,
     has_seen,
-    held_in_sight,
     item_by_id,
+    leased_where_visible,
     lock_item,
     revealed_review,
 )
@@ -61,7 +62,7 @@ from judgeboard.store.reviews import (
 NOTHING = Grade()
 NOT_IN_CONFLICT = {
     ItemState.OPEN: "This item still waits for reviews: there is nothing to adjudicate yet.",
-    ItemState.SETTLED: "The reviews of this item agree: there is nothing to adjudicate.",
+    ItemState.AGREED: "The reviews of this item agree: there is nothing to adjudicate.",
     ItemState.ADJUDICATED: "This item is adjudicated already.",
     ItemState.LEFT: "This item left its queue.",
 }
@@ -170,7 +171,7 @@ def decide_item(
         if lease is not None and refused is None:
             review_id = insert_review(connection, review)
             use_lease(connection, lease.id, review_id)
-            state = settle_item(connection, item.id, at).state
+            state = update_item_state(connection, item.id, at).state
             _record(connection, "decide_item", review, review_id, item, queue, reviewer)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
@@ -196,7 +197,8 @@ def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: 
 
     Not while they are to review it blind in another queue as well: what they were shown here would be seen there.
     """
-    return queue.reveal and not hidden_from(connection, reviewer, item.response_id, item.pair_id).judge
+    hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
+    return queue.reveal and not hidden.judge
 
 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
@@ -335,7 +337,7 @@ def adjudicate(
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
             return Adjudicated(stored.id, item_id, repeated=True)
-        if item.state is not ItemState.SPLIT:
+        if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
         check_not_blind(
             connection, by, item.response_id, item.pair_id, response.external_id if response else "this pair"
@@ -359,7 +361,7 @@ def adjudicate(
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
         review_id = insert_review(connection, review)
-        settle_item(connection, item_id, at)
+        update_item_state(connection, item_id, at)
         _record(connection, "adjudicate", review, review_id, item, queue_by_id(connection, item.queue_id), by)
         return Adjudicated(review_id, item_id, repeated=False)
 
@@ -433,15 +435,15 @@ def _seen(
     connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer, taken_at: datetime
 ) -> tuple[str, ...]:
     if item.pair_id is not None:
-        return (JUDGE, PEOPLE) if saw_the_rest(connection, item.pair_id, reviewer.id) else ()
-    hidden = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.again_for is not None}
+        return (JUDGE, PEOPLE) if saw_hidden_parts(connection, item.pair_id, reviewer.id) else ()
+    hidden = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.repeat_for is not None}
     return tuple(
         what
         for what, away in hidden.items()
         if not away
         or has_seen(connection, reviewer.id, item.response_id or 0, what)
         or had_all_reviews(connection, item, reviewer.id)
-        or held_in_sight(connection, item, reviewer.id, what, taken_at)
+        or leased_where_visible(connection, item, reviewer.id, what, taken_at)
     )
 
 
@@ -460,7 +462,7 @@ def _refusal(
         return "You decided this item already." if own.done else NEWER_LEASE
     places = leases_at(connection, item.id)
     free = any(not one.done and (one.until is None or one.until <= now) for one in places)
-    return FREE if free and item.again_for in {None, reviewer.id} else LOST
+    return FREE if free and item.repeat_for in {None, reviewer.id} else LOST
 
 
 def _keep_draft(connection: Connection, refused: NewReview, item: QueueItem, queue: Queue, reviewer: Reviewer) -> str:

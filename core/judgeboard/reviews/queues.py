@@ -13,7 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
-from judgeboard.reviews.outcome import settle_flag
+from judgeboard.reviews.outcome import update_flag_state
 from judgeboard.stats.estimates import percent
 from judgeboard.store import queue_progress as queue_progress_queue_progress
 from judgeboard.store.engine import Store
@@ -48,7 +48,7 @@ from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.text import unstorable
 
-ORDER_WORDS: dict[QueueOrder, str] = {
+ORDER_LABELS: dict[QueueOrder, str] = {
     QueueOrder.SEVERITY: "worst first",
     QueueOrder.OLDEST: "oldest first",
     QueueOrder.DISAGREEMENT: "where judges differ most first",
@@ -58,12 +58,12 @@ ORDER_WORDS: dict[QueueOrder, str] = {
 ALL = 1.0
 
 
-def rule_words(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
+def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     """Return the rules of a queue, a phrase each; what is served again is told to leads alone."""
     noun = "pairs" if queue.subject == PAIRS else "flagged answers"
     said = [
         f"{noun}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {noun}",
-        ORDER_WORDS[queue.sort],
+        ORDER_LABELS[queue.sort],
         _needed(queue, "pair" if queue.subject == PAIRS else "answer"),
         _blind(queue),
     ]
@@ -71,8 +71,8 @@ def rule_words(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         said.append(f"asks for {', '.join(queue.grades)}")
     if queue.sampling_rate:
         said.append(f"{percent(queue.sampling_rate)} randomly sampled")
-    if queue.again_share and for_lead:
-        said.append(f"{percent(queue.again_share)} served again to who reviewed it a week before")
+    if queue.repeat_rate and for_lead:
+        said.append(f"{percent(queue.repeat_rate)} served again to who reviewed it a week before")
     return (*said, f"held for {_minutes(queue.lease_seconds)}")
 
 
@@ -110,7 +110,7 @@ class QueueRules:
 
     ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
     items that need ``needed`` reviews, the others need one. ``sampling_rate`` (0 to below 1) is the share of items from
-    the random sample, ``again_share`` (0 to below 1) the chance that somebody is silently served an item of theirs
+    the random sample, ``repeat_rate`` (0 to below 1) the chance that somebody is silently served an item of theirs
     that is a week old. ``grades`` are what reviewers are asked for: label, groundedness, quality, a rubric's name.
     ``reveal`` shows the judge after a blind review. A queue of pairs is always blind.
 
@@ -128,7 +128,7 @@ class QueueRules:
     reveal: bool = True
     grades: tuple[str, ...] = ("groundedness", "quality")
     sampling_rate: float = 0.0
-    again_share: float = 0.0
+    repeat_rate: float = 0.0
     guidelines: str | None = None
     seed: str = "judgeboard"
     lease_seconds: int = 600
@@ -152,12 +152,12 @@ class QueueRules:
             raise BadInput(f"an item needs 1 to {MOST_REVIEWS} reviews, not {self.needed}")
         _check_share("overlap", self.overlap, whole=True)
         _check_share("sampling rate", self.sampling_rate)
-        _check_share("share served again", self.again_share)
+        _check_share("share served again", self.repeat_rate)
         if not 10 <= self.lease_seconds <= 86_400:
             raise BadInput(f"an item is held for 10 seconds to a day, not {self.lease_seconds} seconds")
         if self.blind_judge and self.order in FROM_SCORES:
             raise BadInput(
-                f"the order {self.order.value} ({ORDER_WORDS[self.order]}) is made from judges' scores and would tell "
+                f"the order {self.order.value} ({ORDER_LABELS[self.order]}) is made from judges' scores and would tell "
                 "what is to be blind: "
                 "order by oldest or random"
             )
@@ -215,7 +215,7 @@ def check_flags(connection: Connection, where: RowFilter) -> None:
         raise BadInput(f"a queue holds open flags: leave out state={decided[0]}")
 
 
-def unheard_of(connection: Connection, rules: QueueRules) -> list[str]:
+def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
     """Return a sentence for each thing that a queue asks for and that occurs nowhere so far; it may still come."""
     of_pairs, where = rules.subject == PAIRS, rules.where
     if of_pairs and not any_pairs(connection):
@@ -237,7 +237,7 @@ def unheard_of(connection: Connection, rules: QueueRules) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedQueue:
     """A new queue, how many answers joined it, how many of them were drawn, how many could not be."""
 
     queue: Queue
@@ -253,7 +253,7 @@ def create_queue(
     by: Actor,
     assigned: Sequence[Reviewer] = (),
     now: datetime | None = None,
-) -> Made:
+) -> CreatedQueue:
     """Make a queue and take in everything that it is for.
 
     Args:
@@ -273,14 +273,14 @@ def create_queue(
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
         if rules.subject != PAIRS:
             check_flags(connection, rules.where)
-        row = rules.as_row() | {"state": QueueState.OPEN.value, "made_by": actor_name(by), "created_at": at}
+        row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
         queue = queue_by_id(connection, insert_queue(connection, row))
         assign(connection, queue.id, [one.id for one in assigned])
         filled = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
         details = {
             "queue": queue.name,
             "items": filled.joined + filled.sampled,
-            "given_to": [one.id for one in assigned],
+            "assigned_to": [one.id for one in assigned],
         }
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return _made(queue, filled)
@@ -303,7 +303,7 @@ def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = No
         decided = decided_flags_in(connection, queue.id)
         set_queue_state(connection, queue.id, QueueState.CLOSED)
         for flag_id in decided:
-            settle_flag(connection, lock_flag(connection, flag_id))
+            update_flag_state(connection, lock_flag(connection, flag_id))
         details = {"queue": queue.name, "flags": len(decided)}
         record_event(connection, "close_queue", actor_name(by), details=details, now=at)
         return queue_by_id(connection, queue.id)
@@ -331,7 +331,11 @@ def assign_queue(
         check_open(queue)
         assign(connection, queue.id, [one.id for one in add])
         unassign(connection, queue.id, [one.id for one in remove])
-        details = {"queue": queue.name, "given_to": [one.id for one in add], "taken_from": [one.id for one in remove]}
+        details = {
+            "queue": queue.name,
+            "assigned_to": [one.id for one in add],
+            "taken_from": [one.id for one in remove],
+        }
         record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
         return queue
 
@@ -346,8 +350,8 @@ def check_open(queue: Queue) -> None:
         raise BadInput(f"the queue {queue.name!r} is closed")
 
 
-def _made(queue: Queue, filled: Joined) -> Made:
-    return Made(queue, filled.joined + filled.sampled, filled.sampled, filled.short)
+def _made(queue: Queue, filled: Joined) -> CreatedQueue:
+    return CreatedQueue(queue, filled.joined + filled.sampled, filled.sampled, filled.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,16 +376,16 @@ class QueueProgress:
     `ItemState`. ``several`` items need more than one review, ``several_finished`` of them are settled or adjudicated.
     ``reviews`` were given, ``reviews_needed`` are what the items ask for. ``sampled`` answers were drawn at random,
     ``short`` more are wanted and not there. What is served again to one person is an item of no count here, but work
-    of theirs. ``given_to`` nobody: everybody may take from it.
+    of theirs. ``assigned_to`` nobody: everybody may take from it.
     """
 
     queue: Queue
     rules: tuple[str, ...]
     items: int
     waiting: int
-    held: int
-    settled: int
-    split: int
+    leased: int
+    agreed: int
+    conflict: int
     adjudicated: int
     left: int
     reviews: int
@@ -390,13 +394,13 @@ class QueueProgress:
     several_finished: int
     sampled: int
     short: int
-    given_to: tuple[Reviewer, ...]
+    assigned_to: tuple[Reviewer, ...]
     people: tuple[PersonProgress, ...]
 
     @property
     def finished(self) -> int:
         """Items on which nothing more is to be said: settled or adjudicated."""
-        return self.settled + self.adjudicated
+        return self.agreed + self.adjudicated
 
 
 def queue_progress(
@@ -417,39 +421,39 @@ def queue_progress(
     found = queue_named(connection, queue) if isinstance(queue, str) else queue
     counts = queue_progress_queue_progress.count_items(connection, found.id)
     states = {state: sum(one.items for one in counts if one.state is state) for state in ItemState}
-    held = queue_progress_queue_progress.count_held_items(connection, found.id, at)
+    held = queue_progress_queue_progress.count_leased_items(connection, found.id, at)
     sample = count_sampled(connection, found) if found.sampling_rate else Sampled(0, 0)
     several = [one for one in counts if one.several and one.state is not ItemState.LEFT]
-    given_to = tuple(assignees(connection, found.id))
+    assigned_to = tuple(assignees(connection, found.id))
     return QueueProgress(
         queue=found,
-        rules=rule_words(found, for_lead=True),
+        rules=describe_rules(found, for_lead=True),
         items=sum(states.values()) - states[ItemState.LEFT],
         waiting=states[ItemState.OPEN] - held,
-        held=held,
-        settled=states[ItemState.SETTLED],
-        split=states[ItemState.SPLIT],
+        leased=held,
+        agreed=states[ItemState.AGREED],
+        conflict=states[ItemState.CONFLICT],
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],
         reviews=queue_progress_queue_progress.count_reviews(connection, found.id),
         reviews_needed=sum(one.reviews_needed for one in counts if one.state is not ItemState.LEFT),
         several=sum(one.items for one in several),
-        several_finished=sum(one.items for one in several if one.state in {ItemState.SETTLED, ItemState.ADJUDICATED}),
+        several_finished=sum(one.items for one in several if one.state in {ItemState.AGREED, ItemState.ADJUDICATED}),
         sampled=sample.drawn,
         short=sample.short,
-        given_to=given_to,
-        people=_people(connection, found.id, given_to, at) if with_people else (),
+        assigned_to=assigned_to,
+        people=_people(connection, found.id, assigned_to, at) if with_people else (),
     )
 
 
 def _people(
-    connection: Connection, queue_id: int, given_to: tuple[Reviewer, ...], now: datetime
+    connection: Connection, queue_id: int, assigned_to: tuple[Reviewer, ...], now: datetime
 ) -> tuple[PersonProgress, ...]:
     work = queue_progress_queue_progress.count_work(connection, queue_id)
     seconds = queue_progress_queue_progress.median_seconds(connection, queue_id)
     skipped = queue_progress_queue_progress.count_skipped(connection, queue_id)
-    holds = queue_progress_queue_progress.count_held(connection, queue_id, now)
-    given = {one.id for one in given_to}
+    holds = queue_progress_queue_progress.count_leases(connection, queue_id, now)
+    given = {one.id for one in assigned_to}
     people = reviewers_by_id(connection, {*work, *skipped, *holds, *given})
     nothing = queue_progress_queue_progress.WorkCount(0, 0, None)
     found = [

@@ -22,7 +22,7 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 
 
 @dataclass(frozen=True, slots=True)
-class LandedComparison:
+class NewComparison:
     """What a judge said of a pair in one order, on its way into the store.
 
     ``preferences`` are in terms of the stored answers, whatever the order ``shown``; empty where it is unusable.
@@ -80,11 +80,11 @@ class BothOrders(NamedTuple):
     gold: Preference | None
 
 
-def land_comparisons(
+def store_comparisons(
     connection: Connection,
     version: StoredVersion,
     run_id: int | None,
-    items: Sequence[LandedComparison],
+    items: Sequence[NewComparison],
     now: datetime | None = None,
 ) -> set[ComparisonKey]:
     """Store comparisons of one judge version; return which came in.
@@ -116,7 +116,7 @@ def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, P
         connection.execute(insert_or_skip(connection, SCORE, "comparison_id", "aspect"), rows)
 
 
-def key_of(item: LandedComparison) -> ComparisonKey:
+def key_of(item: NewComparison) -> ComparisonKey:
     """Return what a comparison is stored once by."""
     return ComparisonKey(item.pair_id, item.condition, item.shown.value, item.ask)
 
@@ -224,7 +224,7 @@ def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str,
     return found
 
 
-def _row(version_id: int, run_id: int | None, item: LandedComparison, now: datetime) -> dict[str, Any]:
+def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
     return {
         "pair_id": item.pair_id,
         "judge_version_id": version_id,
@@ -248,7 +248,7 @@ class LatestInOrder(NamedTuple):
     run_id: int | None
 
 
-class SaidOfPair(NamedTuple):
+class LatestComparison(NamedTuple):
     """What a version said of one pair in one order, the latest usable ask before any other."""
 
     comparison_id: int
@@ -358,7 +358,7 @@ def status_counts(
     return counts
 
 
-def said_of_pair(connection: Connection, version_id: int, pair_id: int) -> list[SaidOfPair]:
+def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
     """Return what a version said of a pair without further help, one entry for each order asked, ab first."""
     query = (
         select(
@@ -378,14 +378,14 @@ def said_of_pair(connection: Connection, version_id: int, pair_id: int) -> list[
         )
         .order_by(COMPARISON.c.ask)
     )
-    found: dict[Shown, SaidOfPair] = {}
+    found: dict[Shown, LatestComparison] = {}
     for id_, order, status, reasoning, error, aspect, preference in connection.execute(query):
         shown = Shown(order)
         said = found.get(shown)
         if said is None or said.comparison_id != id_:
             if said is not None and said.status is Status.OK and status != Status.OK.value:
                 continue
-            said = found[shown] = SaidOfPair(id_, shown, Status(status), {}, reasoning, error)
+            said = found[shown] = LatestComparison(id_, shown, Status(status), {}, reasoning, error)
         if aspect is not None:
             said.preferences[aspect] = Preference(preference)
     return [found[shown] for shown in Shown if shown in found]

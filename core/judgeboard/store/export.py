@@ -44,7 +44,7 @@ from judgeboard.store.method_tables import (
     REFINEMENT,
     SAMPLE,
 )
-from judgeboard.store.preferences import StandingPreference, load_preferences
+from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.queue_tables import COMMENT
 from judgeboard.store.responses import response_of
 from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
@@ -299,7 +299,7 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
     query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
-        people: dict[int, list[StandingPreference]] = {}
+        people: dict[int, list[CurrentPreference]] = {}
         for preference in load_preferences(connection, ids):
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
@@ -364,11 +364,11 @@ def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
     return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
 
 
-def _human(said: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
+def _human(said: Sequence[CurrentPreference]) -> list[dict[str, Any]] | None:
     """What people say as the importer takes it again, one object per person and order shown."""
     people = []
-    ordered = sorted(said, key=lambda one: one.preference_id)
-    for _, grouped in itertools.groupby(ordered, key=lambda one: one.preference_id):
+    ordered = sorted(said, key=lambda one: one.review_id)
+    for _, grouped in itertools.groupby(ordered, key=lambda one: one.review_id):
         aspects = list(grouped)
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
@@ -379,7 +379,7 @@ def _human(said: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
     return people or None
 
 
-def _by_aspect(said: Sequence[StandingPreference]) -> dict[str, Any]:
+def _by_aspect(said: Sequence[CurrentPreference]) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for one in said:
         if one.aspect == OVERALL and one.preference is not None:

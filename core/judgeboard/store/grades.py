@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.queue_tables import QUEUE_ITEM
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import batches, insert_into, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER
 from judgeboard.text import iso_z
@@ -77,7 +77,7 @@ def standing_reviews(connection: Connection, dimension: str | None = None) -> St
         connection: An open transaction.
         dimension: Those with a score on this dimension of a rubric; without it those with one of the three grades.
     """
-    again = exists().where(ITEM.c.id == REVIEW.c.queue_item_id, ITEM.c.again_for.is_not(None))
+    again = exists().where(ITEM.c.id == REVIEW.c.queue_item_id, ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
@@ -89,7 +89,7 @@ def standing_reviews(connection: Connection, dimension: str | None = None) -> St
             .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
             .where(SCORE.c.dimension == dimension, SCORE.c.value.is_not(None))
         )
-    query = query.where(standing(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
+    query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
     responses, reviewers, stages, *given = read_columns(connection, query)
     return StandingReviews(responses, reviewers, stages, given_of(given, len(responses)))
 
@@ -136,7 +136,7 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
     """
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
-        .where(standing(of), of.c.stage == stage, of.c[grade].is_not(None))
+        .where(is_current(of), of.c.stage == stage, of.c[grade].is_not(None))
         .group_by(of.c.response_id, of.c.reviewer_id)
         .subquery(stage)
         for stage in ("blind", "revealed")
@@ -187,7 +187,7 @@ def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScal
     people = (
         select(OF_PEOPLE.c.scale, fraction)
         .join(REVIEW, REVIEW.c.id == OF_PEOPLE.c.review_id)
-        .where(OF_PEOPLE.c.dimension == dimension, OF_PEOPLE.c.value.is_not(None), standing())
+        .where(OF_PEOPLE.c.dimension == dimension, OF_PEOPLE.c.value.is_not(None), is_current())
         .group_by(OF_PEOPLE.c.scale)
     )
     fraction = func.max(case((func.round(OF_JUDGES.c.value) != OF_JUDGES.c.value, 1), else_=0))
@@ -252,7 +252,7 @@ def _on_rag_scales(connection: Connection) -> list[_Graded]:
         REVIEW.c.groundedness,
         REVIEW.c.quality,
         REVIEW.c.note,
-    ).where(standing(), REVIEW.c.quality.is_not(None))
+    ).where(is_current(), REVIEW.c.quality.is_not(None))
     found = []
     for response_id, adjudicated, groundedness, quality, note in connection.execute(query.order_by(REVIEW.c.id)):
         scores = {"quality": quality} | ({} if groundedness is None else {"groundedness": groundedness})
@@ -271,7 +271,7 @@ def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[
             SCORE.c.value,
         )
         .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
-        .where(standing(), SCORE.c.value.is_not(None), SCORE.c.dimension.in_(sorted(dimensions)))
+        .where(is_current(), SCORE.c.value.is_not(None), SCORE.c.dimension.in_(sorted(dimensions)))
     )
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     about: dict[int, tuple[int, bool, str | None]] = {}
@@ -398,7 +398,7 @@ def _standing(connection: Connection, pairs: Collection[tuple[int, int]]) -> dic
         REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),
         REVIEW.c.reviewer_id.in_({reviewer_id for _, reviewer_id in pairs}),
         REVIEW.c.flag_id.is_(None),
-        standing(),
+        is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}
 

@@ -121,25 +121,19 @@ class Hidden:
 NOTHING_HIDDEN = Hidden()
 
 
-def hidden_of_response(connection: Connection, reviewer_id: int | None, response_id: int) -> Hidden:
-    """Return what of an answer is hidden from a reviewer; nothing from a reader without a name."""
-    return _hidden(connection, reviewer_id, ITEM.c.response_id == response_id)
-
-
-def hidden_of_pair(connection: Connection, reviewer_id: int | None, pair_id: int) -> Hidden:
-    """Return what of a pair is hidden from a reviewer."""
-    return _hidden(connection, reviewer_id, ITEM.c.pair_id == pair_id)
-
-
-def _hidden(connection: Connection, reviewer_id: int | None, of: ColumnElement[bool]) -> Hidden:
+def hidden_of(
+    connection: Connection, reviewer_id: int | None, *, response_id: int | None = None, pair_id: int | None = None
+) -> Hidden:
+    """Return what of an answer or a pair is hidden from a reviewer; nothing from a reader without a name."""
     if reviewer_id is None:
         return NOTHING_HIDDEN
-    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, ITEM.c.again_for)
+    of = ITEM.c.pair_id == pair_id if response_id is None else ITEM.c.response_id == response_id
+    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, ITEM.c.repeat_for)
     rows = connection.execute(_blind_items(reviewer_id, *columns).where(of)).all()
     return Hidden(
         judge=any(row.blind_judge for row in rows),
-        people=any(row.blind_people or row.again_for is not None for row in rows),
-        own=any(row.again_for is not None for row in rows),
+        people=any(row.blind_people or row.repeat_for is not None for row in rows),
+        own=any(row.repeat_for is not None for row in rows),
         queues=tuple(sorted({row.name for row in rows})),
     )
 
@@ -193,9 +187,9 @@ def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
         .join(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
         .where(
             QUEUE.c.state == QueueState.OPEN.value,
-            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), ITEM.c.again_for.is_not(None)),
+            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), ITEM.c.repeat_for.is_not(None)),
             ITEM.c.state == ItemState.OPEN.value,
-            or_(ITEM.c.again_for.is_(None), ITEM.c.again_for == reviewer_id),
+            or_(ITEM.c.repeat_for.is_(None), ITEM.c.repeat_for == reviewer_id),
             or_(ITEM.c.id.in_(leased), ITEM.c.queue_id.in_(assigned)),
             ~reviewed,
         )

@@ -12,7 +12,7 @@ from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import marks_from, standing
+from judgeboard.store.reviews import is_current, marks_from
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE
 
 SCORE = REVIEW_SCORE
@@ -99,14 +99,14 @@ def own_reviews_page(
         BadInput: A key names no place.
     """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
-    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), standing()]
+    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     """Return a review with all that was given in it, None where there is none of this id."""
-    row = connection.execute(select(REVIEW, standing().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
+    row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
     if row is None:
         return None
     scores = connection.execute(select(SCORE).where(SCORE.c.review_id == review_id).order_by(SCORE.c.id))

@@ -56,7 +56,7 @@ def sides_named(connection: Connection, names: Collection[str]) -> dict[str, lis
     return found
 
 
-def land_sides(
+def insert_sides(
     connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
 ) -> list[Sides | str]:
     """Store the answers of these pairs, each under an id of its own; return the two ids of each, or why there are none.
@@ -136,7 +136,7 @@ class PairConflict:
 
 
 @dataclass(slots=True)
-class LandedPairs:
+class StoredPairs:
     """What became of pairs: ``ids`` in their order (None for a conflict), and which of these are ``new``."""
 
     ids: list[int | None] = field(default_factory=list)
@@ -151,9 +151,9 @@ class _Known(NamedTuple):
     gold: str | None
 
 
-def land_pairs(
+def insert_pairs(
     connection: Connection, pairs: Sequence[Pair], batch_id: int | None = None, now: datetime | None = None
-) -> LandedPairs:
+) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
     A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled)
@@ -165,14 +165,14 @@ def land_pairs(
         BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
     """
     now = now or datetime.now(UTC)
-    landed = LandedPairs()
+    landed = StoredPairs()
     for some in batches(pairs):
         _land_batch(connection, some, batch_id, now, landed)
     return landed
 
 
 def _land_batch(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, landed: LandedPairs
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, landed: StoredPairs
 ) -> None:
     start = len(landed.ids)
     for pair in pairs:
@@ -215,7 +215,7 @@ def _insert(
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
-    sides = land_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
+    sides = insert_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
     refused: dict[Key, str] = {}
     rows = []
     for (key, index), found in zip(new.items(), sides, strict=True):

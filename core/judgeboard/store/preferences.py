@@ -22,7 +22,7 @@ from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import LEASE
-from judgeboard.store.reviews import insert_preferences, standing
+from judgeboard.store.reviews import insert_preferences, is_current
 from judgeboard.store.statements import Texts, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEWER
 from judgeboard.text import iso_z
@@ -40,14 +40,14 @@ class PreferenceOf:
     given: GivenPreference
 
 
-class StandingPreference(NamedTuple):
+class CurrentPreference(NamedTuple):
     """What a person says of a pair on one aspect: a side, a grade on a scale (above 0: B is better), or both.
 
     ``blind`` says that nothing of gold, models, other people or a judge had been revealed to the person before;
     ``comparison_seen_id`` is a judge's verdict that was in view, None where none was.
     """
 
-    preference_id: int
+    review_id: int
     pair_id: int
     reviewer_id: int
     reviewer: str
@@ -65,7 +65,7 @@ class StandingPreference(NamedTuple):
     queue_item_id: int | None = None
 
 
-def land_preferences(
+def store_preferences(
     connection: Connection,
     preferences: Sequence[PreferenceOf],
     batch_id: int | None = None,
@@ -104,13 +104,13 @@ _PREFERENCES: Select[Any] = (
     )
     .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-    .where(standing())
+    .where(is_current())
 )
 
 
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
-) -> list[StandingPreference]:
+) -> list[CurrentPreference]:
     """Return the standing preferences, one row per aspect, the oldest first.
 
     Args:
@@ -129,7 +129,7 @@ def load_preferences(
     return found
 
 
-def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[StandingPreference]:
+def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
     """Return the standing preferences of a person on one aspect of a pair that name a side, the oldest first.
 
     At most two were given here: one blind, one after the rest was revealed.
@@ -139,7 +139,7 @@ def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspe
     return [_standing(row) for row in connection.execute(query)]
 
 
-def saw_the_rest(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
+def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
     """Whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
     A review outside a queue reveals them, on whatever aspect; one in a queue does only where its author then looked.
@@ -215,7 +215,7 @@ def _standing_at(connection: Connection, places: Collection[_Place]) -> dict[_Pl
     pair_ids = {pair_id for pair_id, _, _ in places}
     found: dict[_Place, _Stands] = {}
     for row in load_preferences(connection, pair_ids):
-        one = found.setdefault((row.pair_id, row.reviewer_id, row.shown), _Stands(row.preference_id, {}, row.note))
+        one = found.setdefault((row.pair_id, row.reviewer_id, row.shown), _Stands(row.review_id, {}, row.note))
         one.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return found
 
@@ -255,9 +255,9 @@ def _request_key(preference: PreferenceOf) -> str:
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _standing(row: Any) -> StandingPreference:
-    return StandingPreference(
-        preference_id=row.id,
+def _standing(row: Any) -> CurrentPreference:
+    return CurrentPreference(
+        review_id=row.id,
         pair_id=row.pair_id,
         reviewer_id=row.reviewer_id,
         reviewer=row.name,
@@ -349,7 +349,7 @@ def _adjudications() -> Subquery:
             REVIEW.c.pair_id.is_not(None),
             REVIEW.c.queue_item_id.is_not(None),
             REVIEW.c.stage == Stage.ADJUDICATION.value,
-            standing(),
+            is_current(),
         )
         .group_by(REVIEW.c.pair_id)
         .subquery()
@@ -395,19 +395,19 @@ class Votes:
     people: int
 
 
-def votes_by_pair(standing: Iterable[StandingPreference]) -> Mapping[tuple[int, str], Votes]:
+def votes_by_pair(standing: Iterable[CurrentPreference]) -> Mapping[tuple[int, str], Votes]:
     """Return what people say of each (pair, aspect).
 
     A person has one voice, however often they spoke: what they said blind counts before what they said after the rest
     was revealed to them, then the latest. A grade counts for the side that it favours.
     """
-    voices = voices_by_pair(standing)
+    voices = counted_preferences(standing)
     return {key: _votes([side_of(each) for each in of_person.values()]) for key, of_person in voices.items()}
 
 
-def voices_by_pair(standing: Iterable[StandingPreference]) -> dict[tuple[int, str], dict[int, StandingPreference]]:
+def counted_preferences(standing: Iterable[CurrentPreference]) -> dict[tuple[int, str], dict[int, CurrentPreference]]:
     """Return the one preference of each person (by id) that counts on each (pair, aspect)."""
-    voices: dict[tuple[int, str], dict[int, StandingPreference]] = {}
+    voices: dict[tuple[int, str], dict[int, CurrentPreference]] = {}
     for each in standing:
         if each.stage is Stage.ADJUDICATION:  # gold, not a voice beside the others
             continue
@@ -418,11 +418,11 @@ def voices_by_pair(standing: Iterable[StandingPreference]) -> dict[tuple[int, st
     return voices
 
 
-def _rank(said: StandingPreference) -> tuple[bool, int]:
-    return said.blind, said.preference_id
+def _rank(said: CurrentPreference) -> tuple[bool, int]:
+    return said.blind, said.review_id
 
 
-def side_of(said: StandingPreference) -> Preference:
+def side_of(said: CurrentPreference) -> Preference:
     """Return the answer that somebody prefers: the side that they named, else the one that their grade favours."""
     if said.preference is not None:
         return said.preference

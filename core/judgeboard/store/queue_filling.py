@@ -31,7 +31,7 @@ from judgeboard.store.queue_items import (
     unlink_flags,
 )
 from judgeboard.store.queues import ANSWERS, Queue, any_open_queue, list_queues
-from judgeboard.store.reviews import hold_responses
+from judgeboard.store.reviews import lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, batches
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE
 
@@ -223,7 +223,9 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> Sampled:
     if not candidates:
         return Sampled(0, missing)
     candidates.sort(key=lambda one: draw(f"{queue.seed}:mix", one.source, one.external_id))
-    free = hold_responses(connection, [one.response_id for one in candidates[:missing]]) - _there(connection, queue)
+    free = lock_free_responses(connection, [one.response_id for one in candidates[:missing]]) - _there(
+        connection, queue
+    )
     missing = count_sampled(connection, queue).short  # another transaction may have drawn before they were held
     chosen = [one for one in candidates if one.response_id in free][:missing]
     places = _places(connection, queue)
@@ -270,14 +272,14 @@ def _there(connection: Connection, queue: Queue) -> set[int]:
 
 def _counts(connection: Connection, queue: Queue) -> tuple[int, int]:
     query = select(ITEM.c.sampled, func.count()).where(
-        ITEM.c.queue_id == queue.id, ITEM.c.state != ItemState.LEFT.value, ITEM.c.again_for.is_(None)
+        ITEM.c.queue_id == queue.id, ITEM.c.state != ItemState.LEFT.value, ITEM.c.repeat_for.is_(None)
     )
     counts = {bool(sampled): count for sampled, count in connection.execute(query.group_by(ITEM.c.sampled))}
     return counts.get(False, 0), counts.get(True, 0)
 
 
 def _own(queue: Queue) -> ColumnElement[bool]:
-    first_time = and_(ITEM.c.sampled.is_(False), ITEM.c.again_for.is_(None))
+    first_time = and_(ITEM.c.sampled.is_(False), ITEM.c.repeat_for.is_(None))
     return and_(ITEM.c.queue_id == queue.id, first_time, ITEM.c.state != ItemState.LEFT.value)
 
 

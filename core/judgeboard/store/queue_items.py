@@ -13,7 +13,7 @@ from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, mo
 from judgeboard.store.method_tables import PREFERENCE_SCORE
 from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG
 from judgeboard.store.queues import ASSIGNMENT
-from judgeboard.store.reviews import SCORE, STATE_AFTER, StoredReview, review_by_id, set_flag_state, standing
+from judgeboard.store.reviews import SCORE, STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_state
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import batches, insert_or_skip
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEWER
@@ -21,7 +21,7 @@ from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEWER
 ITEM = QUEUE_ITEM
 LINK = QUEUE_ITEM_FLAG
 
-UNFINISHED = (ItemState.OPEN.value, ItemState.SPLIT.value)
+UNFINISHED = (ItemState.OPEN.value, ItemState.CONFLICT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class QueueItem:
     reviews_needed: int
     position: float
     sampled: bool
-    again_for: int | None
+    repeat_for: int | None
     state: ItemState
 
 
@@ -49,7 +49,7 @@ class NewItem:
     pair_id: int | None = None
     flag_ids: tuple[int, ...] = ()
     sampled: bool = False
-    again_for: int | None = None
+    repeat_for: int | None = None
 
 
 _COLUMNS = tuple(ITEM.c[name] for name in QueueItem.__dataclass_fields__)
@@ -67,7 +67,7 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
                 "reviews_needed": item.reviews_needed,
                 "position": item.position,
                 "sampled": item.sampled,
-                "again_for": item.again_for,
+                "repeat_for": item.repeat_for,
                 "state": ItemState.OPEN.value,
                 "joined_at": now,
             }
@@ -149,7 +149,7 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
         .where(
             ITEM.c.queue_id == queue_id,
             ITEM.c.response_id.in_(response_ids),
-            ITEM.c.again_for.is_(None),
+            ITEM.c.repeat_for.is_(None),
             ITEM.c.state.in_((*UNFINISHED, ItemState.LEFT.value)),
         )
         .order_by(ITEM.c.state.in_(UNFINISHED), ITEM.c.id)
@@ -172,7 +172,7 @@ def finished_flags(connection: Connection, queue_id: int, response_ids: Collecti
         .where(
             ITEM.c.queue_id == queue_id,
             ITEM.c.response_id.in_(response_ids),
-            ITEM.c.state.in_((ItemState.SETTLED.value, ItemState.ADJUDICATED.value)),
+            ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
         )
     )
     query = by_index(done, ITEM, "ix_queue_item_of_response")  # by itself SQLite reads all that is done
@@ -203,14 +203,14 @@ def move_item(connection: Connection, item_id: int, position: float) -> None:
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
     """Whether the same answer or pair waits in the same queue as another item; not beside what is served again."""
-    if item.again_for is not None:
+    if item.repeat_for is not None:
         return False
     other = exists().where(
         ITEM.c.queue_id == item.queue_id,
         ITEM.c.id != item.id,
         ITEM.c.response_id.is_not_distinct_from(item.response_id),
         ITEM.c.pair_id.is_not_distinct_from(item.pair_id),
-        ITEM.c.again_for.is_(None),
+        ITEM.c.repeat_for.is_(None),
         ITEM.c.state.in_(UNFINISHED),
     )
     return bool(connection.execute(select(other)).scalar())
@@ -246,9 +246,9 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
         LINK.c.flag_id == flag_id,
         LINK.c.queue_item_id == REVIEW.c.queue_item_id,
         ITEM.c.id == REVIEW.c.queue_item_id,
-        ITEM.c.again_for.is_(None),
-        ITEM.c.state.in_((ItemState.SETTLED.value, ItemState.ADJUDICATED.value)),
-        (ITEM.c.state == ItemState.SETTLED.value) | (REVIEW.c.stage == Stage.ADJUDICATION.value),
+        ITEM.c.repeat_for.is_(None),
+        ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
+        (ITEM.c.state == ItemState.AGREED.value) | (REVIEW.c.stage == Stage.ADJUDICATION.value),
     )
     outside = (REVIEW.c.flag_id == flag_id) & REVIEW.c.queue_item_id.is_(None)
     response = select(FLAG.c.response_id).where(FLAG.c.id == flag_id).scalar_subquery()
@@ -259,7 +259,7 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
             REVIEW.c.decision.in_(tuple(STATE_AFTER)),
             REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
             outside | in_queue,
-            standing(),
+            is_current(),
         )
         .order_by(REVIEW.c.id.desc())
         .limit(1)
@@ -316,7 +316,7 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
             and_(PREFERENCE_SCORE.c.review_id == REVIEW.c.id, PREFERENCE_SCORE.c.aspect == OVERALL),
             isouter=True,
         )
-        .where(REVIEW.c.queue_item_id.in_(item_ids), standing())
+        .where(REVIEW.c.queue_item_id.in_(item_ids), is_current())
         .order_by(REVIEW.c.id)
     )
     rows = connection.execute(query).mappings().all()
@@ -348,7 +348,7 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
         REVIEW.c.queue_item_id == item_id,
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.stage == Stage.REVEALED.value,
-        standing(),
+        is_current(),
     )
     found = connection.execute(query).scalar_one_or_none()
     return None if found is None else review_by_id(connection, found)
@@ -386,7 +386,9 @@ def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -
     return False
 
 
-def held_in_sight(connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime) -> bool:
+def leased_where_visible(
+    connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime
+) -> bool:
     """Whether a person took the same answer in a queue that shows ``what`` before it was hidden from them here.
 
     That is when the item joined, where its queue is given to them, else when they took it (``taken_at``).

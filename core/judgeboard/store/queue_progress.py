@@ -38,7 +38,7 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     several = ITEM.c.reviews_needed > 1
     query = (
         select(ITEM.c.state, several, func.count(), func.sum(ITEM.c.reviews_needed))
-        .where(ITEM.c.queue_id == queue_id, ITEM.c.again_for.is_(None))
+        .where(ITEM.c.queue_id == queue_id, ITEM.c.repeat_for.is_(None))
         .group_by(ITEM.c.state, several)
     )
     return [
@@ -47,7 +47,7 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     ]
 
 
-def count_held(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
+def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
     """Return how many items each person (by id) holds at this moment."""
     query = (
         select(LEASE.c.reviewer_id, func.count())
@@ -57,15 +57,15 @@ def count_held(connection: Connection, queue_id: int, now: datetime) -> dict[int
     return dict(tuple(row) for row in connection.execute(query))
 
 
-def count_held_items(connection: Connection, queue_id: int, now: datetime) -> int:
+def count_leased_items(connection: Connection, queue_id: int, now: datetime) -> int:
     """Return how many items somebody holds at this moment, what is served again not counted."""
-    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.again_for.is_(None))
+    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(held)).scalar_one())
 
 
 def count_reviews(connection: Connection, queue_id: int) -> int:
     """Return how many reviews were given in a queue from places that are not served again."""
-    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.again_for.is_(None))
+    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count()).where(done)).scalar_one())
 
 
@@ -124,10 +124,10 @@ def _said(queue_id: int) -> Subquery:
     return said.subquery("said")
 
 
-DIFFERED = (ItemState.SPLIT.value, ItemState.ADJUDICATED.value)
+DIFFERED = (ItemState.CONFLICT.value, ItemState.ADJUDICATED.value)
 
 
-class SplitRow(NamedTuple):
+class ConflictRow(NamedTuple):
     """An item with the name of its queue and how its question begins; ``external_id`` None of a pair."""
 
     item_id: int
@@ -163,11 +163,11 @@ _SPLITS: Select[tuple[object, ...]] = (
 )
 
 
-def split_rows(
+def conflict_rows(
     connection: Connection, queue_ids: Collection[int], *, after: int = 0, limit: int = 50
-) -> list[SplitRow]:
+) -> list[ConflictRow]:
     """Return the items of these queues that wait for an adjudication, by id, behind ``after``."""
-    split = ITEM.c.queue_id.in_(queue_ids), ITEM.c.state == ItemState.SPLIT.value, ITEM.c.id > after
+    split = ITEM.c.queue_id.in_(queue_ids), ITEM.c.state == ItemState.CONFLICT.value, ITEM.c.id > after
     query = _SPLITS.where(*split).order_by(ITEM.c.id).limit(limit)
     return [_split(row) for row in connection.execute(query)]
 
@@ -177,9 +177,9 @@ def open_queue_ids(connection: Connection) -> list[int]:
     return list(connection.execute(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value)).scalars())
 
 
-def own_split_rows(
+def own_conflict_rows(
     connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
-) -> list[SplitRow]:
+) -> list[ConflictRow]:
     """Return the items on which a person spoke and the reviews differed, the newest first, older than ``before``."""
     spoken = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     query = _SPLITS.where(ITEM.c.id.in_(spoken), ITEM.c.state.in_(DIFFERED)).order_by(ITEM.c.id.desc()).limit(limit)
@@ -188,9 +188,9 @@ def own_split_rows(
     return [_split(row) for row in connection.execute(query)]
 
 
-def _split(row: Row[tuple[object, ...]]) -> SplitRow:
+def _split(row: Row[tuple[object, ...]]) -> ConflictRow:
     of_pair = row.pair_id is not None
-    return SplitRow(
+    return ConflictRow(
         item_id=row.id,
         queue=row.name,
         response_id=row.response_id,

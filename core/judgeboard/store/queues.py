@@ -24,7 +24,7 @@ class Queue:
     """A queue as stored: what it holds (``subject`` answers or pairs, ``filter``) and how it is reviewed.
 
     ``overlap`` is the share of its items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate``
-    is the share of items drawn at random, ``again_share`` the chance to be served an earlier item of one's own.
+    is the share of items drawn at random, ``repeat_rate`` the chance to be served an earlier item of one's own.
     """
 
     id: int
@@ -41,10 +41,10 @@ class Queue:
     reveal: bool
     grades: tuple[str, ...]
     sampling_rate: float
-    again_share: float
+    repeat_rate: float
     lease_seconds: int
     guidelines: str | None
-    made_by: str
+    created_by: str
     created_at: datetime
 
     @property
@@ -123,7 +123,7 @@ def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
     return sorted(people, key=lambda each: (each.name, each.origin))
 
 
-def is_given(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
+def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
     """Whether a person may take from a queue: it is everybody's, or given to them."""
     given = select(ASSIGNMENT.c.reviewer_id).where(ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(given).scalars())

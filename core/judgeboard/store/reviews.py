@@ -21,7 +21,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
-from judgeboard.store.hidden_rows import hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import COMMENT
@@ -29,7 +29,7 @@ from judgeboard.store.statements import batches
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
-def standing(review: FromClause = REVIEW) -> ColumnElement[bool]:
+def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition under which a row of ``review`` (the table or an alias of it) stands.
 
     Undo, edit and re-grade are rows that name the one they replace, so a replaced row never stands again: what
@@ -40,10 +40,10 @@ def standing(review: FromClause = REVIEW) -> ColumnElement[bool]:
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
-def spoken_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
+def reviewed_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
     """Whether a review of anybody else stands on an answer."""
     query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, standing()
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
     return connection.execute(query.limit(1)).first() is not None
 
@@ -172,7 +172,7 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     return LockedResponse(*row)
 
 
-def hold_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
+def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
     """Hold responses and return them, without those that another transaction changes: it is not waited for."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     held: set[int] = set()
@@ -234,7 +234,7 @@ def replacement_of(connection: Connection, review_id: int) -> StoredReview | Non
     return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
 
 
-def standing_review(
+def latest_review(
     connection: Connection,
     response_id: int | None,
     *,
@@ -247,7 +247,7 @@ def standing_review(
     Of one reviewer only what they said outside any queue is looked at: their word in a queue stays beside that.
     """
     query = _REVIEWS.where(
-        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), standing()
+        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()
     )
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
@@ -422,7 +422,7 @@ def comments_on(connection: Connection, response_id: int, viewer: int | None = N
     }
     if not rows:
         return ()
-    hidden = hidden_of_response(connection, viewer, response_id)
+    hidden = hidden_of(connection, viewer, response_id=response_id)
     replaced = {row.replaces for row in rows.values()}
     standing = [
         row

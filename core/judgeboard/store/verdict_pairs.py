@@ -11,7 +11,7 @@ from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import ANSWER, QUESTION
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
 
 
@@ -158,7 +158,7 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
             REVIEW.c.response_id,
         )
         .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
-        .where(REVIEW.c.why_differs.is_not(None), standing())
+        .where(REVIEW.c.why_differs.is_not(None), is_current())
         .subquery()
     )
     answers = func.count(func.distinct(said.c.response_id))
@@ -247,7 +247,7 @@ def people_said(connection: Connection, response_ids: Sequence[int]) -> dict[int
             REVIEW.c.why_differs,
         )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id.in_(response_ids), standing(), has_grade())
+        .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
         .order_by(REVIEW.c.id.desc())
     )
     said: dict[int, tuple[PersonSaid, ...]] = {}

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
-from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.preferences import PreferenceOf, store_preferences
 from pair_log import land, people_say, record
 
 
@@ -24,7 +24,7 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     given = [GivenPreference(f"person {place}", aspects) for place in range(2)]
     with store.writing() as connection:
-        land_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
 
 
 def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:

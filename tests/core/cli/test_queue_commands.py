@@ -44,7 +44,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
     made = typed(
         "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
     )
-    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "given_to": []}
+    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": []}
     for user, said in (("ann", "confirm"), ("bob", "dismiss")):
         shown = typed(user, "queue", "next", "legal")
         assert "Read every clause." in shown
@@ -52,7 +52,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
         token = typed(user, "queue", "next", "legal", "--json")["token"]
         assert token in shown
         decided = typed(user, "queue", "decide", token, said, "--note", f"{user} thinks so", "--json")
-    assert decided["state"] == "split"
+    assert decided["state"] == "conflict"
     (split,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["splits"]
     assert (split["item"], split["differ_on"], split["reviews"]) == (decided["item"], ["decision"], 2)
     shown = typed("lead", "adjudicate", str(split["item"]))
@@ -102,7 +102,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: T
     assert "given to others" in typed("bob", "queue", "next", "q", code=2)
     assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "Mara", "--json") == {
         "queue": "q",
-        "given_to": ["cli:ann", "cli:bob"],
+        "assigned_to": ["cli:ann", "cli:bob"],
     }
     typed("bob", "queue", "next", "q")
     assert "nobody added eve@example.org" in typed("lead", "queue", "assign", "q", "eve@example.org", code=2)
@@ -219,7 +219,7 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
         assert "takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
         assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
         said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
-    assert said["state"] == "split"
+    assert said["state"] == "conflict"
     told = typed("lead", "adjudicate", str(said["item"]), "--json")
     assert [review["decision"] for review in told["reviews"]] == ["a", "b"]
     assert (told["texts"]["a"], told["texts"]["b"]) == ("left-0", "right-0")

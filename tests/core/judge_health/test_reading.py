@@ -26,12 +26,12 @@ from judgeboard.health.record import JudgeRecord
 from judgeboard.health.report import health
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 from judgeboard.store.storing import land_judgments, land_responses
 
 
@@ -204,13 +204,13 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
     a, b = log.answers(2)
     log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
     with log.store.writing() as connection:
-        (pair_id,) = land_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
+        (pair_id,) = insert_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
         assert pair_id is not None
         items = [
-            LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
-            LandedComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
+            NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
+            NewComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
         ]
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
     found = record(log, version)
     assert found.asked == {"ok": 2, "refused": 1, "error": 1}
     assert found.generators == {None: 1}
@@ -221,12 +221,12 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
     version = log.version("compare")
     with log.store.writing() as connection:
-        (pair_id,) = land_pairs(
+        (pair_id,) = insert_pairs(
             connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
         ).ids
         assert pair_id is not None
-        said = LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
-        land_comparisons(connection, version, None, [said])
+        said = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
+        store_comparisons(connection, version, None, [said])
     found = record(log, version)
     assert found.generators == {"gpt-4o": 1, "phi-4": 1}
     assert found.pairs["overall"].one_order

@@ -9,7 +9,7 @@ from judgeboard.health.reading import read_record
 from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
 from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import UnusableAs
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from pair_log import land, people_say, record
@@ -172,8 +172,8 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
     version = record(sqlite_store, [], {})
     both = {"overall": Preference.A, "style": Preference.B}
     with sqlite_store.writing() as connection:
-        items = [LandedComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
-        land_comparisons(connection, version, None, items)
+        items = [NewComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
+        store_comparisons(connection, version, None, items)
     groups = {group.aspect: group for group in report(sqlite_store, version).groups}
     assert groups["overall"].accuracy_consistent.value == 1
     assert groups["style"].accuracy_consistent.reason == "no gold on these pairs"

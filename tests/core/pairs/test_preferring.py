@@ -11,7 +11,7 @@ from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, me
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PREFERENCE_SCORE
@@ -98,8 +98,8 @@ def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Stor
     said = {"overall": A, "style": B}
     reasons = "overall: Right.\nAll of it.\nstyle: Wordy."
     with sqlite_store.writing() as connection:
-        one = LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), said, reasoning=reasons)
-        land_comparisons(connection, version, None, [one])
+        one = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), said, reasoning=reasons)
+        store_comparisons(connection, version, None, [one])
     found = {}
     for aspect in said:
         with sqlite_store.reading() as connection:

@@ -86,7 +86,7 @@ def test_what_is_filled_in_comes_back_once_and_the_rest_later(desk, tmp_path) ->
         (ids[0], "confirm", "a note", 30.5),
         (ids[1], "dismiss", None, None),
     ]
-    assert desk.item_states() == ["settled", "settled", "open"]
+    assert desk.item_states() == ["agreed", "agreed", "open"]
     assert desk.flag_states() == ["confirmed", "dismissed", "open"]
     fill(file, {}, {}, {"decision": "unsure"})
     assert counts(merged(desk, file)) == (1, 2, 0, 0)

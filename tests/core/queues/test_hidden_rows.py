@@ -10,9 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from judgeboard.store.refining.refine_candidates import RefineSelection
-from judgeboard.store.refining.reflect_candidates import ReflectSelection
-from judgeboard.store.suites.suite_rows import StoredSuiteRun
 from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
@@ -28,7 +25,9 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import queue_by_id
+from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
@@ -135,7 +134,6 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "pair_id": answer.pair_id,
         "pair_ids": (answer.pair_id,),
         "position": 0.0,
-        "preference_id": 1,
         "primary_judge": "rag",
         "queries": ("question of marked?",),
         "query_types": ("QA",),
@@ -187,7 +185,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
     }
 
 
-def given_to(
+def arguments_of(
     name: str, function: Callable[..., Any], values: dict[Any, Any]
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """The arguments of a call, none where only writers take one of them."""
@@ -229,7 +227,9 @@ def marks(store: Store, viewer: int | None, ask: Callable[[Connection], Any]) ->
 def test_no_function_of_the_store_gives_a_hidden_row(desk: QueueDesk) -> None:
     values = arguments(desk)
     calls = {
-        name: (function, given) for name, function in store_functions() if (given := given_to(name, function, values))
+        name: (function, given)
+        for name, function in store_functions()
+        if (given := arguments_of(name, function, values))
     }
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
     leaks, telling = {}, set()

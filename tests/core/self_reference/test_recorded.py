@@ -11,11 +11,11 @@ from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, Ste
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference_report import measure_self_reference
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.samples import LandedSample, land_samples
+from judgeboard.store.pair_storing import insert_pairs
+from judgeboard.store.samples import NewSample, store_samples
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
 # for LLM-as-a-Judge" (FARS, Analemma), as counts.
@@ -106,20 +106,20 @@ def land(
             Pair("s", f"q{number}", "?", options=("x", "y", "z"), reference=reference, gold=Preference.A)
             for number in range(n)
         ]
-        for pair_id in land_pairs(connection, pairs).new:
+        for pair_id in insert_pairs(connection, pairs).new:
             tries = [
-                LandedSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
+                NewSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
                 for number, said in enumerate(samples)
             ]
-            land_samples(connection, version, None, tries)
+            store_samples(connection, version, None, tries)
             verdicts = [
-                LandedComparison(
+                NewComparison(
                     pair_id, order, StepRecord(Status.OK), {"overall": Preference.A}, condition, reference=given
                 )
                 for condition, given in (("plain", None), ("reference", shown))
                 for order in Shown
             ]
-            land_comparisons(connection, version, None, verdicts)
+            store_comparisons(connection, version, None, verdicts)
 
 
 def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:

@@ -16,7 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.method_tables import COMPARISON, SAMPLE
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 from judging_log import runs
 from solving_log import TORN, Solver, land_questions, self_reference
 
@@ -204,7 +204,7 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store)
 
 def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        bare = land_pairs(connection, [Pair("s", "x", "?", gold=Preference.A)]).new
+        bare = insert_pairs(connection, [Pair("s", "x", "?", gold=Preference.A)]).new
     with pytest.raises(BadInput, match="two answers"):
         ask(sqlite_store, Solver(), bare)
     report, _ = ask(sqlite_store, Solver(), [*land_questions(sqlite_store, 1), *bare])

@@ -26,17 +26,17 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.methods.control_answers import make_control_answers
-from judgeboard.store.comparisons import REFERENCE, LandedComparison, land_comparisons, load_comparisons
+from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.forgetting import drop_written_ahead, forget_response
 from judgeboard.store.grades import GradeOf, insert_grades
 from judgeboard.store.judgments import LandedVerdict, step_columns
 from judgeboard.store.method_tables import GENERATION, JUDGMENT_REVIEW
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.preferences import PreferenceOf, land_preferences, load_preferences
+from judgeboard.store.pair_storing import insert_pairs
+from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
-from judgeboard.store.samples import LandedSample, land_samples, load_samples
+from judgeboard.store.samples import NewSample, load_samples, store_samples
 from judgeboard.store.storing import land_judgments, land_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE
 
@@ -106,9 +106,9 @@ class Story:
             metadata={"of": SECRET},
         )
         linked = Pair("compare", "p", question, answer, "plainly this", sides=(self.response, self.other))
-        self.pairs = land_pairs(connection, [bench, linked]).new
+        self.pairs = insert_pairs(connection, [bench, linked]).new
         said = [
-            LandedComparison(
+            NewComparison(
                 *(pair_id, Shown.AB, SAID, {"overall": Preference.B}),
                 condition=REFERENCE,
                 reference=SECRET,
@@ -116,12 +116,12 @@ class Story:
             )
             for pair_id in self.pairs
         ]
-        lost = [LandedComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
-        land_comparisons(connection, self.version, self.run, [*said, *lost])
-        tries = [LandedSample(self.pairs[0], 0, SECRET, SAID), LandedSample(self.pairs[0], 1, None, LOST)]
-        land_samples(connection, self.version, self.run, tries)
+        lost = [NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
+        store_comparisons(connection, self.version, self.run, [*said, *lost])
+        tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
+        store_samples(connection, self.version, self.run, tries)
         given = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
-        land_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
+        store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
 
     def _attempts(self, connection: Any) -> None:
         made = Response(
@@ -208,9 +208,9 @@ def test_what_was_not_made_from_it_stays(story) -> None:
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
     with story.desk.store.writing() as connection:
-        (alone,) = land_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
-        said = LandedComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
-        land_comparisons(connection, story.version, story.run, [said])
+        (alone,) = insert_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
+        said = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
+        store_comparisons(connection, story.version, story.run, [said])
     with story.desk.store.writing() as connection:
         forget_response(connection, "pair:alone:b", actor="me")
     assert story.places_of("Numbat") == set()

@@ -7,14 +7,14 @@ import pytest
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.store.comparisons import (
     REFERENCE,
-    LandedComparison,
+    NewComparison,
     add_aspects,
     key_of,
-    land_comparisons,
     load_comparisons,
+    store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import insert_pairs
 
 A, B, TIE = Preference
 AB, BA = Shown
@@ -25,16 +25,16 @@ OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is 
 def pairs(desk) -> list[int]:
     with desk.store.writing() as connection:
         given = [Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None) for n in range(3)]
-        return land_pairs(connection, given).new
+        return insert_pairs(connection, given).new
 
 
-def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> LandedComparison:
-    return LandedComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
+def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> NewComparison:
+    return NewComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
 
 
-def land(desk, version, *items: LandedComparison) -> int:
+def land(desk, version, *items: NewComparison) -> int:
     with desk.store.writing() as connection:
-        return len(land_comparisons(connection, version, None, items))
+        return len(store_comparisons(connection, version, None, items))
 
 
 def loaded(desk, *versions, **which: Any):
@@ -92,7 +92,7 @@ def test_the_latest_usable_ask_counts(desk, pairs) -> None:
 
 def test_conditions_and_versions_do_not_mix(desk, pairs) -> None:
     one, other = desk.version(), desk.version(t=1)
-    informed = LandedComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
+    informed = NewComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
     land(desk, one, said(pairs[0], AB, overall=A), informed)
     land(desk, other, said(pairs[0], AB, overall=TIE))
     assert [(row.condition, row.ab) for row in loaded(desk, one)] == [("plain", A), ("reference", B)]
@@ -111,6 +111,6 @@ def test_an_aspect_can_be_added_to_what_is_stored(desk, pairs) -> None:
 
 def test_an_unusable_comparison_cannot_carry_a_preference() -> None:
     with pytest.raises(ValueError, match="unparsable"):
-        LandedComparison(1, AB, LOST, {"overall": A})
+        NewComparison(1, AB, LOST, {"overall": A})
     with pytest.raises(ValueError, match="0 preferences"):
-        LandedComparison(1, AB, OK)
+        NewComparison(1, AB, OK)

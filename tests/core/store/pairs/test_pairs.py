@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.pair_storing import LandedPairs, land_pairs
+from judgeboard.store.pair_storing import StoredPairs, insert_pairs
 from judgeboard.store.pairs import load_pairs, pair_ids, pairs_named
 from judgeboard.store.tables import RESPONSE
 
@@ -17,9 +17,9 @@ def pair(name: str = "p", **more: Any) -> Pair:
     return Pair("bench", name, "which?", **({"answer_a": "left", "answer_b": "right"} | more))
 
 
-def land(desk, *pairs: Pair) -> LandedPairs:
+def land(desk, *pairs: Pair) -> StoredPairs:
     with desk.store.writing() as connection:
-        return land_pairs(connection, pairs)
+        return insert_pairs(connection, pairs)
 
 
 def item(desk, pair_id: int | None):
