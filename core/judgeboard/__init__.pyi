@@ -317,10 +317,10 @@ from .reviews.queues import (
     create_queue as create_queue,
 )
 from .reviews.queues import (
-    queue_progress as queue_progress,
+    describe_rules as describe_rules,
 )
 from .reviews.queues import (
-    rule_words as rule_words,
+    queue_progress as queue_progress,
 )
 from .reviews.shown import item_texts as item_texts
 from .runs.judging import (

@@ -129,7 +129,7 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     at, said = np.searchsorted(graded.response_ids, people.response_ids[judged]), people.values[judged]
     values, cut_rows = judge_values(verdicts, scale.grade, cut)
     judge, scores, was_cut = values[at], verdicts.groundedness[at], cut_rows[at]
-    given = may_take_from(judge)
+    given = is_given(judge)
     at = at[given]
     return AnswerPairs(
         scale,
@@ -159,7 +159,7 @@ def as_said(values: AnyArray, grade: str) -> AnyArray:
     return _NAMES[values] if grade == "label" else values
 
 
-def may_take_from(values: AnyArray) -> BoolArray:
+def is_given(values: AnyArray) -> BoolArray:
     """Return which values of a grade are there: scores that are not NaN, labels and qualities that are not 0."""
     return ~np.isnan(values) if values.dtype.kind == "f" else np.asarray(values != 0)
 
@@ -177,7 +177,7 @@ def column_of(given: Given, grade: str) -> AnyArray:
 
 
 def _carrying(reviews: StandingReviews, grade: str) -> BoolArray:
-    return may_take_from(column_of(reviews.given, grade))
+    return is_given(column_of(reviews.given, grade))
 
 
 def _voices(reviews: StandingReviews, grade: str, rows: IntArray) -> Voices:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, column_of, may_take_from
+from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, column_of, is_given
 from judgeboard.agreement.ratings import ItemRatings
 from judgeboard.agreement.result import Note, headline_name, headline_value, headline_words
 from judgeboard.domain import Estimate, Label
@@ -297,13 +297,13 @@ def other_grades(reviews: StandingReviews, grade: str, reviewer_id: int | None =
     """
     if grade not in GRADES:
         return
-    rows = (reviews.stages != AGAIN) & ~may_take_from(column_of(reviews.given, grade))
+    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.given, grade))
     if reviewer_id is not None:
         rows &= reviews.reviewer_ids == reviewer_id
     n = int(np.count_nonzero(rows))
     if n:
         given = reviews.given.at(rows)
-        others = [each for each in GRADES if may_take_from(column_of(given, each)).any()]
+        others = [each for each in GRADES if is_given(column_of(given, each)).any()]
         give, do, them = ("1 review gives", "does", "it") if n == 1 else (f"{n:,} reviews give", "do", "them")
         counts = f"the grade {' or '.join(others)} counts {them}"
         yield Note("other_grades", f"{give} no {grade}, and {do} not count here: {counts}.")

@@ -13,8 +13,8 @@ from judgeboard.agreement.answer_pairs import (
     as_said,
     column_of,
     gold,
+    is_given,
     judge_values,
-    may_take_from,
     pairs_of,
     people_values,
     voices,
@@ -246,7 +246,7 @@ class AnswerRatings:
         reviews = self.source.graded.reviews
         values = column_of(reviews.given, self.grade)
         again = reviews.stages == AGAIN
-        rows = np.flatnonzero(may_take_from(values) & (reviews.stages != ADJUDICATION))
+        rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
         # The oldest review of an answer by a person comes first, and those of it served again after all others.
         order = rows[np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
         ids, who = reviews.response_ids[order], reviews.reviewer_ids[order]
@@ -287,7 +287,7 @@ class AnswerRatings:
         if verdicts is None:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
-        given = may_take_from(values)
+        given = is_given(values)
         return values_at(ids, graded.response_ids[given], positions(as_said(values[given], self.grade), self.scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
@@ -295,7 +295,7 @@ class AnswerRatings:
         dimension = None if self.grade in GRADES else self.grade
         found = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
         values, _ = judge_values(found.given, self.grade, self.source.cut)
-        given = may_take_from(values)
+        given = is_given(values)
         return item_ratings(
             found.response_ids[given],
             found.version_ids[given],

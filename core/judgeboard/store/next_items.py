@@ -9,8 +9,8 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.random_sample import draw
 from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
-from judgeboard.store.queue_items import ITEM, NewItem, insert_items, item_by_id
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM_FLAG, SKIP
+from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
+from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.tables import FLAG, REVIEW
@@ -32,19 +32,19 @@ def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: date
         return None
     if _still_waits(connection, queue, reviewer_id):
         return None
-    again = ITEM.alias("again")
+    again = QUEUE_ITEM.alias("again")
     served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
     query = (
-        select(ITEM.c.response_id)
-        .join(REVIEW, REVIEW.c.queue_item_id == ITEM.c.id)
+        select(QUEUE_ITEM.c.response_id)
+        .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(
-            ITEM.c.queue_id == queue.id,
-            ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.queue_id == queue.id,
+            QUEUE_ITEM.c.repeat_for.is_(None),
             REVIEW.c.reviewer_id == reviewer_id,
             REVIEW.c.at <= now - EARLIEST,
             func.coalesce(REVIEW.c.stage, "").not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
             is_current(),
-            ITEM.c.response_id.not_in(served),
+            QUEUE_ITEM.c.response_id.not_in(served),
         )
         .order_by(REVIEW.c.id)
         .limit(1)
@@ -60,7 +60,7 @@ def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: date
 
 def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
     """Whether what was laid before a person waits for them; what they skipped does until they reviewed another item."""
-    reviewed = ITEM.alias("reviewed")
+    reviewed = QUEUE_ITEM.alias("reviewed")
     since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.queue_item_id == reviewed.c.id,
@@ -68,17 +68,15 @@ def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool
         REVIEW.c.at > SKIP.c.at,
         is_current(),
     )
-    gone_by = exists().where(SKIP.c.queue_item_id == ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
+    gone_by = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
     laid = exists().where(
-        ITEM.c.queue_id == queue.id,
-        ITEM.c.repeat_for == reviewer_id,
-        ITEM.c.state == ItemState.OPEN.value,
+        QUEUE_ITEM.c.queue_id == queue.id,
+        QUEUE_ITEM.c.repeat_for == reviewer_id,
+        QUEUE_ITEM.c.state == ItemState.OPEN.value,
         ~gone_by,
     )
     return connection.execute(select(laid)).scalar_one()
 
-
-ITEM_FLAG = QUEUE_ITEM_FLAG
 
 # As the index of waiting places says it: SQLite uses a partial index only for its own words.
 _WAITING: ColumnElement[bool] = literal_column("NOT place.done")
@@ -154,8 +152,8 @@ def _take_first(
 
 def _is_waited_for(connection: Connection, item_id: int) -> bool:
     """Whether a flag for which an item is in its queue is open; pairs and what is served again are there for none."""
-    of_item = ITEM_FLAG.c.queue_item_id == item_id
-    still_open = exists().where(of_item, FLAG.c.id == ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
+    of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
+    still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
     return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
 
 

@@ -15,9 +15,6 @@ from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import is_current, marks_from
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE
 
-SCORE = REVIEW_SCORE
-ITEM = QUEUE_ITEM
-
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
 )
@@ -109,7 +106,9 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
     if row is None:
         return None
-    scores = connection.execute(select(SCORE).where(SCORE.c.review_id == review_id).order_by(SCORE.c.id))
+    scores = connection.execute(
+        select(REVIEW_SCORE).where(REVIEW_SCORE.c.review_id == review_id).order_by(REVIEW_SCORE.c.id)
+    )
     grade = Grade(
         label=None if row.label is None else Label(row.label),
         groundedness=row.groundedness,
@@ -156,8 +155,8 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
         .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
         .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
-        .outerjoin(ITEM, ITEM.c.id == REVIEW.c.queue_item_id)
-        .outerjoin(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
+        .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
+        .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(REVIEW.c.id.in_(review_ids))
     )
     preferences: dict[int, dict[str, Preference]] = {}

@@ -14,8 +14,6 @@ from judgeboard.store.queue_tables import QUEUE, QUEUE_ASSIGNMENT
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.statements import insert_or_skip
 
-ASSIGNMENT = QUEUE_ASSIGNMENT
-
 ANSWERS, PAIRS = "answers", "pairs"
 
 
@@ -107,25 +105,25 @@ def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -
     """Give a queue to people; who has it already keeps it."""
     if reviewer_ids:
         rows = [{"queue_id": queue_id, "reviewer_id": each} for each in reviewer_ids]
-        connection.execute(insert_or_skip(connection, ASSIGNMENT, "queue_id", "reviewer_id"), rows)
+        connection.execute(insert_or_skip(connection, QUEUE_ASSIGNMENT, "queue_id", "reviewer_id"), rows)
 
 
 def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int]) -> None:
     """Take people off a queue."""
-    mine = ASSIGNMENT.c.queue_id == queue_id
-    connection.execute(delete(ASSIGNMENT).where(mine, ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
+    mine = QUEUE_ASSIGNMENT.c.queue_id == queue_id
+    connection.execute(delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
 
 
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
     """Return the people to whom a queue is given, by name; none: it is everybody's."""
-    ids = select(ASSIGNMENT.c.reviewer_id).where(ASSIGNMENT.c.queue_id == queue_id)
+    ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
     return sorted(people, key=lambda each: (each.name, each.origin))
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
     """Whether a person may take from a queue: it is everybody's, or given to them."""
-    given = select(ASSIGNMENT.c.reviewer_id).where(ASSIGNMENT.c.queue_id == queue_id)
+    given = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(given).scalars())
     return not people or reviewer_id in people
 

@@ -164,7 +164,7 @@ def people_table(one: QueueProgress) -> pd.DataFrame:
                 person.done,
                 person.unsure,
                 person.skipped,
-                person.holds,
+                person.leases,
                 person.median_seconds,
                 None if person.last is None else when(person.last),
             )

@@ -58,7 +58,7 @@ def test_what_was_said_blind_or_last_stays(desk: QueueDesk) -> None:
     desk.flagged(0.1, 0.2)
     desk.queue(blind_judge=True, order="oldest")
     blind = desk.review(desk.mara, CONFIRM)
-    with pytest.raises(DecisionRefused, match="before you saw the judge"):
+    with pytest.raises(DecisionRefused, match="blind review cannot be edited"):
         change(desk, blind.review_id, desk.mara, DISMISS)
     assert [line.final for line in own(desk, desk.mara)] == [True]
     revealed = desk.reveal(blind, desk.mara, DISMISS)

@@ -175,7 +175,7 @@ def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairDesk) -> 
     pairs.queue(reveal=False)
     said = pairs.review(desk.mara, A)
     assert not said.reveal
-    with pytest.raises(DecisionRefused, match="keeps hidden"):
+    with pytest.raises(DecisionRefused, match="never shows the judge"):
         reveal(desk.store, said.review_id, reviewer=desk.mara, now=desk.now)
 
 

@@ -94,7 +94,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
         (own,) = own_conflicts(connection, desk.mara.id).lines
         assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
         assert own_conflicts(connection, other.id).lines == ()
-        with pytest.raises(NotAllowed, match="once a lead has decided"):
+        with pytest.raises(NotAllowed, match="after a lead has adjudicated it"):
             load_conflict(connection, item, desk.mara)
     desk.adjudicate(item)
     with desk.store.reading() as connection:
@@ -109,7 +109,7 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(desk) -> None:
     desk.queue(needed=2)
     desk.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(desk.lead,))
     item = split(desk)
-    with desk.store.reading() as connection, pytest.raises(NotAllowed, match="do that first"):
+    with desk.store.reading() as connection, pytest.raises(NotAllowed, match="must review this item blind first"):
         load_conflict(connection, item, desk.lead)
     desk.review(desk.lead, CONFIRM, "blind")
     with desk.store.reading() as connection:

@@ -99,7 +99,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(desk: Desk, judgments: li
 
 def test_only_who_graded_says_why(desk: Desk, judgments: list[int]) -> None:
     desk.grade(desk.mara, quality=1)
-    with pytest.raises(BadInput, match="only who graded"):
+    with pytest.raises(BadInput, match="grade the answer first"):
         explain_difference(
             desk.store,
             response_id=desk.response_id,
