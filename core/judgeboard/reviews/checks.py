@@ -186,7 +186,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
 
 
 def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
-    """Return the people of these names, each once; a name at a desk or in a terminal that is new is stored.
+    """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
 
     Raises:
         NotFound: An address is of nobody whom an admin added.

@@ -23,7 +23,7 @@ def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: date
 
     It is one that they reviewed in this queue a week ago or earlier and have not been served again, the longest ago
     first. The draw depends on the queue's seed, the person and how many items they have done; one draw lays one item at
-    most, whether it is then held ahead, given back or skipped.
+    most, whether it is then leased ahead, released or skipped.
     """
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)

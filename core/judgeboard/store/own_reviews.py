@@ -1,4 +1,4 @@
-"""One person's standing reviews, newest first, and one of them whole, to be edited."""
+"""One person's current reviews, newest first, and one of them whole, to be edited."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def own_reviews_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return the standing reviews of a person, of answers or of ``pairs``, the newest first.
+    """Return the current reviews of a person, of answers or of ``pairs``, the newest first.
 
     The page begins behind ``after``, before ``before``, or with the newest.
 

@@ -69,8 +69,8 @@ def insert_sides(
         if pair.sides is None and pair.answer_a is not None and pair.answer_b is not None:
             responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
-    landed = land_responses(connection, responses, batch_id, now)
-    clashes = {(clash.source, clash.external_id) for clash in landed.conflicts}
+    sides = land_responses(connection, responses, batch_id, now)
+    clashes = {(clash.source, clash.external_id) for clash in sides.conflicts}
     stored: dict[tuple[str, str], int] = {}
     for some in batches(responses):
         keys = [(each.source, each.external_id) for each in some]
@@ -165,16 +165,16 @@ def insert_pairs(
         BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
     """
     now = now or datetime.now(UTC)
-    landed = StoredPairs()
+    result = StoredPairs()
     for some in batches(pairs):
-        _land_batch(connection, some, batch_id, now, landed)
-    return landed
+        _insert_batch(connection, some, batch_id, now, result)
+    return result
 
 
-def _land_batch(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, landed: StoredPairs
+def _insert_batch(
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, result: StoredPairs
 ) -> None:
-    start = len(landed.ids)
+    start = len(result.ids)
     for pair in pairs:
         _check_storable(pair)
     hashes = [pair_hash(pair) for pair in pairs]
@@ -192,15 +192,15 @@ def _land_batch(
         stored = known.get(key)
         clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
         if clash is not None or stored is None:
-            landed.ids.append(None)
-            landed.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
+            result.ids.append(None)
+            result.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
             continue
-        landed.ids.append(stored.id)
+        result.ids.append(stored.id)
         if key in inserted and key not in came_in:
             came_in.add(key)
-            landed.new.append(stored.id)
+            result.new.append(stored.id)
         else:
-            landed.unchanged += 1
+            result.unchanged += 1
 
 
 def _insert(

@@ -1,4 +1,4 @@
-"""Queue items, the flags that they keep open, their standing reviews, and what their reviewers had seen before."""
+"""Queue items, their flags, their current reviews, and what their reviewers had seen before."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -239,9 +239,8 @@ def holding_queues(connection: Connection, flag_id: int) -> list[str]:
 def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
     """Return what the reviews that count make of a flag, None where nothing decides it yet.
 
-    While a queue needs more, nothing does. Else the latest of: a decision on the flag outside any queue, the word
-    with which the reviews of a settled item agreed, an adjudication. What somebody said after the judge was revealed
-    to them does not count.
+    While a queue needs more reviews, nothing does. Otherwise the latest of these counts: a decision outside queues, the
+    decision on which the reviews of an item agree, an adjudication. A review after the reveal does not count.
     """
     if holding_queues(connection, flag_id):
         return None
@@ -267,8 +266,8 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
         .order_by(REVIEW.c.id.desc())
         .limit(1)
     )
-    said = connection.execute(query).scalar_one_or_none()
-    return None if said is None else STATE_AFTER[Decision(said)]
+    decision = connection.execute(query).scalar_one_or_none()
+    return None if decision is None else STATE_AFTER[Decision(decision)]
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
@@ -282,7 +281,7 @@ def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class QueueReview:
-    """One person's standing review of an item; ``decision`` is a preference where the item is a pair."""
+    """One person's current review of an item; ``decision`` is a preference where the item is a pair."""
 
     id: int
     reviewer_id: int
@@ -299,12 +298,12 @@ class QueueReview:
 
 
 def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
-    """Return the standing reviews of an item, the oldest first."""
+    """Return the current reviews of an item, the oldest first."""
     return reviews_on_items(connection, [item_id])[item_id]
 
 
 def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[int, list[QueueReview]]:
-    """Return the standing reviews of each of at most 1,000 items, the oldest first."""
+    """Return the current reviews of each of at most 1,000 items, the oldest first."""
     names = ("id", "reviewer_id", "stage", "label", "groundedness", "quality", "note", "seconds", "at")
     query = (
         select(
@@ -333,20 +332,20 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
-    """Whether a person had ever seen the judge's (or other people's) words on an answer, as far as is stored.
+    """Whether a person had ever seen the judge (or the reviews of other people) on an answer, as far as is recorded.
 
-    It is stored with what they say of it, and where the rest was revealed to them after a blind review.
+    It is recorded with their reviews, and with the reveal after a blind review.
     """
     own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
-    said = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
-    if any(what in seen for seen in said):
+    decision = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
+    if any(what in seen for seen in decision):
         return True
     revealed = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(own)
     return any(what in (seen_since(connection, id_) or ()) for id_ in connection.execute(revealed).scalars().all())
 
 
 def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> StoredReview | None:
-    """Return what a person said of an item after the reveal and still stands."""
+    """Return the current review of an item that a person gave after the reveal."""
     query = select(REVIEW.c.id).where(
         REVIEW.c.queue_item_id == item_id,
         REVIEW.c.reviewer_id == reviewer_id,
@@ -373,26 +372,26 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Whether an item that waits now was done before, by others, so that nothing of it was hidden from anybody.
+    """Whether an open item had all its reviews before, so that nothing of it was hidden from anybody.
 
-    It waits again because somebody took their word back.
+    It is open again because a review was withdrawn.
     """
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
-    standing: dict[int, int] = {}
+    current: dict[int, int] = {}
     for row in connection.execute(query.order_by(REVIEW.c.id)):
-        if row.decision == Decision.WITHDRAWN.value and len(set(standing.values())) >= item.reviews_needed:
+        if row.decision == Decision.WITHDRAWN.value and len(set(current.values())) >= item.reviews_needed:
             return True
-        standing.pop(row.replaces, None)
+        current.pop(row.replaces, None)
         if row.decision != Decision.WITHDRAWN.value:
-            standing[row.id] = row.reviewer_id
+            current[row.id] = row.reviewer_id
     return False
 
 
 def leased_where_visible(
     connection: Connection, item: QueueItem, reviewer_id: int, what: str, taken_at: datetime
 ) -> bool:
-    """Whether a person took the same answer in a queue that shows ``what`` before it was hidden from them here.
+    """Whether a person leased the same answer in a queue that shows ``what`` before it was hidden from them here.
 
     That is when the item joined, where its queue is given to them, else when they took it (``taken_at``).
     """

@@ -50,7 +50,7 @@ QUEUE = Table(
     CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
     CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
 )
-"""A named queue and its rules; only its state changes. What waits outside any queue needs no row here.
+"""A named queue and its rules; only its state changes. Open flags outside queues have no row here.
 
     ``overlap`` is the share of its items that need ``reviews_needed`` reviews, the others need one. ``sampling_rate``
     is the share of its items that are sampled at random. ``repeat_rate`` is the probability that a person is
@@ -65,7 +65,7 @@ QUEUE_ASSIGNMENT = Table(
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), primary_key=True),
     Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),
 )
-"""A person to whom a queue is given; a queue without any is everybody's."""
+"""A person to whom a queue is assigned; a queue without any is open to everybody."""
 
 
 QUEUE_ITEM = Table(
@@ -106,8 +106,8 @@ QUEUE_ITEM = Table(
 )
 """An answer or a pair in a queue; ``position`` orders it (lower first), ``sampled`` was drawn at random.
 
-    It is there once while anything waits for it; a flag raised after it was settled brings it in anew.
-    ``repeat_for`` is set where one person is served an item of theirs again: it decides nothing.
+    An answer has one unfinished item per queue; a flag raised after that is finished adds another item.
+    ``repeat_for`` is set if the item is a repeat for one person: it decides nothing.
     """
 
 
@@ -118,7 +118,7 @@ QUEUE_ITEM_FLAG = Table(
     Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
     Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),
 )
-"""A flag for which an answer is in a queue: the item keeps it open, and what comes of the item decides it."""
+"""A flag for which an answer is in a queue: the item keeps it open and decides it."""
 
 
 LEASE = Table(
@@ -143,10 +143,10 @@ LEASE = Table(
     Index("ix_lease_waiting", "queue_id", "position", "queue_item_id", "slot", **partial("NOT done")),
     Index("ix_lease_reviewer", "reviewer_id", "queue_id", "done"),
 )
-"""The place for one review of an item: free, held by a reviewer until a moment, or ``done``.
+"""The slot for one review of an item: free, leased to a reviewer until a time, or ``done``.
 
-    An item has as many as it needs reviews, laid when it joins, so that taking one is one statement on one row.
-    ``position`` and ``repeat_for`` are the item's. ``review_id`` is the review given from here;
+    An item gets as many slots as it needs reviews when it is added, so that a lease is one statement on one row.
+    ``position`` and ``repeat_for`` are the item's. ``review_id`` is the review that was given;
     ``revealed_at`` is when its author saw what had been hidden.
     """
 
@@ -161,7 +161,7 @@ SKIP = Table(
     Column("at", Utc, nullable=False),
     Index("ix_skip_item", "queue_item_id", "reviewer_id"),
 )
-"""An item that somebody put aside, and why; it is not handed to them again unless they ask for it."""
+"""An item that somebody skipped, and why; it is leased to them again only if they ask for it."""
 
 
 COMMENT = Table(

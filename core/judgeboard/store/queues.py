@@ -92,7 +92,7 @@ def list_queues(connection: Connection, *, only_open: bool = False, subject: str
 
 
 def any_open_queue(connection: Connection) -> bool:
-    """Whether there is any; most desks have none, and nothing more is asked then."""
+    """Whether any queue is open; most databases have none, which saves further queries."""
     return bool(connection.execute(select(exists().where(QUEUE.c.state == QueueState.OPEN.value))).scalar())
 
 
@@ -102,27 +102,27 @@ def set_queue_state(connection: Connection, queue_id: int, state: QueueState) ->
 
 
 def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -> None:
-    """Give a queue to people; who has it already keeps it."""
+    """Assign a queue to people."""
     if reviewer_ids:
         rows = [{"queue_id": queue_id, "reviewer_id": each} for each in reviewer_ids]
         connection.execute(insert_or_skip(connection, QUEUE_ASSIGNMENT, "queue_id", "reviewer_id"), rows)
 
 
 def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int]) -> None:
-    """Take people off a queue."""
+    """Remove people from a queue."""
     mine = QUEUE_ASSIGNMENT.c.queue_id == queue_id
     connection.execute(delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
 
 
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
-    """Return the people to whom a queue is given, by name; none: it is everybody's."""
+    """Return the people to whom a queue is assigned, by name; none: it is open to everybody."""
     ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
     return sorted(people, key=lambda each: (each.name, each.origin))
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
-    """Whether a person may take from a queue: it is everybody's, or given to them."""
+    """Whether a person may take items from a queue: it is open to everybody, or assigned to them."""
     given = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(given).scalars())
     return not people or reviewer_id in people

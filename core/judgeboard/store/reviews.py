@@ -1,4 +1,4 @@
-"""Reviews of answers and of pairs: read under lock, written once, and the state of a flag that follows from them."""
+"""Reviews and comments as stored: read under lock, written once, never changed."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -30,10 +30,9 @@ from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_SCO
 
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition under which a row of ``review`` (the table or an alias of it) stands.
+    """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
-    Undo, edit and re-grade are rows that name the one they replace, so a replaced row never stands again: what
-    somebody said before a decision that was taken back is history.
+    Undo, edit and re-grade are rows that name the one they replace. A replaced row never becomes current again.
     """
     later = REVIEW.alias()
     replaced = exists(select(later.c.id).where(later.c.replaces == review.c.id))
@@ -239,7 +238,7 @@ def latest_review(
 ) -> StoredReview | None:
     """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
 
-    Of one reviewer only what they said outside any queue is looked at: their word in a queue stays beside that.
+    With a reviewer, only their reviews outside queues count.
     """
     query = _REVIEWS.where(
         REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()

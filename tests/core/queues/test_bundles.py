@@ -289,7 +289,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     with pytest.raises(BadInput, match="line 3, item: is on line 2 already"):
         merged(desk, file)
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
-    with pytest.raises(NotFound, match="another database's bundle"):
+    with pytest.raises(NotFound, match="bundle is of another database"):
         merged(desk, file)
     with pytest.raises(BadInput, match="is there already"):
         exported(desk, file)
