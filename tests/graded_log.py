@@ -100,10 +100,10 @@ class GradedLog:
     def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **given: Any) -> None:
         """What a person says of answers that a queue serves them again, unannounced."""
         with self.store.writing() as connection:
-            queue = {"name": f"queue {next(iter(self.numbers))}", "made_by": "test", "created_at": NOON}
+            queue = {"name": f"queue {next(iter(self.numbers))}", "created_by": "test", "created_at": NOON}
             queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue).scalar_one()
             person = self._reviewer(connection, reviewer)
-            item = {"queue_id": queue_id, "position": 0, "joined_at": NOON, "again_for": person}
+            item = {"queue_id": queue_id, "position": 0, "joined_at": NOON, "repeat_for": person}
             items = {
                 each: connection.execute(insert(ITEM).returning(ITEM.c.id), item | {"response_id": each}).scalar_one()
                 for each in response_ids

@@ -11,9 +11,9 @@ from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, V
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
-from judgeboard.reviews.leases import Held, next_item
+from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
-from judgeboard.reviews.queues import Made, QueueRules, create_queue
+from judgeboard.reviews.queues import CreatedQueue, QueueRules, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -64,7 +64,7 @@ class QueueDesk:
             self.judge(response_id, score)
         return ids
 
-    def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> Made:
+    def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> CreatedQueue:
         return create_queue(
             self.store,
             QueueRules(name, rules.pop("where", RowFilter()), **rules),
@@ -73,15 +73,15 @@ class QueueDesk:
             now=self.now,
         )
 
-    def take(self, who: Reviewer, name: str = "q", *holding: str) -> Held | None:
+    def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
         return next_item(self.store, name, who, holding=holding, now=self.now)
 
-    def held(self, who: Reviewer, name: str = "q", *holding: str) -> Held:
+    def held(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem:
         held = self.take(who, name, *holding)
         assert held is not None
         return held
 
-    def say(self, held: Held, who: Reviewer, decision: Decision | None = CONFIRM, **given: Any) -> DecidedItem:
+    def say(self, held: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **given: Any) -> DecidedItem:
         key = given.pop("request_key", f"key {next(self.keys)}")
         return decide_item(
             self.store,

@@ -257,13 +257,13 @@ from .reviews.checks import (
     people_named as people_named,
 )
 from .reviews.conflicts import (
-    load_split as load_split,
+    load_conflict as load_conflict,
 )
 from .reviews.conflicts import (
-    own_splits as own_splits,
+    open_conflicts as open_conflicts,
 )
 from .reviews.conflicts import (
-    split_items as split_items,
+    own_conflicts as own_conflicts,
 )
 from .reviews.decisions import (
     decide as decide,
@@ -317,10 +317,10 @@ from .reviews.queues import (
     create_queue as create_queue,
 )
 from .reviews.queues import (
-    queue_progress as queue_progress,
+    describe_rules as describe_rules,
 )
 from .reviews.queues import (
-    rule_words as rule_words,
+    queue_progress as queue_progress,
 )
 from .reviews.shown import item_texts as item_texts
 from .runs.judging import (

@@ -63,8 +63,8 @@ class ItemState(StrEnum):
     """Where a queue item is: ``left`` stopped matching before anybody reviewed it."""
 
     OPEN = "open"
-    SETTLED = "settled"
-    SPLIT = "split"
+    AGREED = "agreed"
+    CONFLICT = "conflict"
     ADJUDICATED = "adjudicated"
     LEFT = "left"
 

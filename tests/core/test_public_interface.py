@@ -136,8 +136,8 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     assert "granite" in (text.answer or "")
     confirm = judgeboard.Decision.CONFIRM
     said = judgeboard.decide_item(store, held.token, reviewer=ann, decision=confirm, request_key="one press")
-    assert said.state is judgeboard.ItemState.SETTLED
+    assert said.state is judgeboard.ItemState.AGREED
     with store.reading() as connection:
         assert judgeboard.queue_progress(connection, "q").settled == 1
-        assert judgeboard.split_items(connection).lines == ()
+        assert judgeboard.open_conflicts(connection).lines == ()
     store.close()

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.cli.demo import QUEUE, fill
-from judgeboard.reviews.conflicts import split_items
+from judgeboard.reviews.conflicts import open_conflicts
 from judgeboard.store.engine import open_store
 from judgeboard_dashboard import session
 from judgeboard_dashboard.app import METHOD_PAGES, PAGES
@@ -64,5 +64,5 @@ def test_the_queue_of_the_demo_has_decisions_and_a_conflict(opened: Path) -> Non
     assert QUEUE in said(app) + " ".join(str(table.value) for table in app.dataframe)
     store = open_store(opened)
     with store.reading() as connection:
-        assert split_items(connection, QUEUE).lines
+        assert open_conflicts(connection, QUEUE).lines
     store.close()

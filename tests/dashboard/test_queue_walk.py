@@ -163,7 +163,7 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
     press(walk, here)
     assert here.refused
     assert here.said.startswith("Not saved: Your lease of this item ended, and somebody else has it now.")
-    assert here.said.endswith("Your note is kept with it.")
+    assert here.said.endswith("Your note is kept.")
     assert walk.card.item.response_id == ids[1]
     assert [(row["note"], row["decision"]) for row in desk.reviews()] == [("typed for minutes", None)]
 

@@ -19,9 +19,10 @@ from judgeboard.stats.ratings import Human, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import (
+    CurrentPreference,
     PairFacts,
-    StandingPreference,
     codes,
+    counted_preferences,
     dimensions_of_version,
     is_one_order,
     load_preferences,
@@ -29,7 +30,6 @@ from judgeboard.store.preferences import (
     pair_facts,
     score_differences,
     side_of,
-    voices_by_pair,
 )
 from judgeboard.store.reviewers import reviewer_names
 
@@ -93,7 +93,7 @@ class PairRatings:
         self._gold_counts = self.aspect == OVERALL or len(spoken) < 2
         self._verdicts: dict[int, PairVerdicts] = {}
         self._compared: dict[int, RatingPairs] = {}
-        voices = [each for of_pair in voices_by_pair(self._standing).values() for each in of_pair.values()]
+        voices = [each for of_pair in counted_preferences(self._standing).values() for each in of_pair.values()]
         self._pair_ids = np.array([each.pair_id for each in voices], dtype=np.int64)
         self._reviewer_ids = np.array([each.reviewer_id for each in voices], dtype=np.int64)
         self._sides = codes(side_of(each) for each in voices)
@@ -129,10 +129,10 @@ class PairRatings:
 
     def rated_twice(self) -> RatedTwice:
         """Return what people said first and last of pairs that they judged more than once, as in both orders."""
-        said: dict[tuple[int, int], list[StandingPreference]] = {}
+        said: dict[tuple[int, int], list[CurrentPreference]] = {}
         for each in self._standing:
             said.setdefault((each.pair_id, each.reviewer_id), []).append(each)
-        again = [sorted(rows, key=lambda each: each.preference_id) for rows in said.values() if len(rows) > 1]
+        again = [sorted(rows, key=lambda each: each.review_id) for rows in said.values() if len(rows) > 1]
         ids = np.array([rows[0].pair_id for rows in again], dtype=np.int64)
         names = np.array([self.names[rows[0].reviewer_id] for rows in again], dtype=np.str_)
         first, second = (_words(codes(side_of(rows[at]) for rows in again)) for at in (0, -1))
@@ -327,7 +327,7 @@ def _aspect(wanted: str | None, spoken: Sequence[str]) -> str:
     return spoken[0]
 
 
-def _numbers(voices: Sequence[StandingPreference]) -> FloatArray:
+def _numbers(voices: Sequence[CurrentPreference]) -> FloatArray:
     return np.array([np.nan if each.value is None else each.value for each in voices], dtype=np.float64)
 
 

@@ -10,10 +10,10 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import as_json, given_grade, grade_options, show_json
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.conflicts import Split, SplitPage
+    from judgeboard.reviews.conflicts import Conflict, ConflictPage
 
 
-PAIR_WORDS = ("a", "b", "tie")
+PREFERENCES = ("a", "b", "tie")
 
 
 @click.command(
@@ -24,14 +24,14 @@ PAIR_WORDS = ("a", "b", "tie")
     )
 )
 @click.argument("item_id", required=False, type=options.ROW_ID, metavar="[ITEM]")
-@click.option("--queue", metavar="NAME", help="Without ITEM: list those of this queue.")
+@click.option("--queue", metavar="NAME", help="Without ITEM: list only the conflicts of this queue.")
 @click.option(
     "--decision",
-    type=click.Choice(("confirm", "dismiss", *PAIR_WORDS)),
-    help="The last word: is the answer bad (confirm) or not; of a pair which answer is better, as `adjudicate ITEM` "
-    "shows them.",
+    type=click.Choice(("confirm", "dismiss", *PREFERENCES)),
+    help="Final decision. Of an answer: confirm that it is bad, or dismiss the flag. Of a pair: the better answer "
+    "(a or b, as `adjudicate ITEM` prints them), or tie.",
 )
-@click.option("--reason", help="Why; needed with --decision.")
+@click.option("--reason", help="Reason of the decision. Required with --decision.")
 @grade_options
 @as_json
 @options.database
@@ -44,125 +44,90 @@ def adjudicate_command(
     db: str | None,
     **grade: Any,
 ) -> None:
-    """Decide where reviewers differ. Without ITEM: list what is split; without --decision: show all that was said.
+    """Decide items whose reviewers differ.
 
-    What is adjudicated is gold: agreement holds judges and people against it.
+    Without ITEM, the command lists the conflicts. With ITEM, it prints the item and its reviews. With --decision, it
+    stores the adjudication. Its label is the gold label: agreement compares judges and people with it.
     """
     from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Preference
     from judgeboard.errors import BadInput
-    from judgeboard.reviews.conflicts import load_split, split_items
+    from judgeboard.reviews.conflicts import load_conflict, open_conflicts
     from judgeboard.reviews.queue_decisions import adjudicate
     from judgeboard.store.engine import open_store
 
-    given = given_grade(grade | {"note": reason})
+    final_grade = given_grade(grade | {"note": reason})
     if decision is not None and item_id is None:
-        raise BadInput("--decision needs the ITEM: `judgeboard adjudicate` lists them")
+        raise BadInput("--decision needs an ITEM: `judgeboard adjudicate` lists them")
     if decision is not None and not (reason or "").strip():
-        raise BadInput("say why: give --reason with --decision")
+        raise BadInput("--decision needs a reason: give it with --reason")
     with closing(open_store(db)) as store:
-        if item_id is None or decision is None:
-            viewer = reviewer(store)
+        who = reviewer(store)
+        if item_id is None:
             with store.reading() as connection:
-                if item_id is None:
-                    _show_list(split_items(connection, queue, limit=100), as_json=as_json)
-                else:
-                    _show_split(load_split(connection, item_id, viewer), as_json=as_json)
+                _show_list(open_conflicts(connection, queue, limit=100), as_json=as_json)
             return
-        who, key = reviewer(store), f"cli:{secrets.token_urlsafe(16)}"
-        final = Preference(decision) if decision in PAIR_WORDS else Decision(decision)
-        stored = adjudicate(store, item_id, by=who, decision=final, grade=given, request_key=key)
+        if decision is None:
+            with store.reading() as connection:
+                _show_conflict(load_conflict(connection, item_id, who), as_json=as_json)
+            return
+        adjudicated = adjudicate(
+            store,
+            item_id,
+            by=who,
+            decision=Preference(decision) if decision in PREFERENCES else Decision(decision),
+            grade=final_grade,
+            request_key=f"cli:{secrets.token_urlsafe(16)}",
+        )
     if as_json:
-        show_json({"review": stored.review_id, "item": item_id, "state": "adjudicated"})
+        show_json({"review": adjudicated.review_id, "item": item_id, "state": "adjudicated"})
         return
-    click.echo(f"item {item_id} is adjudicated")
+    click.echo(f"Item {item_id} is adjudicated.")
 
 
-def _show_list(page: "SplitPage", *, as_json: bool) -> None:
+def _show_list(page: "ConflictPage", *, as_json: bool) -> None:
     from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
-        lines = [
-            {
-                "item": line.item.item_id,
-                "queue": line.item.queue,
-                "id": line.item.external_id,
-                "pair": line.item.pair_id,
-                "differ_on": list(line.differ_on),
-                "reviews": line.reviews,
-            }
-            for line in page.lines
-        ]
-        show_json({"splits": lines, "more": page.next is not None})
+        show_json({"conflicts": page.lines, "more": page.next is not None})
         return
     if not page.lines:
-        click.echo("nothing is split")
+        click.echo("There are no conflicts.")
     for line in page.lines:
-        what = f"pair {line.item.pair_id}" if line.item.external_id is None else readable(line.item.external_id)
+        item = line.item
+        subject = f"pair {item.pair_id}" if item.external_id is None else readable(item.external_id)
         differ = ", ".join(line.differ_on)
-        click.echo(f"item {line.item.item_id}  {line.item.queue}  {what}  {line.reviews} reviews differ on {differ}")
+        click.echo(f"item {item.item_id}  {item.queue}  {subject}  {line.reviews} reviews differ on {differ}")
     if page.next is not None:
-        click.echo("and more: they follow as these are decided")
+        click.echo("There are more conflicts: the list shows them after these are adjudicated.")
 
 
-def _show_split(split: "Split", *, as_json: bool) -> None:
+def _show_conflict(conflict: "Conflict", *, as_json: bool) -> None:
     from judgeboard.cli.queue_reviewing import readable
 
     if as_json:
-        show_json(_split_json(split))
+        show_json(conflict)
         return
-    differ = f", reviews differ on {', '.join(split.differ_on)}" if split.differ_on else ""
-    click.echo(f"{split.queue.name}: item {split.item.id}, {split.item.state.value}{differ}")
-    for title, text in _texts(split):
+    differ = f", reviews differ on {', '.join(conflict.differ_on)}" if conflict.differ_on else ""
+    click.echo(f"{conflict.queue.name}: item {conflict.item.id}, {conflict.item.state}{differ}")
+    answer, pair = conflict.answer, conflict.pair
+    if answer is not None:
+        question, passages, answers = answer.question, answer.passages, [("ANSWER", answer.answer)]
+    elif pair is not None:
+        question, passages = pair.question, pair.passages
+        answers = [("A", pair.answer_a), ("B", pair.answer_b)]
+    else:
+        return
+    numbered = [(f"PASSAGE {number}", text) for number, text in enumerate(passages or (), 1)]
+    for title, text in [("QUESTION", question), *numbered, *answers]:
         click.echo(f"\n{title}\n{readable(text)}")
     click.echo("")
-    for word in split.reviews:
-        said = [word.decision, word.label]
-        said += [] if word.groundedness is None else [f"groundedness {word.groundedness:g}"]
-        said += [] if word.quality is None else [f"quality {word.quality}"]
-        said += [f"{name} {value:g}" for name, value in word.scores.items()]
-        stage = "" if word.stage is None else f" ({word.stage.value})"
-        click.echo(f"{word.reviewer}{stage}: {', '.join(each for each in said if each) or '–'}")
-        if word.note:
-            click.echo(f"  {readable(word.note)}")
-
-
-def _texts(split: "Split") -> list[tuple[str, str | None]]:
-    passages = (split.answer.passages if split.answer is not None else split.pair and split.pair.passages) or ()
-    numbered = [(f"PASSAGE {number}", text) for number, text in enumerate(passages, 1)]
-    if split.answer is not None:
-        return [("QUESTION", split.answer.question), *numbered, ("ANSWER", split.answer.answer)]
-    if split.pair is None:
-        return []
-    return [("QUESTION", split.pair.question), *numbered, ("A", split.pair.answer_a), ("B", split.pair.answer_b)]
-
-
-def _split_json(split: "Split") -> dict[str, Any]:
-    from judgeboard.text import iso_z
-
-    return {
-        "item": split.item.id,
-        "queue": split.queue.name,
-        "state": split.item.state.value,
-        "id": None if split.answer is None else split.answer.external_id,
-        "pair": split.item.pair_id,
-        "differ_on": list(split.differ_on),
-        "texts": {title.lower().replace(" ", "_"): text for title, text in _texts(split)},
-        "reviews": [
-            {
-                "review": word.id,
-                "reviewer": word.reviewer,
-                "stage": None if word.stage is None else word.stage.value,
-                "decision": word.decision,
-                "label": word.label,
-                "groundedness": word.groundedness,
-                "quality": word.quality,
-                "scores": word.scores,
-                "note": word.note,
-                "seconds": word.seconds,
-                "at": iso_z(word.at),
-            }
-            for word in split.reviews
-        ],
-        "skips": [{"reviewer": skip.reviewer_id, "reason": skip.reason} for skip in split.skips],
-    }
+    for review in conflict.reviews:
+        parts = [review.decision, review.label]
+        parts += [] if review.groundedness is None else [f"groundedness {review.groundedness:g}"]
+        parts += [] if review.quality is None else [f"quality {review.quality}"]
+        parts += [f"{name} {value:g}" for name, value in review.scores.items()]
+        stage = "" if review.stage is None else f" ({review.stage})"
+        click.echo(f"{review.reviewer}{stage}: {', '.join(part for part in parts if part) or '–'}")
+        if review.note:
+            click.echo(f"  {readable(review.note)}")

@@ -1,4 +1,4 @@
-"""``judgeboard queue``: queues made, listed, shown, and their bundles; the group of all its commands."""
+"""``judgeboard queue``: queues created, assigned, closed and listed, their bundles; the group of all its commands."""
 
 import shlex
 from contextlib import closing
@@ -14,11 +14,7 @@ from judgeboard.cli.queue_reviewing import decide, next_, release, reveal, skip
 from judgeboard.domain import QueueOrder
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.queues import PersonProgress, QueueProgress
-    from judgeboard.store.queues import Queue
-
-
-_SUBJECTS = ("answers", "pairs")
+    from judgeboard.reviews.queues import QueueProgress
 
 
 @click.command(
@@ -34,33 +30,44 @@ _SUBJECTS = ("answers", "pairs")
 @click.option(
     "--order",
     type=click.Choice([each.value for each in QueueOrder]),
-    help="What comes first. Default: severity; random where it is blind to the judge, and for pairs.",
+    help="Order of the items (default: severity; random for pairs and with --blind-judge).",
 )
-@click.option("--subject", type=click.Choice(_SUBJECTS), default="answers", show_default=True, help="What it holds.")
+@click.option(
+    "--subject",
+    type=click.Choice(("answers", "pairs")),
+    default="answers",
+    show_default=True,
+    help="What is reviewed: flagged answers, or pairs of answers.",
+)
 @click.option(
     "--needed",
     type=click.IntRange(1, 20),
     default=1,
     show_default=True,
     metavar="N",
-    help="Reviews that an item needs.",
+    help="Number of reviews per item, each by another person.",
 )
 @click.option(
     "--overlap",
     type=options.FiniteRange(0, 1),
     default=1.0,
     metavar="SHARE",
-    help="Share of the items that need --needed reviews, the others need one (1).",
+    help="Share of the items that need --needed reviews; the others need one (default: 1).",
 )
-@click.option("--blind-people", is_flag=True, help="Hide what other people said. Pairs always do.")
-@click.option("--blind-judge", is_flag=True, help="Hide what judges said. Pairs always do.")
-@click.option("--no-reveal", is_flag=True, help="Go on to the next item without showing the judge.")
-@click.option("--assign", "assigned", metavar="NAMES", help="To whom it is given, with commas; everybody by default.")
+@click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
+@click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
+@click.option("--no-reveal", is_flag=True, help="Never show the judge, not even after the review.")
+@click.option(
+    "--assign",
+    "assigned",
+    metavar="NAMES",
+    help="People who may review, separated by commas (default: everybody).",
+)
 @click.option(
     "--grades",
     default="groundedness,quality",
     show_default=True,
-    help="What is asked for: label, groundedness, quality; any other name is a dimension of a rubric, 1 to 5.",
+    help="Grades that reviewers are asked for: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
 )
 @click.option(
     "--sampling-rate",
@@ -71,13 +78,13 @@ _SUBJECTS = ("answers", "pairs")
     "or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
 )
 @click.option(
-    "--again",
+    "--repeat-rate",
     type=options.FiniteRange(0, 1, max_open=True),
     default=0.0,
     metavar="SHARE",
     help="Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
-@click.option("--guidelines", type=click.Path(path_type=Path), help="A file of plain text for the reviewers.")
+@click.option("--guidelines", type=click.Path(path_type=Path), help="Text file with guidelines for the reviewers.")
 @click.option(
     "--seed",
     default="judgeboard",
@@ -85,7 +92,10 @@ _SUBJECTS = ("answers", "pairs")
     help="Seed of the overlap, the random sample and the random order.",
 )
 @click.option(
-    "--lease-minutes", type=options.FiniteRange(0, min_open=True), default=10.0, help="How long an item is held (10)."
+    "--lease-minutes",
+    type=options.FiniteRange(0, min_open=True),
+    default=10.0,
+    help="Minutes for which an item is reserved for its reviewer (default: 10).",
 )
 @as_json
 @options.database
@@ -100,58 +110,50 @@ def create(
     db: str | None,
     **rules: Any,
 ) -> None:
-    """Make a queue of flagged answers, or of pairs.
+    """Create a review queue of flagged answers, or of pairs.
 
-    It holds what --where matches; answers that are flagged later join by themselves.
+    The queue contains the open flags that match --where. Answers that are flagged later are added automatically.
     """
     from judgeboard.cli.options import actor
     from judgeboard.reviews.checks import people_named
-    from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unheard_of
+    from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
     from judgeboard.store.engine import open_store
     from judgeboard.store.filters import parse_where
 
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    asked = QueueRules(
+    reveal, grades = not rules.pop("no_reveal"), tuple(options.listed(rules.pop("grades")))
+    queue_rules = QueueRules(
         name,
         parse_where(where),
         order=QueueOrder(order or orders_of(blind=blind)[0]),
-        needed=rules["needed"],
-        overlap=rules["overlap"],
-        blind_people=rules["blind_people"],
-        blind_judge=rules["blind_judge"],
-        reveal=not rules["no_reveal"],
-        grades=tuple(options.listed(rules["grades"])),
-        sampling_rate=rules["sampling_rate"],
-        again_share=rules["again"],
+        reveal=reveal,
+        grades=grades,
         guidelines=None if guidelines is None else _text(guidelines),
-        seed=rules["seed"],
         lease_seconds=round(lease_minutes * 60),
-        subject=rules["subject"],
+        **rules,
     )
     with closing(open_store(db)) as store:
         people = people_named(store, options.listed(assigned or ""))
-        made = create_queue(store, asked, by=actor(), assigned=people)
+        created = create_queue(store, queue_rules, by=actor(), assigned=people)
         with store.reading() as connection:
-            nowhere = unheard_of(connection, asked)
-    for sentence in nowhere:
+            warnings = unknown_values(connection, queue_rules)
+    for sentence in warnings:
         click.echo(sentence, err=True)
+    queue = created.queue
     if as_json:
-        names = [one.name for one in people]
-        show_json(
-            {"queue": made.queue.name, "items": made.joined, "sampled": made.sampled, "short": made.short}
-            | {"given_to": names}
-        )
+        result = {"queue": queue.name, "items": created.joined, "sampled": created.sampled, "short": created.short}
+        show_json(result | {"assigned_to": [person.name for person in people]})
         return
-    noun = "pairs" if made.queue.subject == "pairs" else "answers"
-    sampled = f", {made.sampled:,} of them randomly sampled" if asked.sampling_rate else ""
-    short = f"; {made.short:,} more are wanted and not there" if made.short else ""
-    click.echo(f"{made.queue.name}: {made.joined:,} {noun}{sampled}{short}")
-    if made.queue.blind and not people:
+    sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
+    short = f"; {created.short:,} more were requested, but none are left" if created.short else ""
+    click.echo(f"{queue.name}: {created.joined:,} {queue.subject}{sampled}{short}")
+    if queue.blind and not people:
         click.echo(
-            "it is everybody's: what is blind is hidden from whoever holds an item; --assign hides it before, too"
+            "This queue is open to everybody: an item is hidden from its reviewer only during the lease. "
+            "Use --assign to hide it from the start."
         )
-    theirs = people and actor() not in {one.name for one in people}
-    click.echo(f"judgeboard queue {'show' if theirs else 'next'} {shlex.quote(made.queue.name)}")
+    others = people and actor() not in {person.name for person in people}
+    click.echo(f"judgeboard queue {'show' if others else 'next'} {shlex.quote(queue.name)}")
 
 
 @click.command("close", epilog=options.example("judgeboard queue close legal"))
@@ -159,7 +161,7 @@ def create(
 @as_json
 @options.database
 def close(name: str, as_json: bool, db: str | None) -> None:
-    """Close a queue for good. It hands out nothing more; what was said in it stands."""
+    """Close a queue for good. Nobody can take items from it any more; its reviews are kept."""
     from judgeboard.cli.options import actor
     from judgeboard.reviews.queues import close_queue
     from judgeboard.store.engine import open_store
@@ -167,7 +169,7 @@ def close(name: str, as_json: bool, db: str | None) -> None:
     with closing(open_store(db)) as store:
         queue = close_queue(store, name, by=actor())
     if as_json:
-        show_json({"queue": queue.name, "state": queue.state.value})
+        show_json({"queue": queue.name, "state": queue.state})
         return
     click.echo(f"{queue.name} is closed")
 
@@ -175,13 +177,14 @@ def close(name: str, as_json: bool, db: str | None) -> None:
 @click.command("assign", epilog=options.example("judgeboard queue assign legal Mara,jon@example.org --remove Ada"))
 @click.argument("name")
 @click.argument("people", default="")
-@click.option("--remove", metavar="NAMES", help="Whom it is taken from, with commas.")
+@click.option("--remove", metavar="NAMES", help="People to remove from the queue, separated by commas.")
 @as_json
 @options.database
 def assign(name: str, people: str, remove: str | None, as_json: bool, db: str | None) -> None:
-    """Give a queue to people, or take it from them.
+    """Assign a queue to people, or remove people from it.
 
-    PEOPLE are names with commas: an address is somebody who signs in, cli:USER a terminal's user.
+    PEOPLE are names separated by commas. An e-mail address names a person who signs in; cli:USER names a user of
+    the command line.
     """
     from judgeboard.cli.options import actor
     from judgeboard.errors import BadInput
@@ -190,17 +193,127 @@ def assign(name: str, people: str, remove: str | None, as_json: bool, db: str | 
     from judgeboard.store.engine import open_store
     from judgeboard.store.queues import assignees
 
-    given, taken = options.listed(people), options.listed(remove or "")
-    if not given and not taken:
-        raise BadInput("name the people to whom the queue is given, or --remove NAMES")
+    add, removed = options.listed(people), options.listed(remove or "")
+    if not add and not removed:
+        raise BadInput("name the people to assign the queue to, or use --remove NAMES")
     with closing(open_store(db)) as store:
-        queue = assign_queue(store, name, by=actor(), add=people_named(store, given), remove=people_named(store, taken))
+        queue = assign_queue(store, name, by=actor(), add=people_named(store, add), remove=people_named(store, removed))
         with store.reading() as connection:
-            names = [one.name for one in assignees(connection, queue.id)]
+            names = [person.name for person in assignees(connection, queue.id)]
     if as_json:
-        show_json({"queue": queue.name, "given_to": names})
+        show_json({"queue": queue.name, "assigned_to": names})
         return
-    click.echo(f"{queue.name} is given to {', '.join(names) or 'everybody'}")
+    click.echo(f"{queue.name} is assigned to {', '.join(names) or 'everybody'}")
+
+
+@click.command("list", epilog=options.example("judgeboard queue list"))
+@click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
+@as_json
+@options.database
+def list_(only_open: bool, as_json: bool, db: str | None) -> None:
+    """List the queues: open ones first, the newest first."""
+    from judgeboard.reviews.queues import queue_progress
+    from judgeboard.store.engine import open_store
+    from judgeboard.store.queues import list_queues
+
+    with closing(open_store(db)) as store, store.reading() as connection:
+        queues = list_queues(connection, only_open=only_open)
+        progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
+    if as_json:
+        show_json({"queues": progress})
+        return
+    if not progress:
+        click.echo("There are no queues yet: create one with `judgeboard queue create NAME --where FIELD=VALUE`.")
+    for each in progress:
+        click.echo(f"{each.queue.name}  {each.queue.state}  {_counts(each)}")
+
+
+@click.command("show", epilog=options.example("judgeboard queue show legal", "judgeboard queue show legal --json"))
+@click.argument("name")
+@as_json
+@options.database
+def show(name: str, as_json: bool, db: str | None) -> None:
+    """Show the rules and the progress of a queue.
+
+    For each reviewer it shows the number of reviews and the median time per item in seconds.
+    """
+    from judgeboard.reviews.queues import queue_progress
+    from judgeboard.store.engine import open_store
+
+    with closing(open_store(db)) as store, store.reading() as connection:
+        progress = queue_progress(connection, name)
+    if as_json:
+        show_json(progress)
+        return
+    for line in _progress_lines(progress):
+        click.echo(line)
+
+
+@click.command(
+    "export", epilog=options.example("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl")
+)
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
+@click.option(
+    "--items", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="Maximum number of items."
+)
+@click.option(
+    "--lease-days",
+    type=options.FiniteRange(0, 60, min_open=True),
+    default=7.0,
+    help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
+)
+@as_json
+@options.database
+def export(name: str, file: Path, reviewer: str, items: int, lease_days: float, as_json: bool, db: str | None) -> None:
+    """Export items of a queue to a file, for a reviewer without access to the database.
+
+    The file has one line per item with its texts and empty fields, and the guidelines. It contains no judgments and
+    no reviews. The reviewer fills it in; `queue merge` stores the reviews.
+    """
+    from judgeboard.cli.options import actor
+    from judgeboard.reviews.bundles import export_bundle
+    from judgeboard.reviews.checks import people_named
+    from judgeboard.store.engine import open_store
+
+    with closing(open_store(db)) as store:
+        (who,) = people_named(store, [reviewer])
+        bundle = export_bundle(store, name, who, file, items=items, by=actor(), lease=timedelta(days=lease_days))
+    if as_json:
+        show_json(bundle)
+        return
+    noun = "item" if bundle.items == 1 else "items"
+    click.echo(f"{bundle.items:,} {noun} in {file}, reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC")
+    click.echo(f"After it is filled in: judgeboard queue merge {file}")
+
+
+@click.command("merge", epilog=options.example("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json"))
+@click.argument("file", type=click.Path(path_type=Path))
+@as_json
+@options.database
+def merge(file: Path, as_json: bool, db: str | None) -> None:
+    """Store the reviews from a file of `queue export`.
+
+    Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
+    A line is refused if somebody else has reviewed or leased its item since, or if its texts differ from the stored
+    ones; the other lines are stored.
+    """
+    from judgeboard.cli.options import actor
+    from judgeboard.reviews.bundles import merge_bundle
+    from judgeboard.store.engine import open_store
+
+    with closing(open_store(db)) as store:
+        merged = merge_bundle(store, file, by=actor())
+    if as_json:
+        show_json(merged)
+        return
+    click.echo(
+        f"{merged.queue}, {merged.reviewer}: {merged.merged:,} stored, {merged.already:,} stored before, "
+        f"{merged.unfilled:,} not filled in, {len(merged.refused):,} refused"
+    )
+    for line in merged.refused:
+        click.echo(f"line {line.line}, item {line.item}: {line.reason}")
 
 
 def _text(file: Path) -> str:
@@ -214,218 +327,47 @@ def _text(file: Path) -> str:
         raise BadInput(f"--guidelines {file} is not a text in UTF-8") from error
 
 
-@click.command("list", epilog=options.example("judgeboard queue list"))
-@click.option("--open", "only_open", is_flag=True, help="Leave out closed ones.")
-@as_json
-@options.database
-def list_(only_open: bool, as_json: bool, db: str | None) -> None:
-    """List the queues, the open and newest first."""
-    from judgeboard.reviews.queues import queue_progress
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.queues import list_queues
-
-    with closing(open_store(db)) as store, store.reading() as connection:
-        queues = list_queues(connection, only_open=only_open)
-        found = [queue_progress(connection, queue, with_people=False) for queue in queues]
-    if as_json:
-        show_json({"queues": [progress_json(one) for one in found]})
-        return
-    if not found:
-        click.echo("No queue yet: judgeboard queue create NAME --where FIELD=VALUE")
-    for one in found:
-        click.echo(f"{one.queue.name}  {one.queue.state.value}  {_counts(one)}")
-
-
-@click.command("show", epilog=options.example("judgeboard queue show legal", "judgeboard queue show legal --json"))
-@click.argument("name")
-@as_json
-@options.database
-def show(name: str, as_json: bool, db: str | None) -> None:
-    """Show the rules of a queue and how far it is.
-
-    What each person has done there is part of it: seconds are the median of what they took for an item.
-    """
-    from judgeboard.reviews.queues import queue_progress
-    from judgeboard.store.engine import open_store
-
-    with closing(open_store(db)) as store, store.reading() as connection:
-        found = queue_progress(connection, name)
-    if as_json:
-        show_json(progress_json(found))
-        return
-    for line in progress_lines(found):
-        click.echo(line)
-
-
-def progress_lines(found: "QueueProgress") -> list[str]:
-    """Return how far a queue is, in lines for a terminal."""
-    queue = found.queue
+def _progress_lines(progress: "QueueProgress") -> list[str]:
+    queue = progress.queue
     lines = [
-        f"{queue.name} ({queue.state.value}), made by {queue.made_by}",
-        *(f"  {rule}" for rule in found.rules),
-        f"given to {', '.join(one.name for one in found.given_to) or 'everybody'}",
-        _counts(found),
-        f"{found.reviews:,} of {found.reviews_needed:,} reviews",
+        f"{queue.name} ({queue.state}), created by {queue.created_by}",
+        *(f"  {rule}" for rule in progress.rules),
+        f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}",
+        _counts(progress),
+        f"{progress.reviews:,} of {progress.reviews_needed:,} reviews",
     ]
     if queue.reviews_needed > 1:
-        lines.append(f"overlap: {found.several:,} need {queue.reviews_needed}, {found.several_finished:,} finished")
+        finished = f"{progress.several_finished:,} finished"
+        lines.append(f"overlap: {progress.several:,} items need {queue.reviews_needed} reviews, {finished}")
     if queue.sampling_rate:
-        short = f", {found.short:,} more were requested, but none are left" if found.short else ""
-        lines.append(f"random sample: {found.sampled:,} answers{short}")
-    if found.split:
-        lines.append(f"{found.split:,} split: judgeboard adjudicate --queue {shlex.quote(queue.name)}")
-    return lines + [_person(one) for one in found.people]
+        short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
+        lines.append(f"random sample: {progress.sampled:,} answers{short}")
+    if progress.conflict:
+        command = f"judgeboard adjudicate --queue {shlex.quote(queue.name)}"
+        lines.append(f"conflicts to adjudicate: {progress.conflict:,} ({command})")
+    for person in progress.people:
+        seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"
+        last = "–" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
+        lines.append(
+            f"  {person.reviewer.name}: {person.done:,} done, {person.unsure:,} unsure, {person.skipped:,} skipped, "
+            f"{person.leases:,} leased, median {seconds}, last {last}"
+        )
+    return lines
 
 
-def progress_json(found: "QueueProgress") -> dict[str, Any]:
-    """Return how far a queue is, as JSON values."""
-    return {
-        "queue": queue_json(found.queue),
-        "rules": list(found.rules),
-        "items": {
-            "all": found.items,
-            **{name: getattr(found, name) for name in ("waiting", "held", "settled", "split", "adjudicated", "left")},
-        },
-        "reviews": {"given": found.reviews, "needed": found.reviews_needed},
-        "overlap": {"share": found.queue.overlap, "items": found.several, "finished": found.several_finished},
-        "random_sample": {"rate": found.queue.sampling_rate, "items": found.sampled, "short": found.short},
-        "given_to": [one.name for one in found.given_to],
-        "people": [
-            {
-                "name": one.reviewer.name,
-                "origin": one.reviewer.origin,
-                "given": one.given,
-                "done": one.done,
-                "unsure": one.unsure,
-                "skipped": one.skipped,
-                "holds": one.holds,
-                "median_seconds": one.median_seconds,
-                "last": None if one.last is None else _time(one.last),
-            }
-            for one in found.people
-        ],
-    }
-
-
-def queue_json(queue: "Queue") -> dict[str, Any]:
-    """Return a queue as JSON values."""
-    return {
-        "name": queue.name,
-        "state": queue.state.value,
-        "subject": queue.subject,
-        "where": queue.filter.as_dict(),
-        "order": queue.sort.value,
-        "needed": queue.reviews_needed,
-        "overlap": queue.overlap,
-        "blind_people": queue.blind_people,
-        "blind_judge": queue.blind_judge,
-        "reveal": queue.reveal,
-        "grades": list(queue.grades),
-        "sampling_rate": queue.sampling_rate,
-        "again": queue.again_share,
-        "seed": queue.seed,
-        "lease_minutes": queue.lease_seconds / 60,
-        "guidelines": queue.guidelines,
-        "made_by": queue.made_by,
-        "created_at": _time(queue.created_at),
-    }
-
-
-def _counts(found: "QueueProgress") -> str:
-    parts = [f"{found.items:,} {found.queue.subject}", f"{found.waiting:,} waiting", f"{found.held:,} held"]
-    parts.append(f"{found.settled:,} settled")
+def _counts(progress: "QueueProgress") -> str:
+    parts = [f"{progress.items:,} {progress.queue.subject}", f"{progress.waiting:,} waiting"]
+    parts += [f"{progress.leased:,} leased", f"{progress.agreed:,} agreed"]
     parts += [
-        f"{count:,} {word}"
-        for count, word in ((found.split, "split"), (found.adjudicated, "adjudicated"), (found.left, "left"))
+        f"{count:,} {state}"
+        for count, state in (
+            (progress.conflict, "in conflict"),
+            (progress.adjudicated, "adjudicated"),
+            (progress.left, "left"),
+        )
         if count
     ]
     return ", ".join(parts)
-
-
-def _person(one: "PersonProgress") -> str:
-    seconds = "–" if one.median_seconds is None else f"{one.median_seconds:.0f} s"
-    last = "–" if one.last is None else f"{one.last:%Y-%m-%d %H:%M} UTC"
-    return (
-        f"  {one.reviewer.name}: {one.done:,} done, {one.unsure:,} unsure, {one.skipped:,} skipped, "
-        f"{one.holds:,} held, median {seconds}, last {last}"
-    )
-
-
-def _time(at: Any) -> str:
-    from judgeboard.text import iso_z
-
-    return iso_z(at)
-
-
-@click.command(
-    "export", epilog=options.example("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl")
-)
-@click.argument("name")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--reviewer", required=True, metavar="WHO", help="Who reviews it, by name.")
-@click.option("--items", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="How many.")
-@click.option(
-    "--hold-days",
-    type=options.FiniteRange(0, 60, min_open=True),
-    default=7.0,
-    help="For how long nobody else gets them (7).",
-)
-@as_json
-@options.database
-def export(name: str, file: Path, reviewer: str, items: int, hold_days: float, as_json: bool, db: str | None) -> None:
-    """Write items of a queue to a file.
-
-    Somebody fills it in without the database, and `queue merge` brings it back. The file holds guidelines and texts,
-    a line an item, with empty fields; nothing of judges or people.
-    """
-    from judgeboard.cli.options import actor
-    from judgeboard.reviews.bundles import export_bundle
-    from judgeboard.reviews.checks import people_named
-    from judgeboard.store.engine import open_store
-    from judgeboard.text import iso_z
-
-    with closing(open_store(db)) as store:
-        (who,) = people_named(store, [reviewer])
-        made = export_bundle(store, name, who, file, items=items, by=actor(), hold=timedelta(days=hold_days))
-    if as_json:
-        values = {"bundle": made.bundle, "queue": made.queue, "reviewer": who.name, "items": made.items}
-        show_json(values | {"until": iso_z(made.until), "file": str(file)})
-        return
-    noun = "item" if made.items == 1 else "items"
-    click.echo(f"{made.items:,} {noun} for {who.name} in {file}, theirs until {made.until:%Y-%m-%d %H:%M} UTC")
-    click.echo(f"once filled in: judgeboard queue merge {file}")
-
-
-@click.command("merge", epilog=options.example("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json"))
-@click.argument("file", type=click.Path(path_type=Path))
-@as_json
-@options.database
-def merge(file: Path, as_json: bool, db: str | None) -> None:
-    """Bring a file of `queue export` back.
-
-    What was filled in is stored as its reviewer's words; the same file again stores nothing twice. Where a line cannot
-    be used it is named, and nothing of the file is stored. Conflicts are listed: items that somebody else has by now,
-    or texts that are not the stored ones.
-    """
-    from judgeboard.cli.options import actor
-    from judgeboard.reviews.bundles import merge_bundle
-    from judgeboard.store.engine import open_store
-
-    with closing(open_store(db)) as store:
-        came = merge_bundle(store, file, by=actor())
-    if as_json:
-        conflicts = [
-            {"line": one.line, "item": one.item_id, "reason": one.reason, "kept": one.kept} for one in came.conflicts
-        ]
-        values = {"queue": came.queue, "reviewer": came.reviewer, "merged": came.merged, "already": came.already}
-        show_json(values | {"unfilled": came.unfilled, "conflicts": conflicts})
-        return
-    click.echo(
-        f"{came.queue}, {came.reviewer}: {came.merged:,} merged, {came.already:,} already there, "
-        f"{came.unfilled:,} not filled in, {len(came.conflicts):,} in conflict"
-    )
-    for one in came.conflicts:
-        click.echo(f"line {one.line}, item {one.item_id}: {one.reason}")
 
 
 @click.group(
@@ -437,7 +379,7 @@ def merge(file: Path, as_json: bool, db: str | None) -> None:
     )
 )
 def queue_command() -> None:
-    """Make queues of answers (or pairs) to review, work through them, see how far they are."""
+    """Create review queues of answers or pairs, review their items, show their progress."""
 
 
 for each in (create, close, assign, list_, show, next_, decide, reveal, skip, release, export, merge):

@@ -17,9 +17,9 @@ from judgeboard.stats.estimates import percent_words
 from judgeboard.store.comparisons import (
     PLAIN,
     BothOrders,
-    SaidOfPair,
+    LatestComparison,
+    latest_comparisons,
     load_comparisons,
-    said_of_pair,
     status_counts,
     uncompared,
 )
@@ -27,14 +27,14 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import (
-    StandingPreference,
+    CurrentPreference,
     Votes,
     codes,
     is_one_order,
     load_preferences,
     order_verdicts,
     own_preferences,
-    saw_the_rest,
+    saw_hidden_parts,
     votes_by_pair,
 )
 
@@ -372,7 +372,7 @@ class Revealed:
     external_id: str
     model_left: str | None
     model_right: str | None
-    said: tuple[SaidOfPair, ...]
+    said: tuple[LatestComparison, ...]
     gold: Preference | None
     votes: Votes | None
 
@@ -450,10 +450,10 @@ def pair_screen(
     given = own_preferences(connection, pair_id, reviewer_id, aspect)
     order = given[0].shown if given and given[0].shown is not None else order_for(pair_id, reviewer_id)
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
-    spoken = saw_the_rest(connection, pair_id, reviewer_id)
+    spoken = saw_hidden_parts(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
     said = (
-        tuple(_of_aspect(each, aspect) for each in said_of_pair(connection, version_id, pair_id))
+        tuple(_of_aspect(each, aspect) for each in latest_comparisons(connection, version_id, pair_id))
         if may_see and version_id is not None
         else ()
     )
@@ -475,7 +475,7 @@ def pair_screen(
         own=_latest(given, blind=True),
         overruled=_latest(given, blind=False),
         revealed=revealed,
-        last_id=given[-1].preference_id if given else None,
+        last_id=given[-1].review_id if given else None,
     )
 
 
@@ -483,11 +483,11 @@ def _in_order(order: Shown, of_a: str | None, of_b: str | None) -> tuple[str | N
     return (of_a, of_b) if order is Shown.AB else (of_b, of_a)
 
 
-def _latest(given: list[StandingPreference], *, blind: bool) -> Preference | None:
+def _latest(given: list[CurrentPreference], *, blind: bool) -> Preference | None:
     return next((each.preference for each in reversed(given) if each.blind is blind), None)
 
 
-def _of_aspect(said: SaidOfPair, aspect: str) -> SaidOfPair:
+def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
     """Leave of reasons by aspect, each in a line that names it, those of this aspect."""
     if said.reasoning is None or len(said.preferences) < MORE_THAN_ONE:
         return said

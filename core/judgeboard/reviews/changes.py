@@ -1,4 +1,4 @@
-"""Reviews of one's own undone or edited, and why one differs from the judge."""
+"""Changes of one's own reviews and comments: undo, edit, withdraw, and the reason to differ from the judge."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,59 +12,47 @@ from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stag
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import (
-    NOTHING_GIVEN,
-    check_not_forgotten,
-    check_own,
-    check_same,
-    checked_grade,
-    checked_judgment,
-    checked_key,
-    checked_seconds,
-    is_empty,
-)
-from judgeboard.reviews.decisions import CANNOT_REOPEN, undone
-from judgeboard.reviews.outcome import settle_flag, settle_item
-from judgeboard.reviews.shown import in_view
+from judgeboard.reviews.checks import check_not_forgotten, check_own, check_same, checked_key, checked_seconds
+from judgeboard.reviews.decisions import CANNOT_REOPEN, new_review, store_review, undone
+from judgeboard.reviews.outcome import update_states
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
 from judgeboard.store.own_reviews import WholeReview, whole_review
-from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     STATE_AFTER,
-    LockedFlag,
     LockedResponse,
     NewReview,
-    StoredComment,
     StoredReview,
     comment_by_id,
     comment_by_key,
     has_grade,
     insert_comment,
     insert_review,
-    lock_flag,
+    is_current,
     lock_response,
     lock_reviewed,
     replacement_of_comment,
     review_by_key,
-    spoken_by_others,
-    standing,
+    reviewed_by_others,
 )
 from judgeboard.store.tables import REVIEW
 from judgeboard.text import unstorable
 
-UNDO_HOLDS = timedelta(minutes=10)  # how long an item taken back is its author's before others may take it
+UNDO_LEASE = timedelta(minutes=10)  # the author of a withdrawn review has the item leased for so long
+LONGEST_COMMENT = 5_000  # characters
+FROM_GROUNDEDNESS = 0.2
+"""Two groundedness values that are this far apart differ: people grade in steps of 0.2 to 0.3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A review taken back; ``reopened`` when its flag is open again because of it, ``message`` tells its author.
+    """A withdrawn review; ``reopened`` if its flag is open again because of it, ``message`` tells its author.
 
-    ``item_state`` is the state of the queue item that it was about, None outside queues.
+    ``item_state`` is the state of its queue item, None outside queues.
     """
 
     response_id: int | None
@@ -75,105 +63,61 @@ class Undone:
     message: str
 
 
-def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Undone:
-    """Take back a review that stands; a flag that it decided is open again.
-
-    Where a newer flag of the same rule is open on the answer, the old one is superseded by it instead, as an open
-    one would have been. What the reviewer said before this review (unsure, an earlier grade) stays history: nothing
-    of theirs stands after an undo, and the flag is back in their queue. In a named queue the item is theirs again, and
-    what they said there after the judge was revealed goes too; that they have seen it is kept.
-
-    Raises:
-        DecisionRefused: It is somebody else's, or it does not stand any more.
-        NotAllowed: No admin lets this person review.
-        NotFound: No such review.
-        BadInput: The request key cannot be used.
-    """
-    key, at = checked_key(request_key), now or datetime.now(UTC)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        review, flag, response = lock_reviewed(connection, review_id)
-        stored = review_by_key(connection, key)
-        if stored is not None:
-            check_same(stored, reviewer, same=stored.replaces == review_id)
-            return _undone(review, response, None if flag is None else flag.state, _item_state(connection, review))
-        check_own(connection, review, reviewer, "take it back")
-        _withdraw_revealed(connection, review, key, at)
-        seen = seen_since(connection, review.id)
-        details = {"review": _withdraw(connection, review, key, at, seen), "undone": review_id, "flag": review.flag_id}
-        if review.pair_id is not None:
-            details = {"review": details["review"], "undone": review_id, "item": review.queue_item_id}
-        record_event(connection, "undo", reviewer.name, response_id=review.response_id, details=details, now=at)
-        return _undone(review, response, *_settle_undone(connection, review, flag, at))
-
-
-def _settle_undone(
-    connection: Connection, review: StoredReview, flag: LockedFlag | None, now: datetime
-) -> tuple[FlagState | None, ItemState | None]:
-    """Bring flag and item to the state that the other reviews make of them; return both."""
-    item_state = None
-    if review.queue_item_id is not None:
-        reopen_lease(connection, review.id, until=now + UNDO_HOLDS)
-        item_state = settle_item(connection, review.queue_item_id, now).state
-    if flag is None:
-        return None, item_state
-    state = settle_flag(connection, lock_flag(connection, flag.id))
-    follow_queues(connection, [flag.response.id], now)
-    return state, item_state
-
-
-def _item_state(connection: Connection, review: StoredReview) -> ItemState | None:
-    return None if review.queue_item_id is None else item_by_id(connection, review.queue_item_id).state
-
-
-def _withdraw(
-    connection: Connection, review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None
-) -> int:
-    withdrawal = NewReview(
-        response_id=review.response_id,
-        pair_id=review.pair_id,
-        flag_id=review.flag_id,
-        queue_item_id=review.queue_item_id,
-        reviewer_id=review.reviewer_id,
-        decision=Decision.WITHDRAWN,
-        replaces=review.id,
-        seen=seen,
-        request_key=key,
-        at=at,
-    )
-    return insert_review(connection, withdrawal)
-
-
-def _withdraw_revealed(connection: Connection, review: StoredReview, key: str, at: datetime) -> None:
-    """With a blind review goes what its author said after the reveal."""
-    if review.queue_item_id is None or review.stage is not Stage.BLIND:
-        return
-    after = revealed_review(connection, review.queue_item_id, review.reviewer_id)
-    if after is not None:
-        _withdraw(connection, after, f"{key}:revealed", at)
-
-
-def _undone(
-    review: StoredReview, response: LockedResponse | None, state: FlagState | None, item_state: ItemState | None
-) -> Undone:
-    decided = review.decision in STATE_AFTER
-    reopened = decided and state is FlagState.OPEN
-    if response is None:
-        message = f"Undone: pair {review.pair_id} is yours again."
-    else:
-        superseded = decided and state is FlagState.SUPERSEDED
-        message = CANNOT_REOPEN if superseded else undone(review, response.external_id)
-    return Undone(review.response_id, review.pair_id, review.flag_id, reopened, item_state, message)
-
-
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The row that stands now, and what became of the flag (None without one)."""
+    """The review that replaces the edited one, and the state of its flag (None without one)."""
 
     review_id: int
     response_id: int | None
     flag_id: int | None
     state: FlagState | None
     repeated: bool
+
+
+class Judged(Protocol):
+    """A judgment as an item shows it; every part may be missing."""
+
+    @property
+    def groundedness(self) -> float | None: ...  # noqa: D102 - 0 to 1
+    @property
+    def quality(self) -> int | None: ...  # noqa: D102 - 1 to 4
+    @property
+    def label(self) -> str | None: ...  # noqa: D102 - a `Label`
+
+
+def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Undone:
+    """Withdraw a current review; a flag that it decided is open again.
+
+    If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
+    this one replaced stay in the history and do not become current again. In a named queue the reviewer leases the
+    item again, and their grade after the reveal is withdrawn too; that they have seen the judge stays recorded.
+
+    Raises:
+        DecisionRefused: It is somebody else's review, or it is not current.
+        NotAllowed: The reviewer may not review.
+        NotFound: No such review.
+        BadInput: The request key cannot be used.
+    """
+    key, at = checked_key(request_key), now or datetime.now(UTC)
+    with allowed(store, reviewer, Action.REVIEW) as connection:
+        review, flag, response = lock_reviewed(connection, review_id)
+        item_id = review.queue_item_id
+        stored = review_by_key(connection, key)
+        if stored is not None:
+            check_same(stored, reviewer, same=stored.replaces == review_id)
+            item_state = None if item_id is None else item_by_id(connection, item_id).state
+            return _undone(review, response, None if flag is None else flag.state, item_state)
+        check_own(connection, review, reviewer, "undo it")
+        if item_id is not None and review.stage is Stage.BLIND:
+            revealed = revealed_review(connection, item_id, review.reviewer_id)
+            if revealed is not None:
+                insert_review(connection, _withdrawal(revealed, f"{key}:revealed", at))
+        withdrawal = _withdrawal(review, key, at, seen_since(connection, review.id))
+        of = {"flag": review.flag_id} if review.pair_id is None else {"item": item_id}
+        store_review(connection, "undo", withdrawal, reviewer, undone=review_id, **of)
+        if item_id is not None:
+            reopen_lease(connection, review.id, until=at + UNDO_LEASE)
+        return _undone(review, response, *update_states(connection, item_id, flag, at))
 
 
 def edit(
@@ -188,133 +132,56 @@ def edit(
     request_key: str,
     now: datetime | None = None,
 ) -> Edited:
-    """Replace a review of one's own that stands; the flag and the queue item follow from what is said now.
+    """Replace one's own current review of an answer; its flag and its queue item follow.
 
-    A word on a flag stays one (confirm, dismiss or unsure), a grade stays a grade. What was said in a named queue
-    before the judge was seen is not changed afterwards: it can be undone while nobody has revealed it, and beside it
-    stands what its author says after the reveal.
+    A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind review in a queue
+    cannot be edited: it can be undone until the judge is revealed, and its author can add a review after that.
 
     Raises:
-        DecisionRefused: It is somebody else's, does not stand any more, or was said blind (to the judge, or to others
-            who have spoken since) or as the last word.
-        NotAllowed: No admin lets this person review.
+        DecisionRefused: It is somebody else's review, it is not current, it was given blind (to the judge, or to
+            others who have reviewed since), it is an adjudication, or it is of a pair.
+        NotAllowed: The reviewer may not review.
         NotFound: No such review.
-        BadInput: The grade says nothing, or it, the judgment or the request key cannot be used.
+        BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flag, response = lock_reviewed(connection, review_id)
         stored = review_by_key(connection, key)
         if response is None:
-            raise DecisionRefused("A review of a pair is not edited: undo it and review the pair again.")
+            raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             return Edited(stored.id, response.id, review.flag_id, None if flag is None else flag.state, repeated=True)
-        check_own(connection, review, reviewer, "change it")
-        _check_kind(review, decision)
-        _check_unseen(connection, review)
-        seen = checked_judgment(connection, judgment_seen_id, response)
-        given = checked_grade(connection, grade, response, seen)
-        if decision is None and is_empty(given):
-            raise BadInput(NOTHING_GIVEN)
-        new = NewReview(
-            response_id=response.id,
+        check_own(connection, review, reviewer, "edit it")
+        _check_editable(connection, review, decision)
+        item_id = review.queue_item_id
+        new = new_review(
+            connection,
+            response,
+            decision,
+            grade,
+            judgment_seen_id,
             flag_id=review.flag_id,
-            queue_item_id=review.queue_item_id,
+            queue_item_id=item_id,
             stage=review.stage,
             reviewer_id=reviewer.id,
-            decision=decision,
-            grade=given,
-            judgment_seen_id=seen,
-            seen=in_view(connection, response.id, reviewer.id, seen),
             seconds=spent,
             replaces=review_id,
             request_key=key,
             at=at,
         )
-        new_id = insert_review(connection, new)
-        details = {"review": new_id, "edited": review_id, "flag": review.flag_id, "decision": decision}
-        record_event(connection, "edit", reviewer.name, response_id=response.id, details=details, now=at)
-        return Edited(
-            new_id, response.id, review.flag_id, _settle_edited(connection, review, new_id, flag, at), repeated=False
-        )
+        details = {"edited": review_id, "flag": review.flag_id, "decision": decision}
+        new_id = store_review(connection, "edit", new, reviewer, **details)
+        if item_id is not None:
+            lease = lease_of(connection, item_id, reviewer.id)
+            if lease is not None and lease.review_id == review_id:
+                use_lease(connection, lease.id, new_id)
+        state, _ = update_states(connection, item_id, flag, at)
+        return Edited(new_id, response.id, review.flag_id, state, repeated=False)
 
 
-def _check_kind(review: StoredReview, decision: Decision | None) -> None:
-    if review.stage in {Stage.BLIND, Stage.ADJUDICATION}:
-        said = "before you saw the judge" if review.stage is Stage.BLIND else "as the last word"
-        raise DecisionRefused(f"What you said {said} stays as it was said: undo it, or say more in its queue.")
-    if decision is Decision.WITHDRAWN:
-        raise BadInput("a review is changed to confirm, dismiss or unsure; undo takes it back")
-    if (decision is None) != (review.decision is None):
-        raise BadInput("a word on a flag stays one, and a grade stays a grade")
-
-
-def _check_unseen(connection: Connection, review: StoredReview) -> None:
-    """Where people review blind to each other, who has read the others could edit a split away."""
-    if review.queue_item_id is None:
-        return
-    queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and spoken_by_others(connection, review.response_id or 0, review.reviewer_id):
-        raise DecisionRefused("What you said before you saw the others stays as it was said: a lead settles a split.")
-
-
-def _settle_edited(
-    connection: Connection, review: StoredReview, new_id: int, flag: LockedFlag | None, now: datetime
-) -> FlagState | None:
-    if review.queue_item_id is not None:
-        place = lease_of(connection, review.queue_item_id, review.reviewer_id)
-        if place is not None and place.review_id == review.id:
-            use_lease(connection, place.id, new_id)
-        settle_item(connection, review.queue_item_id, now)
-    if flag is None:
-        return None
-    state = settle_flag(connection, lock_flag(connection, flag.id))
-    follow_queues(connection, [flag.response.id], now)
-    return state
-
-
-FROM_GROUNDEDNESS = 0.2
-"""Two groundedness values this far apart differ: the scale that people grade on has steps of 0.2 to 0.3."""
-
-
-class Judged(Protocol):
-    """A judge's verdict as the item shows it; every part may be missing."""
-
-    @property
-    def groundedness(self) -> float | None: ...  # noqa: D102 - 0 to 1
-    @property
-    def quality(self) -> int | None: ...  # noqa: D102 - 1 to 4
-    @property
-    def label(self) -> str | None: ...  # noqa: D102 - a `Label`
-
-
-def differs(grade: Grade, judged: Judged, low: float) -> bool:
-    """Whether a grade and a verdict differ on anything that both give.
-
-    Labels and qualities differ when they are not the same, groundedness from 0.2 on. A label on one side and only a
-    groundedness on the other differ when the score is on the other side of ``low``, below which an answer is
-    flagged.
-    """
-    if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
-        return True
-    mine, theirs = grade.groundedness, judged.groundedness
-    if mine is not None and theirs is not None and rounded(abs(mine - theirs)) >= FROM_GROUNDEDNESS:
-        return True
-    if grade.label is not None and judged.label is not None:
-        return grade.label != judged.label
-    if grade.label is not None and theirs is not None:
-        return grade.label is not _side(theirs, low)
-    if judged.label is not None and mine is not None:
-        return _side(mine, low) != judged.label
-    return False
-
-
-def _side(groundedness: float, low: float) -> Label:
-    return Label.HALLUCINATED if rounded(groundedness) < low else Label.GROUNDED
-
-
-def say_why(
+def explain_difference(
     store: Store,
     *,
     response_id: int,
@@ -323,17 +190,17 @@ def say_why(
     judgment_id: int,
     request_key: str,
 ) -> Edited:
-    """Say why one differs from a judgment, in place of one's own latest review with a grade; None takes it back.
+    """Store why a person's latest grade of an answer differs from a judgment; None removes the reason.
 
     Raises:
-        DecisionRefused: That review was said before its author saw the judge: why is said in its queue.
-        NotAllowed: No admin lets this person review.
-        BadInput: They have graded nothing here, or the judgment is not one of this answer.
+        DecisionRefused: The grade was given blind: the reason is given in its queue.
+        NotAllowed: The reviewer may not review.
+        BadInput: The person has graded nothing here, or the judgment is not one of this answer.
     """
     with store.reading() as connection:
         own = own_graded(connection, response_id, reviewer.id)
     if own is None:
-        raise BadInput("only who graded an answer can say why they differ from the judge on it")
+        raise BadInput("grade the answer first: the reason is stored with your grade")
     return edit(
         store,
         review_id=own.id,
@@ -347,15 +214,32 @@ def say_why(
 
 
 def own_graded(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
-    """Return the latest review of a person that stands and grades an answer, None where there is none."""
+    """Return a person's latest current review that grades an answer, None if there is none."""
     query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, standing(), has_grade()
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
     )
-    found = connection.execute(query.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
-    return None if found is None else whole_review(connection, found)
+    review_id = connection.execute(query.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
+    return None if review_id is None else whole_review(connection, review_id)
 
 
-LONGEST_COMMENT = 5_000
+def differs(grade: Grade, judged: Judged, low: float) -> bool:
+    """Whether a grade and a judgment differ on anything that both give.
+
+    Labels and qualities differ if they are not equal, groundedness from 0.2 on. If one side has only a label and the
+    other only a groundedness, the groundedness counts as *hallucinated* below ``low``.
+    """
+    if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
+        return True
+    mine, theirs = grade.groundedness, judged.groundedness
+    if mine is not None and theirs is not None and rounded(abs(mine - theirs)) >= FROM_GROUNDEDNESS:
+        return True
+    if grade.label is not None and judged.label is not None:
+        return grade.label != judged.label
+    if grade.label is not None and theirs is not None:
+        return grade.label is not _label_of(theirs, low)
+    if judged.label is not None and mine is not None:
+        return _label_of(mine, low) != judged.label
+    return False
 
 
 def comment(
@@ -367,75 +251,124 @@ def comment(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Store a comment on an answer and return its id; the same request again returns it again.
+    """Store a comment on an answer and return its id; the same request again returns the same id.
 
     Raises:
-        NotAllowed: No admin lets this person review.
+        NotAllowed: The reviewer may not review.
         NotFound: No such response.
-        DecisionRefused: It was forgotten.
+        DecisionRefused: The answer was forgotten.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request key cannot be used.
     """
-    said, key = _checked_text(text), checked_key(request_key)
+    checked, key = _checked_text(text), checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
         check_not_forgotten(lock_response(connection, response_id))
-        return _write(connection, "comment", response_id, reviewer, said, None, key, now)
+        return _write(connection, "comment", response_id, reviewer, checked, None, key, now)
 
 
 def edit_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, text: str, request_key: str, now: datetime | None = None
 ) -> int:
-    """Replace a comment of one's own by another row and return that row's id.
+    """Replace one's own comment by a new row and return that row's id.
 
     Raises:
         DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: No admin lets this person review.
+        NotAllowed: The reviewer may not review.
         NotFound: No such comment.
         BadInput: As for `comment`.
     """
-    said, key = _checked_text(text), checked_key(request_key)
-    with _own(store, comment_id, reviewer) as (connection, response_id):
-        return _write(connection, "edit_comment", response_id, reviewer, said, comment_id, key, now)
+    checked, key = _checked_text(text), checked_key(request_key)
+    with _own_comment(store, comment_id, reviewer) as (connection, response_id):
+        return _write(connection, "edit_comment", response_id, reviewer, checked, comment_id, key, now)
 
 
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Withdraw a comment of one's own by a row without a text, and return that row's id.
+    """Withdraw one's own comment by a row without a text, and return that row's id.
 
     Raises:
         DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: No admin lets this person review.
+        NotAllowed: The reviewer may not review.
         NotFound: No such comment.
         BadInput: The request key cannot be used.
     """
     key = checked_key(request_key)
-    with _own(store, comment_id, reviewer) as (connection, response_id):
+    with _own_comment(store, comment_id, reviewer) as (connection, response_id):
         return _write(connection, "withdraw_comment", response_id, reviewer, None, comment_id, key, now)
 
 
+def _withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> NewReview:
+    return NewReview(
+        response_id=review.response_id,
+        pair_id=review.pair_id,
+        flag_id=review.flag_id,
+        queue_item_id=review.queue_item_id,
+        reviewer_id=review.reviewer_id,
+        decision=Decision.WITHDRAWN,
+        replaces=review.id,
+        seen=seen,
+        request_key=key,
+        at=at,
+    )
+
+
+def _undone(
+    review: StoredReview, response: LockedResponse | None, state: FlagState | None, item_state: ItemState | None
+) -> Undone:
+    decided = review.decision in STATE_AFTER
+    if response is None:
+        message = f"Undone: pair {review.pair_id} is yours again."
+    elif decided and state is FlagState.SUPERSEDED:
+        message = CANNOT_REOPEN
+    else:
+        message = undone(review, response.external_id)
+    reopened = decided and state is FlagState.OPEN
+    return Undone(review.response_id, review.pair_id, review.flag_id, reopened, item_state, message)
+
+
+def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None) -> None:
+    if review.stage is Stage.BLIND:
+        raise DecisionRefused("A blind review cannot be edited: undo it, or add a review after the reveal.")
+    if review.stage is Stage.ADJUDICATION:
+        raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
+    if decision is Decision.WITHDRAWN:
+        raise BadInput("a review is changed to confirm, dismiss or unsure; undo withdraws it")
+    if (decision is None) != (review.decision is None):
+        raise BadInput("a decision stays a decision, and a grade stays a grade")
+    if review.queue_item_id is None:
+        return
+    # If people review blind to each other, one who has read the others could edit a conflict away.
+    queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
+    if queue.blind_people and reviewed_by_others(connection, review.response_id or 0, review.reviewer_id):
+        raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
+
+
+def _label_of(groundedness: float, low: float) -> Label:
+    return Label.HALLUCINATED if rounded(groundedness) < low else Label.GROUNDED
+
+
 def _checked_text(text: str) -> str:
-    said = text.strip()
-    if not said:
+    checked = text.strip()
+    if not checked:
         raise BadInput("a comment needs a text")
-    if len(said) > LONGEST_COMMENT:
-        raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(said):,}")
-    reason = unstorable(said)
-    if reason is not None:
+    if len(checked) > LONGEST_COMMENT:
+        raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}")
+    if reason := unstorable(checked):
         raise BadInput(f"the comment cannot be stored: {reason}")
-    return said
+    return checked
 
 
 @contextmanager
-def _own(store: Store, comment_id: int, reviewer: Reviewer) -> Iterator[tuple[Connection, int]]:
-    """Open the transaction of a change to one's own comment; gives the answer it is on, locked."""
+def _own_comment(store: Store, comment_id: int, reviewer: Reviewer) -> Iterator[tuple[Connection, int]]:
+    """Open the transaction of a change to one's own comment; yields the id of its answer, locked."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        before = comment_by_id(connection, comment_id)
-        if before is None or before.response_id is None:
+        earlier = comment_by_id(connection, comment_id)
+        if earlier is None or earlier.response_id is None:
             raise NotFound(f"no comment {comment_id} on an answer")
-        lock_response(connection, before.response_id)
-        if before.reviewer_id != reviewer.id:
-            raise DecisionRefused(f"This is {before.by}'s comment: only {before.by} can edit it.")
-        yield connection, before.response_id
+        lock_response(connection, earlier.response_id)
+        if earlier.reviewer_id != reviewer.id:
+            raise DecisionRefused(f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it.")
+        yield connection, earlier.response_id
 
 
 def _write(
@@ -450,9 +383,13 @@ def _write(
 ) -> int:
     stored = comment_by_key(connection, key)
     if stored is not None:
-        return _same(stored, response_id, reviewer, replaces)
+        if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
+            raise BadInput("this request key belongs to another comment: every request needs its own")
+        return stored.id
     if replaces is not None:
-        _check_stands(connection, replaces)
+        earlier = comment_by_id(connection, replaces)
+        if (earlier and earlier.text is None) or replacement_of_comment(connection, replaces) is not None:
+            raise DecisionRefused("This comment was edited or withdrawn already.")
     at = now or datetime.now(UTC)
     comment_id = insert_comment(
         connection,
@@ -466,16 +403,3 @@ def _write(
     details = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
     return comment_id
-
-
-def _same(stored: StoredComment, response_id: int, reviewer: Reviewer, replaces: int | None) -> int:
-    if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
-        raise BadInput("this request key belongs to another comment: every request needs its own")
-    return stored.id
-
-
-def _check_stands(connection: Connection, comment_id: int) -> None:
-    row = comment_by_id(connection, comment_id)
-    withdrawn = row is not None and row.text is None
-    if withdrawn or replacement_of_comment(connection, comment_id) is not None:
-        raise DecisionRefused("This comment was edited or withdrawn already.")

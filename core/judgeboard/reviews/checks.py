@@ -17,67 +17,12 @@ from judgeboard.store.reviewers import Reviewer, checked_name, find_reviewer, st
 from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, judgment_is_of, replacement_of
 from judgeboard.text import unstorable
 
+NOTHING = Grade()
 MOST_MARKS = 2_000
-
-
-def checked_marks(
-    connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
-) -> tuple[ClaimMark, ...]:
-    """Return marks as they are stored, in order of the answer: each with the text it speaks of.
-
-    Raises:
-        BadInput: There are more than 2,000, a status is none of the three, offsets do not lie inside the answer, a
-            judgment is not of this response or has no claim of this number, or a statement is marked twice.
-    """
-    if len(marks) > MOST_MARKS:
-        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer are marked")
-    named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
-    claims = claims_by_judgment(connection, named, response.id) if named else {}
-    whole = [_checked(mark, response, claims) for mark in marks]
-    spoken_of = {
-        (mark.judgment_id, mark.number) if mark.judgment_id is not None else (mark.start, mark.end, "")
-        for mark in whole
-    }
-    if len(spoken_of) < len(whole):
-        raise BadInput("a statement is marked twice")
-    return tuple(sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)))
-
-
-def _checked(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
-    if mark.status not in set(ClaimStatus):
-        raise BadInput(f"a statement is {', '.join(ClaimStatus)}, not {mark.status!r}")
-    if mark.judgment_id is None:
-        if mark.number is not None:
-            raise BadInput("a claim's number needs the judgment that made the claim")
-        start, end = _inside(mark, response)
-        return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
-    if mark.judgment_id not in claims:
-        raise BadInput(f"judgment {mark.judgment_id} is not one of {response.external_id}")
-    made = claims[mark.judgment_id]
-    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(made):
-        raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
-    claim = made[mark.number - 1]
-    whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
-    if (mark.start, mark.end) == (None, None):
-        whole = replace(whole, start=claim.answer_start, end=claim.answer_end)
-    if (whole.start, whole.end) != (None, None):
-        _inside(whole, response)
-    return whole
-
-
-def _inside(mark: ClaimMark, response: LockedResponse) -> tuple[int, int]:
-    length = len(response.answer or "")
-    start, end = mark.start, mark.end
-    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
-        raise BadInput(
-            f"a mark runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
-        )
-    return start, end
-
-
-LONGEST_KEY = 200
-NOTHING_GIVEN = "nothing to save: give a label, a score, a note, a mark or a corrected answer"
-LONGEST_LOOK = 30 * 86_400  # seconds: nobody looks at one answer for longer, and a sum of more says nothing
+LONGEST_KEY = 200  # characters
+LONGEST_LOOK = 30 * 86_400  # seconds
+SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
+READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
 def checked_key(request_key: str) -> str:
@@ -173,11 +118,6 @@ def check_not_forgotten(response: LockedResponse) -> None:
         raise DecisionRefused(f"{response.external_id} was forgotten: nothing more is written about it.")
 
 
-def is_empty(grade: Grade) -> bool:
-    """Whether a checked grade says nothing."""
-    return grade == Grade()
-
-
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
     """Refuse a request key that wrote something else before.
 
@@ -201,35 +141,6 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
         raise DecisionRefused("This is undone already.")
     if later is not None:
         raise DecisionRefused("You said something newer on this answer: undo that first.")
-
-
-def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
-    if len({score.dimension for score in scores}) < len(scores):
-        raise BadInput("a dimension is scored twice")
-    for score in scores:
-        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
-            raise BadInput(f"a dimension has a name of 1 to {LONGEST_KEY} characters")
-        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
-            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
-
-
-def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
-    start, end = span.get("start"), span.get("end")
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
-    length = 0 if answer is None else len(answer)
-    if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
-        raise BadInput(
-            f"a span runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
-        )
-    for name, value in span.items():
-        reason = unstorable(value) if isinstance(value, str) else None
-        if reason is not None:
-            raise BadInput(f"the {name} of a span cannot be stored: {reason}")
-    return span
-
-
-SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
-READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
 def longest_pause(characters: int) -> float:
@@ -275,7 +186,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
 
 
 def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
-    """Return the people of these names, each once; a name at a desk or in a terminal that is new is stored.
+    """Return the people of these names, each once; a new name that is typed on a page or in a terminal is stored.
 
     Raises:
         NotFound: An address is of nobody whom an admin added.
@@ -283,6 +194,86 @@ def people_named(store: Store, names: Sequence[str]) -> list[Reviewer]:
     """
     found = [_person(store, checked_name(name)) for name in names]
     return list(dict.fromkeys(found))
+
+
+def checked_marks(
+    connection: Connection, marks: Collection[ClaimMark], response: LockedResponse
+) -> tuple[ClaimMark, ...]:
+    """Return marks as they are stored, in order of the answer: each with the text it speaks of.
+
+    Raises:
+        BadInput: There are more than 2,000, a status is none of the three, offsets do not lie inside the answer, a
+            judgment is not of this response or has no claim of this number, or a statement is marked twice.
+    """
+    if len(marks) > MOST_MARKS:
+        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer are marked")
+    named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
+    claims = claims_by_judgment(connection, named, response.id) if named else {}
+    whole = [_checked(mark, response, claims) for mark in marks]
+    spoken_of = {
+        (mark.judgment_id, mark.number) if mark.judgment_id is not None else (mark.start, mark.end, "")
+        for mark in whole
+    }
+    if len(spoken_of) < len(whole):
+        raise BadInput("a statement is marked twice")
+    return tuple(sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)))
+
+
+def _checked(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
+    if mark.status not in set(ClaimStatus):
+        raise BadInput(f"a statement is {', '.join(ClaimStatus)}, not {mark.status!r}")
+    if mark.judgment_id is None:
+        if mark.number is not None:
+            raise BadInput("a claim's number needs the judgment that made the claim")
+        start, end = _inside(mark, response)
+        return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
+    if mark.judgment_id not in claims:
+        raise BadInput(f"judgment {mark.judgment_id} is not one of {response.external_id}")
+    made = claims[mark.judgment_id]
+    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(made):
+        raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
+    claim = made[mark.number - 1]
+    whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
+    if (mark.start, mark.end) == (None, None):
+        whole = replace(whole, start=claim.answer_start, end=claim.answer_end)
+    if (whole.start, whole.end) != (None, None):
+        _inside(whole, response)
+    return whole
+
+
+def _inside(mark: ClaimMark, response: LockedResponse) -> tuple[int, int]:
+    length = len(response.answer or "")
+    start, end = mark.start, mark.end
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+        raise BadInput(
+            f"a mark runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+        )
+    return start, end
+
+
+def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
+    if len({score.dimension for score in scores}) < len(scores):
+        raise BadInput("a dimension is scored twice")
+    for score in scores:
+        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
+            raise BadInput(f"a dimension has a name of 1 to {LONGEST_KEY} characters")
+        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
+            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
+
+
+def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
+    start, end = span.get("start"), span.get("end")
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
+    length = 0 if answer is None else len(answer)
+    if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
+        raise BadInput(
+            f"a span runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+        )
+    for name, value in span.items():
+        reason = unstorable(value) if isinstance(value, str) else None
+        if reason is not None:
+            raise BadInput(f"the {name} of a span cannot be stored: {reason}")
+    return span
 
 
 def _person(store: Store, name: str) -> Reviewer:

@@ -1,4 +1,4 @@
-"""Items whose reviews are in conflict: for leads with all reviews, afterwards for those who reviewed them."""
+"""Items in conflict: for leads with all reviews, after the adjudication also for those who reviewed them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import ItemState, Stage
 from judgeboard.errors import NotAllowed
 from judgeboard.people.permissions import Action, may
-from judgeboard.reviews.outcome import outcome, spoken
-from judgeboard.store.hidden_rows import hidden_of_pair, hidden_of_response
+from judgeboard.reviews.outcome import outcome
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import Skipped, skips_of
 from judgeboard.store.pairs import PairItem, load_pairs
 from judgeboard.store.queue_items import (
@@ -21,34 +21,34 @@ from judgeboard.store.queue_items import (
     reviews_on,
     reviews_on_items,
 )
-from judgeboard.store.queue_progress import SplitRow, open_queue_ids, own_split_rows, split_rows
+from judgeboard.store.queue_progress import ConflictRow, conflict_rows, open_queue_ids, own_conflict_rows
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 
 
 @dataclass(frozen=True, slots=True)
-class SplitLine:
-    """A split item in one line: on what the reviews differ, and how many people gave one."""
+class ConflictLine:
+    """A line of the list of conflicts: on what the reviews differ, and how many people reviewed the item."""
 
-    item: SplitRow
+    item: ConflictRow
     differ_on: tuple[str, ...]
     reviews: int
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPage:
-    """A page of split items; ``next`` is what the page after it starts behind, None where this is the last."""
+class ConflictPage:
+    """A page of conflicts; ``next`` is the key of the page after it, None on the last page."""
 
-    lines: tuple[SplitLine, ...]
+    lines: tuple[ConflictLine, ...]
     next: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """A split item with its texts, all reviews that stand with their notes, and who put it aside.
+class Conflict:
+    """An item with its texts, its current reviews and who skipped it.
 
-    ``answer`` is set or ``pair`` (in the order as stored); what was said of a pair is in the same terms. An
-    ``adjudication`` is among the reviews too.
+    Either ``answer`` or ``pair`` is set. Preferences on a pair are in terms of the stored answers. ``reviews``
+    include the adjudication.
     """
 
     item: QueueItem
@@ -61,99 +61,85 @@ class Split:
 
     @property
     def adjudication(self) -> QueueReview | None:
-        """The last word, None while there is none."""
-        return next((word for word in self.reviews if word.stage is Stage.ADJUDICATION), None)
+        """The lead's final decision, None while there is none."""
+        return next((review for review in self.reviews if review.stage is Stage.ADJUDICATION), None)
 
 
-def split_items(
+def open_conflicts(
     connection: Connection, queue: str | None = None, *, after: int | None = None, limit: int = 50
-) -> SplitPage:
-    """Return the items that wait for an adjudication, the first that joined first.
+) -> ConflictPage:
+    """Return the items that need an adjudication, the oldest first.
 
     Args:
         connection: A transaction.
-        queue: Only those of this queue, closed or not; those of every open one by default.
+        queue: The name of a queue, open or closed (default: every open queue).
         after: The ``next`` of the page before.
-        limit: At most so many, up to 1,000.
+        limit: Maximum number of items, up to 1,000.
 
     Raises:
         NotFound: No such queue.
     """
     ids = open_queue_ids(connection) if queue is None else [queue_named(connection, queue).id]
-    rows = split_rows(connection, ids, after=after or 0, limit=limit + 1)
-    return _page(connection, rows, limit)
+    return _page(connection, conflict_rows(connection, ids, after=after or 0, limit=limit + 1), limit)
 
 
-def own_splits(connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50) -> SplitPage:
-    """Return the items on which a person and others differed, the newest first.
-
-    What the others said is shown to them (`load_split`) once the item is adjudicated.
+def own_conflicts(
+    connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
+) -> ConflictPage:
+    """Return the items that a person reviewed and whose reviews differ, the newest first.
 
     Args:
         connection: A transaction.
-        reviewer_id: Who looks at their own.
+        reviewer_id: The person.
         before: The ``next`` of the page before.
-        limit: At most so many, up to 1,000.
+        limit: Maximum number of items, up to 1,000.
     """
-    return _page(connection, own_split_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
+    return _page(connection, own_conflict_rows(connection, reviewer_id, before=before, limit=limit + 1), limit)
 
 
-def load_split(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Split:
-    """Return an item with all that was said of it.
+def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Conflict:
+    """Return an item, in whatever state, with all its reviews.
 
-    Args:
-        connection: A transaction.
-        item_id: The item, in whatever state.
-        viewer: Who looks: a lead, or somebody who spoke there, once it is adjudicated; nobody who is to review it
-            blind and has not. None is a program that holds the database.
+    A viewer must be a lead, or have reviewed the item, which then must be adjudicated. Nobody sees it who must still
+    review it blind. None is a program that has the database.
 
     Raises:
         NotFound: No such item.
-        NotAllowed: The viewer may not see what others said.
+        NotAllowed: The viewer may not see the reviews of others.
     """
     item = item_by_id(connection, item_id)
-    words = reviews_on(connection, item_id)
+    reviews = reviews_on(connection, item_id)
     if viewer is not None:
-        _check_may_see(connection, viewer, item, words)
+        _check_may_see(connection, viewer, item, reviews)
     answer = None if item.response_id is None else answer_texts(connection, [item.response_id])[item.response_id]
-    return Split(
+    return Conflict(
         item=item,
         queue=queue_by_id(connection, item.queue_id),
         answer=answer,
         pair=None if item.pair_id is None else load_pairs(connection, [item.pair_id])[0],
-        reviews=tuple(words),
-        differ_on=_differ_on(words, item.reviews_needed),
+        reviews=tuple(reviews),
+        differ_on=_differ_on(reviews, item.reviews_needed),
         skips=tuple(skips_of(connection, item_id)),
     )
 
 
-def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, words: Sequence[QueueReview]) -> None:
-    if item.response_id is not None:
-        hidden = hidden_of_response(connection, viewer.id, item.response_id)
-    else:
-        hidden = hidden_of_pair(connection, viewer.id, item.pair_id or 0)
-    if hidden:
-        raise NotAllowed("You are to review this yourself without seeing what others said: do that first.")
-    if may(viewer, Action.ADJUDICATE):
-        return
-    took_part = any(word.reviewer_id == viewer.id for word in words)
-    if not took_part or item.state is not ItemState.ADJUDICATED:
-        raise NotAllowed("What others said of an item is shown to who reviewed it, once a lead has decided.")
+def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, reviews: Sequence[QueueReview]) -> None:
+    if hidden_of(connection, viewer.id, response_id=item.response_id, pair_id=item.pair_id):
+        raise NotAllowed("You must review this item blind first: then you see the other reviews.")
+    took_part = any(review.reviewer_id == viewer.id for review in reviews)
+    if not may(viewer, Action.ADJUDICATE) and not (took_part and item.state is ItemState.ADJUDICATED):
+        raise NotAllowed("Only the reviewers of an item see its other reviews, after a lead has adjudicated it.")
 
 
-def _page(connection: Connection, rows: Sequence[SplitRow], limit: int) -> SplitPage:
+def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> ConflictPage:
     shown = rows[:limit]
-    words = reviews_on_items(connection, [row.item_id for row in shown])
-    lines = tuple(
-        SplitLine(row, _differ_on(words[row.item_id], row.reviews_needed), _people(words[row.item_id])) for row in shown
-    )
-    return SplitPage(lines, shown[-1].item_id if len(rows) > limit else None)
+    reviews = reviews_on_items(connection, [row.item_id for row in shown])
+    lines = []
+    for row in shown:
+        people = {each.reviewer_id for each in reviews[row.item_id] if each.stage is not Stage.ADJUDICATION}
+        lines.append(ConflictLine(row, _differ_on(reviews[row.item_id], row.reviews_needed), len(people)))
+    return ConflictPage(tuple(lines), shown[-1].item_id if len(rows) > limit else None)
 
 
-def _people(words: Sequence[QueueReview]) -> int:
-    return len({word.reviewer_id for word in words if word.stage is not Stage.ADJUDICATION})
-
-
-def _differ_on(words: Sequence[QueueReview], needed: int) -> tuple[str, ...]:
-    before = [spoken(word) for word in words if word.stage is not Stage.ADJUDICATION]
-    return outcome(before, needed).differ_on
+def _differ_on(reviews: Sequence[QueueReview], needed: int) -> tuple[str, ...]:
+    return outcome([review for review in reviews if review.stage is not Stage.ADJUDICATION], needed).differ_on

@@ -1,7 +1,7 @@
-"""What the reviews of a queue item come to, and the state of items and flags that follows."""
+"""The state of queue items and flags that follows from their current reviews."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, FlagState, ItemState, Stage
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
-    QueueItem,
     QueueReview,
     decided_state,
     flags_of,
@@ -20,119 +19,109 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.reviews import LockedFlag, lock_flag, newer_flag_is_open, set_flag_state
 
-QUALITY_SPLIT = 2  # steps of quality, or of a rubric's dimension, from which two people differ
-GROUNDEDNESS_SPLIT = 0.4
+QUALITY_CONFLICT = 2  # difference in quality, or in a rubric's dimension, from which two reviews are in conflict
+GROUNDEDNESS_CONFLICT = 0.4
 ALL_UNSURE = "all unsure"
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a review that stands says; ``decision`` is a Decision on an answer, a preference on a pair."""
-
-    reviewer_id: int
-    decision: str | None = None
-    label: str | None = None
-    quality: int | None = None
-    groundedness: float | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
-    stage: Stage | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether it counts towards the reviews that an item needs: not where unsure, nor after the judge was seen."""
-        return self.decision != Decision.UNSURE and self.stage not in {Stage.REVEALED, Stage.ADJUDICATION}
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
-    """The state that reviews make of an item, how many more it needs, and on what they differ."""
+    """The state of an item, how many more reviews it needs, and on what its reviews differ."""
 
     state: ItemState
     more: int = 0
     differ_on: tuple[str, ...] = ()
 
 
-def outcome(reviews: Sequence[Spoken], needed: int) -> Outcome:
-    """Return what the standing reviews of an item that needs ``needed`` come to.
+def outcome(reviews: Sequence[QueueReview], needed: int) -> Outcome:
+    """Return the outcome of the current reviews of an item that needs ``needed`` of them.
 
-    An adjudication ends it. Where all are unsure, and as many as were needed, a lead decides; where some are, others
-    are asked in their place.
+    An adjudication ends the item. If as many reviewers as needed are unsure and nobody decided, a lead decides. If
+    only some are unsure, the item needs other reviewers in their place.
     """
-    if any(one.stage is Stage.ADJUDICATION for one in reviews):
+    if any(review.stage is Stage.ADJUDICATION for review in reviews):
         return Outcome(ItemState.ADJUDICATED, differ_on=differences(reviews))
-    counted = [one for one in reviews if one.counts]
-    unsure = sum(one.decision == Decision.UNSURE and one.stage is not Stage.REVEALED for one in reviews)
+    counted = [review for review in reviews if _counts(review)]
+    unsure = sum(review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED for review in reviews)
     if len(counted) >= needed:
         differ_on = differences(counted)
-        return Outcome(ItemState.SPLIT if differ_on else ItemState.SETTLED, differ_on=differ_on)
+        return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
     if not counted:
         if unsure >= needed:
-            return Outcome(ItemState.SPLIT, differ_on=(ALL_UNSURE,))
+            return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
         return Outcome(ItemState.OPEN, more=needed - unsure)
     return Outcome(ItemState.OPEN, more=needed - len(counted))
 
 
-def differences(reviews: Sequence[Spoken]) -> tuple[str, ...]:
-    """Return on what the reviews that count are too far apart: decision, label, quality, groundedness, dimensions."""
-    counted = [one for one in reviews if one.counts]
-    found = [
+def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
+    """Return on what the reviews that count differ too much: decision, label, quality, groundedness, dimensions."""
+    counted = [review for review in reviews if _counts(review)]
+    names = [
         name
-        for name in ("decision", "label")
-        if len({getattr(one, name) for one in counted if getattr(one, name) is not None}) > 1
+        for name, values in (
+            ("decision", {review.decision for review in counted}),
+            ("label", {review.label for review in counted}),
+        )
+        if len(values - {None}) > 1
     ]
-    if _apart([one.quality for one in counted if one.quality is not None]) >= QUALITY_SPLIT:
-        found.append("quality")
-    if _apart([one.groundedness for one in counted if one.groundedness is not None]) >= GROUNDEDNESS_SPLIT:
-        found.append("groundedness")
-    dimensions = sorted({name for one in counted for name in one.scores})
-    found += [
-        name
-        for name in dimensions
-        if _apart([one.scores[name] for one in counted if name in one.scores]) >= QUALITY_SPLIT
+    scores: list[tuple[str, Sequence[float | None], float]] = [
+        ("quality", [review.quality for review in counted], QUALITY_CONFLICT),
+        ("groundedness", [review.groundedness for review in counted], GROUNDEDNESS_CONFLICT),
     ]
-    return tuple(found)
+    scores += [
+        (dimension, [review.scores.get(dimension) for review in counted], QUALITY_CONFLICT)
+        for dimension in sorted({name for review in counted for name in review.scores})
+    ]
+    for name, scored, limit in scores:
+        values = [value for value in scored if value is not None]
+        if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
+            names.append(name)
+    return tuple(names)
 
 
-def _apart(values: Sequence[float]) -> float:
-    """How far values lie apart, rounded as thresholds are compared: 0.9 - 0.5 is 0.4."""
-    return round(max(values) - min(values), 9) if values else 0.0
+def _counts(review: QueueReview) -> bool:
+    """Whether a review counts towards those that its item needs: not if unsure, nor after the judge was revealed."""
+    return review.decision != Decision.UNSURE and review.stage not in {Stage.REVEALED, Stage.ADJUDICATION}
 
 
-def settle_flag(connection: Connection, flag: LockedFlag) -> FlagState:
-    """Bring a flag to what was decided on it; where nothing decides it any more it waits again.
+def update_states(
+    connection: Connection, item_id: int | None, flag: LockedFlag | None, now: datetime
+) -> tuple[FlagState | None, ItemState | None]:
+    """Update the item and the flag of a review that was added, replaced or withdrawn; return their states."""
+    item_state = None if item_id is None else update_item_state(connection, item_id, now)
+    if flag is None:
+        return None, item_state
+    state = update_flag_state(connection, lock_flag(connection, flag.id) if item_id is not None else flag)
+    follow_queues(connection, [flag.response.id], now)
+    return state, item_state
 
-    A superseded flag stays so, and one that would wait beside a newer flag of its rule is superseded by that.
+
+def update_flag_state(connection: Connection, flag: LockedFlag) -> FlagState:
+    """Bring a flag to the state that its reviews decide; without a decision it is open again.
+
+    A superseded flag stays superseded. A flag that would be open beside a newer one of its rule becomes superseded.
     """
     if flag.state is FlagState.SUPERSEDED:
         return flag.state
     state = decided_state(connection, flag.id)
     if state is None:
-        waits = flag.state is FlagState.OPEN or not newer_flag_is_open(connection, flag)
-        state = FlagState.OPEN if waits else FlagState.SUPERSEDED
+        is_open = flag.state is FlagState.OPEN or not newer_flag_is_open(connection, flag)
+        state = FlagState.OPEN if is_open else FlagState.SUPERSEDED
     if state is not flag.state:
         set_flag_state(connection, flag.id, state)
     return state
 
 
-def settle_item(connection: Connection, item_id: int, now: datetime) -> Outcome:
-    """Bring a locked item to what its reviews come to, with its unused places, then the flags it stands for."""
+def update_item_state(connection: Connection, item_id: int, now: datetime) -> ItemState:
+    """Bring a locked item, its unused leases and its flags to what its reviews decide; return its state."""
     item = item_by_id(connection, item_id)
-    come_to = _outcome(connection, item)
-    state = come_to.state
+    result = outcome(reviews_on(connection, item_id), item.reviews_needed)
+    state = result.state
     if state is ItemState.OPEN and item.state is not ItemState.OPEN and unfinished_beside(connection, item):
-        state = ItemState.LEFT  # a later flag brought the same answer in anew: it waits there
-    set_item_state(connection, item, state, now, places=come_to.more if state is ItemState.OPEN else 0)
-    if item.again_for is None and item.response_id is not None:
+        state = ItemState.LEFT  # a later flag added the same answer to the queue again
+    set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)
+    if item.repeat_for is None and item.response_id is not None:
         for flag_id in sorted(flags_of(connection, [item_id])[item_id]):
-            settle_flag(connection, lock_flag(connection, flag_id))
+            update_flag_state(connection, lock_flag(connection, flag_id))
         follow_queues(connection, [item.response_id], now)
-    return come_to
-
-
-def spoken(word: QueueReview) -> Spoken:
-    """Return a stored word as what the rules of splitting read."""
-    return Spoken(word.reviewer_id, word.decision, word.label, word.quality, word.groundedness, word.scores, word.stage)
-
-
-def _outcome(connection: Connection, item: QueueItem) -> Outcome:
-    return outcome([spoken(review) for review in reviews_on(connection, item.id)], item.reviews_needed)
+    return result.state

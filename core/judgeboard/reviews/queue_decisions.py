@@ -1,46 +1,31 @@
-"""Reviews in a queue, of an answer or of a pair: given under a lease, after the reveal, or as an adjudication."""
+"""Reviews in a queue, of an answer or a pair: under a lease, after the reveal, or as an adjudication."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import (
-    OVERALL,
-    AspectPreference,
-    Decision,
-    Grade,
-    ItemState,
-    Preference,
-    QueueState,
-    Shown,
-    Stage,
-)
+from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import (
-    check_same,
-    checked_grade,
-    checked_judgment,
-    checked_key,
-    checked_seconds,
-    is_empty,
-)
-from judgeboard.reviews.decisions import kept
+from judgeboard.reviews.checks import NOTHING, check_same, checked_key, checked_seconds
+from judgeboard.reviews.decisions import keep_draft, kept, new_review, store_review
 from judgeboard.reviews.leases import split_token
-from judgeboard.reviews.outcome import settle_item
-from judgeboard.reviews.shown import check_not_blind, hidden_from, order_for, stored_side
+from judgeboard.reviews.outcome import update_item_state
+from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import JUDGE, PEOPLE, Lease, lease_by_token, lease_of, leases_at, note_reveal, use_lease
-from judgeboard.store.preferences import saw_the_rest
+from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
     flags_of,
     had_all_reviews,
     has_seen,
-    held_in_sight,
     item_by_id,
+    leased_where_visible,
     lock_item,
     revealed_review,
 )
@@ -50,7 +35,6 @@ from judgeboard.store.reviews import (
     LockedResponse,
     NewReview,
     StoredReview,
-    insert_review,
     lock_subject,
     preferences_of,
     review_by_id,
@@ -58,23 +42,23 @@ from judgeboard.store.reviews import (
     worst_flag,
 )
 
-NOTHING = Grade()
 NOT_IN_CONFLICT = {
-    ItemState.OPEN: "This item still waits for reviews: there is nothing to adjudicate yet.",
-    ItemState.SETTLED: "The reviews of this item agree: there is nothing to adjudicate.",
+    ItemState.OPEN: "This item still needs reviews: there is nothing to adjudicate yet.",
+    ItemState.AGREED: "The reviews of this item agree: there is nothing to adjudicate.",
     ItemState.ADJUDICATED: "This item is adjudicated already.",
     ItemState.LEFT: "This item left its queue.",
 }
-NEWER_LEASE = "You took this item again since then: decide it where you took it last."
+NEWER_LEASE = "You leased this item again since then: decide it there."
 FREE = "Your lease of this item ended. Nobody else has it: take it again."
 LOST = "Your lease of this item ended, and somebody else has it now."
+DECIDED = "You decided this item already."
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedItem:
-    """A stored review of an item, and the state of the item; ``repeated`` when the same request had stored it.
+    """A stored review of an item, and the item's state; ``repeated`` if the same request had stored it before.
 
-    ``reveal`` says that something was hidden and may be shown now (`reveal`).
+    ``reveal``: something was hidden from the reviewer and may be shown now (`reveal`).
     """
 
     review_id: int
@@ -87,7 +71,7 @@ class DecidedItem:
 
 @dataclass(frozen=True, slots=True)
 class Adjudicated:
-    """A stored adjudication; ``repeated`` when the same request had stored it before."""
+    """A stored adjudication; ``repeated`` if the same request had stored it before."""
 
     review_id: int
     item_id: int
@@ -106,32 +90,31 @@ def decide_item(
     request_key: str,
     now: datetime | None = None,
 ) -> DecidedItem:
-    """Store a review of the answer or the pair that is leased to a reviewer by ``token``.
+    """Store a review of the answer or the pair that a reviewer has leased.
 
-    The flags for which an answer is there follow once it has as many reviews as it needs and these agree. What had
-    been seen is stored with it: in a queue that is blind to the judge the review is *blind*, unless its author had
-    seen the judge before, or could: they took the answer in a queue that shows the judge, or it had all its reviews
-    already and waits again.
+    The item's flags follow once it has all its reviews and these agree. In a queue that hides the judge the review is
+    *blind*, unless its author had seen the judge before or could: they leased the answer in a queue that shows the
+    judge, or the item had all its reviews before and is open again.
 
     Args:
         store: The open database.
-        token: Of the lease.
+        token: The token of the lease.
         reviewer: Who reviews.
         decision: Of an answer: confirm, dismiss or unsure, or None for a grade alone. Of a pair: the preference, in
-            terms of the stored answers (`preference_at` translates a side); it was shown in the order of `order_for`.
+            terms of the stored answers (`preference_at` translates a side).
         grade: Label, scores and note; of a pair the note alone.
-        judgment_seen_id: The judge's verdict that was on the screen, where the queue shows it.
+        judgment_seen_id: The judgment that was on the screen, if the queue shows it.
         seconds: How long the reviewer looked.
         request_key: Unique to this request; the same key again stores nothing.
-        now: When; the present by default.
+        now: The time of the review (default: the present).
 
     Raises:
-        DecisionRefused: The lease is over, or the queue is closed. A grade or a note that came with it is kept as a
-            review without a decision.
-        NotAllowed: No admin lets this person review.
+        DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
+            stored as a review without a decision.
+        NotAllowed: The reviewer may not review.
         NotFound: No such item.
-        BadInput: The grade, the judgment or the request key cannot be used, nothing is given at all, or the decision
-            is not one that the item takes.
+        BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
+            not fit the item.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -151,35 +134,36 @@ def decide_item(
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
         seen = _seen(connection, queue, item, reviewer, at if lease is None else lease.taken_at or at)
         blind = queue.blind_judge and JUDGE not in seen
-        review = _new_review(
+        review = _item_review(
             connection,
             item,
             response,
-            reviewer,
-            decision=decision,
-            grade=grade,
-            flag_id=_worst_flag(connection, item),
-            judgment_seen_id=None if blind else judgment_seen_id,
+            decision,
+            grade,
+            None if blind else judgment_seen_id,
+            reviewer_id=reviewer.id,
             seconds=spent,
             stage=Stage.BLIND if blind else None,
             seen=seen,
             request_key=key,
             at=at,
         )
-        refused = _refusal(connection, lease, item, queue, reviewer, at)
-        if lease is not None and refused is None:
-            review_id = insert_review(connection, review)
+        details = _details(item, queue, review)
+        refusal = _refusal(connection, lease, item, queue, reviewer, at)
+        if lease is not None and refusal is None:
+            review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
-            state = settle_item(connection, item.id, at).state
-            _record(connection, "decide_item", review, review_id, item, queue, reviewer)
+            state = update_item_state(connection, item.id, at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
-        message = f"{refused}{_keep_draft(connection, review, item, queue, reviewer)}"
-    raise DecisionRefused(message)  # after the commit: the draft stays
+        draft = replace(review, queue_item_id=None, flag_id=None)
+        if keep_draft(connection, draft, reviewer, **details | {"decision": None}):
+            refusal = f"{refusal}{kept(review.grade)}"
+    raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
 def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:
-    """Return which stored answer stands at a side (left, tie, right) of the pair that a token is for.
+    """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
 
     Raises:
         NotFound: No such item.
@@ -192,20 +176,21 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
 
 
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
-    """Whether somebody who has reviewed an item of a queue blind may be shown the judge now.
+    """Whether the author of a blind review may be shown the judge now.
 
-    Not while they are to review it blind in another queue as well: what they were shown here would be seen there.
+    Not while they must review the item blind in another queue too.
     """
-    return queue.reveal and not hidden_from(connection, reviewer, item.response_id, item.pair_id).judge
+    hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
+    return queue.reveal and not hidden.judge
 
 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
-    """Note that the author of a blind review is shown what was hidden from now on; the first time counts.
+    """Record that the author of a blind review is shown what was hidden; the first time counts.
 
     Raises:
-        DecisionRefused: It is somebody else's review, not a blind one that stands, or its queue keeps it hidden
+        DecisionRefused: It is not the reviewer's own current blind review, or its queue hides the judge for good
             (`may_reveal`).
-        NotAllowed: No admin lets this person review.
+        NotAllowed: The reviewer may not review.
     """
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -213,12 +198,12 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
         item = item_by_id(connection, review.queue_item_id or 0)
         queue = queue_by_id(connection, item.queue_id)
         if not queue.reveal:
-            raise DecisionRefused("This queue keeps hidden what the judge said.")
+            raise DecisionRefused("This queue never shows the judge.")
         if not may_reveal(connection, queue, item, reviewer):
-            raise DecisionRefused("You are to review this blind in another queue too: the judge is shown there.")
+            raise DecisionRefused("You must review this blind in another queue too: the judge is shown after that.")
         lease = lease_of(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id:
-            raise DecisionRefused("This review was taken back.")
+            raise DecisionRefused("This review was withdrawn.")
         if lease.revealed_at is None:
             note_reveal(connection, lease.id, at)
             details = {"review": review_id, "item": item.id}
@@ -237,23 +222,23 @@ def answer_reveal(
     request_key: str,
     now: datetime | None = None,
 ) -> int:
-    """Store a reviewer's grade of an answer after the reveal, the same again or another; return the review's id.
+    """Store a reviewer's grade of an answer after the reveal; return the review's id.
 
-    The blind review stays and is the one that counts; this row stands beside it. Again replaces it.
+    The blind review stays the one that counts. A second grade after the reveal replaces the first.
 
     Args:
         store: The open database.
         review_id: The blind review.
         reviewer: Its author.
-        grade: The grade now; what they keep is given again.
-        decision: Likewise.
-        judgment_seen_id: The judge's verdict that was shown.
+        grade: The grade after the reveal, including what did not change.
+        decision: The decision after the reveal.
+        judgment_seen_id: The judgment that was shown.
         seconds: How long they looked at it.
         request_key: Unique to this request; the same key again stores nothing.
-        now: When; the present by default.
+        now: The time of the review (default: the present).
 
     Raises:
-        DecisionRefused: The judge was not shown yet, or the review is not a blind one of theirs that stands.
+        DecisionRefused: The judge was not shown yet, or the review is not their current blind one.
         BadInput: Nothing is given, the review is of a pair, or a value cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
@@ -269,27 +254,24 @@ def answer_reveal(
         lease = lease_of(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
             raise DecisionRefused("The judge has not been shown on this answer.")
-        review = _new_review(
+        earlier = revealed_review(connection, item.id, reviewer.id)
+        review = new_review(
             connection,
-            item,
             response,
-            reviewer,
-            decision=decision,
-            grade=grade,
+            decision,
+            grade,
+            judgment_seen_id,
             flag_id=blind.flag_id,
-            judgment_seen_id=judgment_seen_id,
+            queue_item_id=item.id,
+            reviewer_id=reviewer.id,
             seconds=spent,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
+            replaces=None if earlier is None else earlier.id,
             request_key=key,
             at=at,
         )
-        before = revealed_review(connection, item.id, reviewer.id)
-        replaces = None if before is None else before.id
-        stored_id = insert_review(connection, replace(review, replaces=replaces))
-        details = {"review": stored_id, "blind": review_id, "item": item.id}
-        record_event(connection, "answer_reveal", reviewer.name, response_id=item.response_id, details=details, now=at)
-        return stored_id
+        return store_review(connection, "answer_reveal", review, reviewer, blind=review_id, item=item.id)
 
 
 def adjudicate(
@@ -303,25 +285,23 @@ def adjudicate(
     seconds: float | None = None,
     now: datetime | None = None,
 ) -> Adjudicated:
-    """Store a lead's final decision on an item whose reviews are in conflict: the gold label from then on.
-
-    The flags for which an answer is there follow.
+    """Store a lead's final decision on an item in conflict: its gold label. The item's flags follow.
 
     Args:
         store: The open database.
         item_id: The item.
-        by: Who decides: a lead.
+        by: The lead.
         decision: Of an answer confirm or dismiss; of a pair the preference, in terms of the stored answers.
-        grade: The final label and scores (of an answer); its note is the reason, which is needed.
+        grade: The final label and scores (of an answer); its note is the reason and is required.
         request_key: Unique to this request; the same key again stores nothing.
         seconds: How long the lead looked.
-        now: When; the present by default.
+        now: The time of the adjudication (default: the present).
 
     Raises:
         NotAllowed: Only leads adjudicate.
         NotFound: No such item.
         DecisionRefused: The item is not in conflict (any more).
-        BadInput: No reason is given, the decision is not one that the item takes, or a value cannot be used.
+        BadInput: The reason is missing, the decision does not fit the item, or a value cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
     with allowed(store, by, Action.ADJUDICATE) as connection:
@@ -335,20 +315,17 @@ def adjudicate(
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
             return Adjudicated(stored.id, item_id, repeated=True)
-        if item.state is not ItemState.SPLIT:
+        if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
-        check_not_blind(
-            connection, by, item.response_id, item.pair_id, response.external_id if response else "this pair"
-        )
-        review = _new_review(
+        name = "this pair" if response is None else response.external_id
+        check_not_blind(connection, by, item.response_id, item.pair_id, name)
+        review = _item_review(
             connection,
             item,
             response,
-            by,
-            decision=decision,
-            grade=grade,
-            flag_id=_worst_flag(connection, item),
-            judgment_seen_id=None,
+            decision,
+            grade,
+            reviewer_id=by.id,
             seconds=spent,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
@@ -358,64 +335,38 @@ def adjudicate(
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        review_id = insert_review(connection, review)
-        settle_item(connection, item_id, at)
-        _record(connection, "adjudicate", review, review_id, item, queue_by_id(connection, item.queue_id), by)
+        details = _details(item, queue_by_id(connection, item.queue_id), review)
+        review_id = store_review(connection, "adjudicate", review, by, **details)
+        update_item_state(connection, item_id, at)
         return Adjudicated(review_id, item_id, repeated=False)
 
 
-def _new_review(
+def _item_review(
     connection: Connection,
     item: QueueItem,
     response: LockedResponse | None,
-    reviewer: Reviewer,
-    *,
     decision: Decision | Preference | None,
     grade: Grade,
-    flag_id: int | None,
-    judgment_seen_id: int | None,
-    seconds: float | None,
-    stage: Stage | None,
-    seen: tuple[str, ...],
-    request_key: str,
-    at: datetime,
+    judgment_seen_id: int | None = None,
+    *,
+    reviewer_id: int,
+    **columns: Any,
 ) -> NewReview:
-    """Return a review of a queue item, its content checked: the one place where answers and pairs differ."""
-    judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
-    given = checked_grade(connection, grade, response, judgment)
-    review = NewReview(
-        response_id=item.response_id,
-        pair_id=item.pair_id,
-        flag_id=flag_id,
-        queue_item_id=item.id,
-        reviewer_id=reviewer.id,
-        grade=given,
-        judgment_seen_id=judgment,
-        seconds=seconds,
-        stage=stage,
-        seen=seen,
-        request_key=request_key,
-        at=at,
+    flags = () if response is None else flags_of(connection, [item.id])[item.id]
+    columns |= {"flag_id": worst_flag(connection, flags), "queue_item_id": item.id, "pair_id": item.pair_id}
+    shown = None if item.pair_id is None else order_for(item.pair_id, reviewer_id)
+    return new_review(
+        connection, response, decision, grade, judgment_seen_id, shown=shown, reviewer_id=reviewer_id, **columns
     )
-    if isinstance(decision, Preference):
-        shown = order_for(item.pair_id or 0, reviewer.id)
-        return replace(review, preferences={OVERALL: AspectPreference(decision)}, shown=shown)
-    if decision is None and is_empty(given):
-        raise BadInput("nothing to save: decide, or give a label, a score, a note or a corrected answer")
-    return replace(review, decision=decision)
-
-
-def _worst_flag(connection: Connection, item: QueueItem) -> int | None:
-    return None if item.pair_id is not None else worst_flag(connection, flags_of(connection, [item.id])[item.id])
 
 
 def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> None:
     if item.pair_id is not None and not isinstance(decision, Preference):
-        raise BadInput(f"item {item.id} is a pair: say which answer is better")
+        raise BadInput(f"item {item.id} is a pair: choose the better answer")
     if item.pair_id is None and isinstance(decision, Preference):
-        raise BadInput(f"item {item.id} is an answer: confirm it, dismiss it, or say that you are unsure")
+        raise BadInput(f"item {item.id} is an answer: its decision is confirm, dismiss or unsure")
     if decision is Decision.WITHDRAWN:
-        raise BadInput("an item is confirmed, dismissed or unsure; undo takes a review back")
+        raise BadInput("an item is confirmed, dismissed or unsure; undo withdraws a review")
 
 
 def _decision_of(connection: Connection, review: StoredReview) -> Decision | Preference | None:
@@ -425,7 +376,7 @@ def _decision_of(connection: Connection, review: StoredReview) -> Decision | Pre
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:
     review = review_by_id(connection, review_id)
     if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
-        raise DecisionRefused("Only a blind review of your own can be followed by a look at the judge.")
+        raise DecisionRefused("The judge is revealed after a blind review of your own only.")
     return review
 
 
@@ -433,57 +384,37 @@ def _seen(
     connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer, taken_at: datetime
 ) -> tuple[str, ...]:
     if item.pair_id is not None:
-        return (JUDGE, PEOPLE) if saw_the_rest(connection, item.pair_id, reviewer.id) else ()
-    hidden = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.again_for is not None}
+        return (JUDGE, PEOPLE) if saw_hidden_parts(connection, item.pair_id, reviewer.id) else ()
+    hides = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.repeat_for is not None}
     return tuple(
         what
-        for what, away in hidden.items()
-        if not away
+        for what, is_hidden in hides.items()
+        if not is_hidden
         or has_seen(connection, reviewer.id, item.response_id or 0, what)
         or had_all_reviews(connection, item, reviewer.id)
-        or held_in_sight(connection, item, reviewer.id, what, taken_at)
+        or leased_where_visible(connection, item, reviewer.id, what, taken_at)
     )
 
 
 def _refusal(
     connection: Connection, lease: Lease | None, item: QueueItem, queue: Queue, reviewer: Reviewer, now: datetime
 ) -> str | None:
-    """Return why a review of an item cannot be stored under a lease (None: the token is of none); None where it can."""
+    """Return why a review cannot be stored under a lease (None: no lease has the token), None if it can."""
     if queue.state is QueueState.CLOSED:
         return f"The queue {queue.name} was closed meanwhile."
     if item.state is ItemState.LEFT:
         return "This item left its queue meanwhile."
     if lease is not None and lease.reviewer_id == reviewer.id:
-        return "You decided this item already." if lease.done else None
+        return DECIDED if lease.done else None
     own = lease_of(connection, item.id, reviewer.id)
     if own is not None:
-        return "You decided this item already." if own.done else NEWER_LEASE
-    places = leases_at(connection, item.id)
-    free = any(not one.done and (one.until is None or one.until <= now) for one in places)
-    return FREE if free and item.again_for in {None, reviewer.id} else LOST
+        return DECIDED if own.done else NEWER_LEASE
+    leases = leases_at(connection, item.id)
+    free = any(not each.done and (each.until is None or each.until <= now) for each in leases)
+    return FREE if free and item.repeat_for in {None, reviewer.id} else LOST
 
 
-def _keep_draft(connection: Connection, refused: NewReview, item: QueueItem, queue: Queue, reviewer: Reviewer) -> str:
-    """Store the grade or note of a refused decision as a review of its own, which does not count for the item."""
-    if is_empty(refused.grade):
-        return ""
-    key = f"{refused.request_key}:kept"
-    if review_by_key(connection, key) is None:
-        draft = replace(refused, decision=None, preferences={}, queue_item_id=None, flag_id=None, request_key=key)
-        _record(connection, "keep_draft", draft, insert_review(connection, draft), item, queue, reviewer)
-    return kept(refused.grade)
-
-
-def _record(
-    connection: Connection,
-    kind: str,
-    review: NewReview,
-    review_id: int,
-    item: QueueItem,
-    queue: Queue,
-    reviewer: Reviewer,
-) -> None:
-    details = {"review": review_id, "queue": queue.name, "item": item.id, "decision": review.decision}
-    if item.pair_id is not None:
-        details = {"review": review_id, "queue": queue.name, "item": item.id, "pair": item.pair_id}
-    record_event(connection, kind, reviewer.name, response_id=review.response_id, details=details, now=review.at)
+def _details(item: QueueItem, queue: Queue, review: NewReview) -> dict[str, Any]:
+    """What the event of a review says about its item."""
+    what = {"decision": review.decision} if item.pair_id is None else {"pair": item.pair_id}
+    return {"queue": queue.name, "item": item.id, **what}

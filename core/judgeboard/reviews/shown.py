@@ -9,20 +9,13 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import DecisionRefused
-from judgeboard.store.hidden_rows import Hidden, hidden_of_pair, hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.items import ItemFlag, ItemJudgment, load_item
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_items import AnswerText, answer_texts
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import spoken_by_others
-
-
-def hidden_from(connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None) -> Hidden:
-    """Return what of an answer or a pair is hidden from a reviewer."""
-    if response_id is not None:
-        return hidden_of_response(connection, reviewer.id, response_id)
-    return hidden_of_pair(connection, reviewer.id, pair_id or 0)
+from judgeboard.store.reviews import reviewed_by_others
 
 
 def check_not_blind(
@@ -33,7 +26,7 @@ def check_not_blind(
     Raises:
         DecisionRefused: They are.
     """
-    if hidden_from(connection, reviewer, response_id, pair_id):
+    if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):
         raise DecisionRefused(f"You are to review {name} without seeing what others said: open it in its queue.")
 
 
@@ -43,7 +36,7 @@ def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment
     That is the judge where a judgment was on the screen, and people where others had reviewed the answer.
     """
     judge = () if judgment_id is None else (JUDGE,)
-    return (*judge, PEOPLE) if spoken_by_others(connection, response_id, reviewer_id) else judge
+    return (*judge, PEOPLE) if reviewed_by_others(connection, response_id, reviewer_id) else judge
 
 
 def order_for(pair_id: int, reviewer_id: int) -> Shown:
@@ -121,7 +114,7 @@ def judges_on(
 
     Both are empty where the reviewer is to review the answer blind and has not.
     """
-    if hidden_of_response(connection, reviewer_id, response_id).judge:
+    if hidden_of(connection, reviewer_id, response_id=response_id).judge:
         return (), ()
     item = load_item(connection, response_id)
     return tuple(flag for flag in item.flags if flag.state == "open"), item.currents

@@ -248,8 +248,8 @@ class LatestInOrder(NamedTuple):
     run_id: int | None
 
 
-class SaidOfPair(NamedTuple):
-    """What a version said of one pair in one order, the latest usable ask before any other."""
+class LatestComparison(NamedTuple):
+    """The latest usable comparison of one pair in one order, or the latest one if none is usable."""
 
     comparison_id: int
     shown: Shown
@@ -358,7 +358,7 @@ def status_counts(
     return counts
 
 
-def said_of_pair(connection: Connection, version_id: int, pair_id: int) -> list[SaidOfPair]:
+def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
     """Return what a version said of a pair without further help, one entry for each order asked, ab first."""
     query = (
         select(
@@ -378,14 +378,14 @@ def said_of_pair(connection: Connection, version_id: int, pair_id: int) -> list[
         )
         .order_by(COMPARISON.c.ask)
     )
-    found: dict[Shown, SaidOfPair] = {}
+    found: dict[Shown, LatestComparison] = {}
     for id_, order, status, reasoning, error, aspect, preference in connection.execute(query):
         shown = Shown(order)
         said = found.get(shown)
         if said is None or said.comparison_id != id_:
             if said is not None and said.status is Status.OK and status != Status.OK.value:
                 continue
-            said = found[shown] = SaidOfPair(id_, shown, Status(status), {}, reasoning, error)
+            said = found[shown] = LatestComparison(id_, shown, Status(status), {}, reasoning, error)
         if aspect is not None:
             said.preferences[aspect] = Preference(preference)
     return [found[shown] for shown in Shown if shown in found]

@@ -44,7 +44,7 @@ from judgeboard.store.method_tables import (
     REFINEMENT,
     SAMPLE,
 )
-from judgeboard.store.preferences import StandingPreference, load_preferences
+from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.queue_tables import COMMENT
 from judgeboard.store.responses import response_of
 from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
@@ -298,7 +298,7 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
     query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
-        people: dict[int, list[StandingPreference]] = {}
+        people: dict[int, list[CurrentPreference]] = {}
         for preference in load_preferences(connection, ids):
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
@@ -363,11 +363,11 @@ def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
     return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
 
 
-def _human(preferences: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
+def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | None:
     """Preferences in the format of the importer, one object per person and order shown."""
     people = []
-    ordered = sorted(preferences, key=lambda preference: preference.preference_id)
-    for _, grouped in itertools.groupby(ordered, key=lambda preference: preference.preference_id):
+    ordered = sorted(preferences, key=lambda preference: preference.review_id)
+    for _, grouped in itertools.groupby(ordered, key=lambda preference: preference.review_id):
         aspects = list(grouped)
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import HALF_STEP, Thresholds
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
@@ -188,7 +188,7 @@ def subquery_conditions(
     if where.statuses:
         conditions.append(response_id.in_(_with_latest_status(where)))
     if where.graded is not None:
-        graded = select(REVIEW.c.response_id).where(has_grade(), standing())
+        graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
         conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
     if where.response_ids is not None:
         conditions.append(response_id.in_(listed(connection, where.response_ids)))

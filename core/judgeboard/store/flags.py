@@ -16,7 +16,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
 from judgeboard.store.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.reviews import standing
+from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, read_columns
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
@@ -315,7 +315,7 @@ def flag_reviews(connection: Connection) -> FlagReviews:
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, decided, seconds = read_columns(
-        connection, query.join(FLAG, FLAG.c.id == REVIEW.c.flag_id).where(standing())
+        connection, query.join(FLAG, FLAG.c.id == REVIEW.c.flag_id).where(is_current())
     )
     return FlagReviews(rules, response_ids, decided == 1, seconds)
 

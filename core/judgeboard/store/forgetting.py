@@ -12,7 +12,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.method_tables import GENERATION, PAIR, REFINEMENT
-from judgeboard.store.queue_items import ITEM, close_flags, flags_of, set_item_state, waiting_items_on
+from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, waiting_items_on
+from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import FORGETTABLE, JUDGMENT, RESPONSE
 
@@ -64,8 +65,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
 
 
 def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:
-    of_pair = ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
-    items = waiting_items_on(connection, ITEM.c.response_id.in_(ids) | of_pair)
+    of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
+    items = waiting_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
     for item in items:
         set_item_state(connection, item, ItemState.LEFT, now)
     flags = flags_of(connection, [item.id for item in items])

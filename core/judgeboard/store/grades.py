@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.queue_tables import QUEUE_ITEM
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import batches, insert_into, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER
 from judgeboard.text import iso_z
@@ -69,7 +69,7 @@ def graded_reviews(connection: Connection, dimension: str | None = None) -> Grad
         connection: An open transaction.
         dimension: Reviews with a score on this rubric dimension; without it, with one of the three grades.
     """
-    again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.again_for.is_not(None))
+    again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
@@ -81,7 +81,7 @@ def graded_reviews(connection: Connection, dimension: str | None = None) -> Grad
             .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
             .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
-    query = query.where(standing(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
+    query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
     responses, reviewers, stages, *given = read_columns(connection, query)
     return GradedReviews(responses, reviewers, stages, read_grades(given, len(responses)))
 
@@ -127,7 +127,7 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
     """
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
-        .where(standing(of), of.c.stage == stage, of.c[grade].is_not(None))
+        .where(is_current(of), of.c.stage == stage, of.c[grade].is_not(None))
         .group_by(of.c.response_id, of.c.reviewer_id)
         .subquery(stage)
         for stage in ("blind", "revealed")
@@ -171,7 +171,7 @@ def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScal
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
         query = select(scores.c.scale, has_fraction).where(scores.c.dimension == dimension, scores.c.value.is_not(None))
         if scores is REVIEW_SCORE:
-            query = query.join(REVIEW, REVIEW.c.id == scores.c.review_id).where(standing())
+            query = query.join(REVIEW, REVIEW.c.id == scores.c.review_id).where(is_current())
         else:
             query = query.join(CURRENT, CURRENT.c.judgment_id == scores.c.judgment_id)
         rows += [tuple(row) for row in connection.execute(query.group_by(scores.c.scale))]
@@ -226,7 +226,7 @@ def _on_rag_scales(connection: Connection) -> list[_Graded]:
         REVIEW.c.groundedness,
         REVIEW.c.quality,
         REVIEW.c.note,
-    ).where(standing(), REVIEW.c.quality.is_not(None))
+    ).where(is_current(), REVIEW.c.quality.is_not(None))
     reviews = []
     for response_id, adjudicated, groundedness, quality, note in connection.execute(query.order_by(REVIEW.c.id)):
         scores = {"quality": quality} | ({} if groundedness is None else {"groundedness": groundedness})
@@ -245,7 +245,7 @@ def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[
             REVIEW_SCORE.c.value,
         )
         .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
-        .where(standing(), REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions)))
+        .where(is_current(), REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions)))
     )
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     about: dict[int, tuple[int, bool, str | None]] = {}
@@ -371,7 +371,7 @@ def _standing(connection: Connection, pairs: Collection[tuple[int, int]]) -> dic
         REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),
         REVIEW.c.reviewer_id.in_({reviewer_id for _, reviewer_id in pairs}),
         REVIEW.c.flag_id.is_(None),
-        standing(),
+        is_current(),
     )
     return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}
 

@@ -117,25 +117,19 @@ class Hidden:
 NOTHING_HIDDEN = Hidden()
 
 
-def hidden_of_response(connection: Connection, reviewer_id: int | None, response_id: int) -> Hidden:
-    """Return what is hidden of an answer; nothing if ``reviewer_id`` is None."""
-    return _hidden(connection, reviewer_id, QUEUE_ITEM.c.response_id == response_id)
-
-
-def hidden_of_pair(connection: Connection, reviewer_id: int | None, pair_id: int) -> Hidden:
-    """Return what is hidden of a pair; nothing if ``reviewer_id`` is None."""
-    return _hidden(connection, reviewer_id, QUEUE_ITEM.c.pair_id == pair_id)
-
-
-def _hidden(connection: Connection, reviewer_id: int | None, of: ColumnElement[bool]) -> Hidden:
+def hidden_of(
+    connection: Connection, reviewer_id: int | None, *, response_id: int | None = None, pair_id: int | None = None
+) -> Hidden:
+    """Return what is hidden of an answer or a pair; nothing if ``reviewer_id`` is None."""
     if reviewer_id is None:
         return NOTHING_HIDDEN
-    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.again_for)
+    of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id
+    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.repeat_for)
     rows = connection.execute(_blind_items(reviewer_id, *columns).where(of)).all()
     return Hidden(
         judge=any(row.blind_judge for row in rows),
-        people=any(row.blind_people or row.again_for is not None for row in rows),
-        own=any(row.again_for is not None for row in rows),
+        people=any(row.blind_people or row.repeat_for is not None for row in rows),
+        own=any(row.repeat_for is not None for row in rows),
         queues=tuple(sorted({row.name for row in rows})),
     )
 
@@ -186,9 +180,9 @@ def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
         .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(
             QUEUE.c.state == QueueState.OPEN.value,
-            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.again_for.is_not(None)),
+            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.repeat_for.is_not(None)),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
-            or_(QUEUE_ITEM.c.again_for.is_(None), QUEUE_ITEM.c.again_for == reviewer_id),
+            or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
             or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned)),
             ~reviewed,
         )

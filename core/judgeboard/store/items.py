@@ -9,11 +9,11 @@ from sqlalchemy import Connection, Row, Select, func, select
 from judgeboard.domain import Claim, ClaimMark, FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
-from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of_response, viewer_of
+from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.responses import feedback_words
-from judgeboard.store.reviews import marks_from, standing
+from judgeboard.store.reviews import is_current, marks_from
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.tables import (
@@ -173,10 +173,10 @@ def load_item(connection: Connection, response_id: int) -> Item:
     row = connection.execute(query).one_or_none()
     hidden = NOTHING_HIDDEN
     if not hides_rows(connection):
-        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+        hidden = hidden_of(connection, viewer_of(connection), response_id=response_id)
     elif row is None:
         row = connection.execute(with_hidden_rows(query)).one_or_none()
-        hidden = hidden_of_response(connection, viewer_of(connection), response_id)
+        hidden = hidden_of(connection, viewer_of(connection), response_id=response_id)
         if row is not None and not hidden:  # not in a queue: the logged side of a pair, or made from a queued answer
             hidden = Hidden(judge=True, people=True)
             row = row if row.kind == ResponseKind.LOG else None
@@ -279,7 +279,7 @@ _REVIEWS: Select[Any] = (
         *(REVIEW.c[name] for name in ItemReview.__dataclass_fields__ if name in REVIEW.c),
         REVIEWER.c.name.label("reviewer"),
         REVIEWER.c.origin,
-        standing().label("stands"),
+        is_current().label("stands"),
         select(func.count()).where(REVIEW_SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
     )
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)

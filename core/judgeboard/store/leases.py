@@ -37,7 +37,7 @@ _COLUMNS = tuple(LEASE.c[name] for name in Lease.__dataclass_fields__)
 
 
 def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
-    """Store the leases of new items: id, queue_id, reviews_needed, position and again_for are read of each."""
+    """Store the leases of new items: id, queue_id, reviews_needed, position and repeat_for are read of each."""
     rows = [_new_lease(item, slot) for item in items for slot in range(item["reviews_needed"])]
     if rows:
         connection.execute(insert(LEASE), rows)
@@ -46,7 +46,7 @@ def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) ->
 def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
     """Bring the unused leases of an item to ``wanted``; one that a reviewer has is the last to go.
 
-    ``item`` has id, queue_id, position and again_for.
+    ``item`` has id, queue_id, position and repeat_for.
     """
     places = leases_at(connection, item["id"])
     waiting = [place for place in places if not place.done]
@@ -62,7 +62,7 @@ def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now
         connection.execute(insert(LEASE), rows)
 
 
-def held_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
+def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
     """Return the leases that a reviewer has at this moment, the first taken first."""
     query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
     if queue_id is not None:
@@ -145,7 +145,7 @@ def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
         "queue_item_id": item["id"],
         "slot": slot,
         "position": item["position"],
-        "again_for": item["again_for"],
+        "repeat_for": item["repeat_for"],
         "done": False,
     }
 
@@ -191,7 +191,7 @@ def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
     return [Skipped(*row) for row in rows]
 
 
-def own_place(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:
+def own_progress(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> tuple[int, int]:
     """Return the items that a person did in a queue, and those that are left for them at this moment.
 
     Left are the items with a place that waits and nobody else holds, less what they did or skipped. It reads every
@@ -208,7 +208,7 @@ def own_place(connection: Connection, queue_id: int, reviewer_id: int, now: date
         PLACE.c.queue_id == queue_id,
         PLACE.c.done.is_(False),
         or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
-        or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+        or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
         ~mine,
         ~skipped,
     )

@@ -9,42 +9,42 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.random_sample import draw
 from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
-from judgeboard.store.queue_items import ITEM, NewItem, insert_items, item_by_id
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM_FLAG, SKIP
+from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
+from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
 from judgeboard.store.queues import Queue
-from judgeboard.store.reviews import hold_responses, standing
+from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.tables import FLAG, REVIEW
 
 EARLIEST = timedelta(days=7)
 
 
-def serve_again(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+def add_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
     """Lay an item of a person's own before them again, where the draw says so; return it.
 
     It is one that they reviewed in this queue a week ago or earlier and have not been served again, the longest ago
     first. The draw depends on the queue's seed, the person and how many items they have done; one draw lays one item at
-    most, whether it is then held ahead, given back or skipped.
+    most, whether it is then leased ahead, released or skipped.
     """
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
-    if draw(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.again_share:
+    if draw(f"{queue.seed}:again", str(reviewer_id), str(done)) >= queue.repeat_rate:
         return None
     if _still_waits(connection, queue, reviewer_id):
         return None
-    again = ITEM.alias("again")
-    served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.again_for == reviewer_id)
+    again = QUEUE_ITEM.alias("again")
+    served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
     query = (
-        select(ITEM.c.response_id)
-        .join(REVIEW, REVIEW.c.queue_item_id == ITEM.c.id)
+        select(QUEUE_ITEM.c.response_id)
+        .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(
-            ITEM.c.queue_id == queue.id,
-            ITEM.c.again_for.is_(None),
+            QUEUE_ITEM.c.queue_id == queue.id,
+            QUEUE_ITEM.c.repeat_for.is_(None),
             REVIEW.c.reviewer_id == reviewer_id,
             REVIEW.c.at <= now - EARLIEST,
             func.coalesce(REVIEW.c.stage, "").not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
-            standing(),
-            ITEM.c.response_id.not_in(served),
+            is_current(),
+            QUEUE_ITEM.c.response_id.not_in(served),
         )
         .order_by(REVIEW.c.id)
         .limit(1)
@@ -53,32 +53,30 @@ def serve_again(connection: Connection, queue: Queue, reviewer_id: int, now: dat
     if response_id is None:
         return None
     first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar_one()
-    item = NewItem(response_id=response_id, position=first - 1, again_for=reviewer_id)
+    item = NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id)
     (item_id,) = insert_items(connection, queue.id, [item], now)
     return item_id
 
 
 def _still_waits(connection: Connection, queue: Queue, reviewer_id: int) -> bool:
     """Whether what was laid before a person waits for them; what they skipped does until they reviewed another item."""
-    reviewed = ITEM.alias("reviewed")
+    reviewed = QUEUE_ITEM.alias("reviewed")
     since = exists().where(
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.queue_item_id == reviewed.c.id,
         reviewed.c.queue_id == queue.id,
         REVIEW.c.at > SKIP.c.at,
-        standing(),
+        is_current(),
     )
-    gone_by = exists().where(SKIP.c.queue_item_id == ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
+    gone_by = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
     laid = exists().where(
-        ITEM.c.queue_id == queue.id,
-        ITEM.c.again_for == reviewer_id,
-        ITEM.c.state == ItemState.OPEN.value,
+        QUEUE_ITEM.c.queue_id == queue.id,
+        QUEUE_ITEM.c.repeat_for == reviewer_id,
+        QUEUE_ITEM.c.state == ItemState.OPEN.value,
         ~gone_by,
     )
     return connection.execute(select(laid)).scalar_one()
 
-
-ITEM_FLAG = QUEUE_ITEM_FLAG
 
 # As the index of waiting places says it: SQLite uses a partial index only for its own words.
 _WAITING: ColumnElement[bool] = literal_column("NOT place.done")
@@ -104,7 +102,7 @@ def take_lease(
             PLACE.c.queue_id == queue_id,
             _WAITING,
             or_(PLACE.c.until.is_(None), PLACE.c.until <= now),
-            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
             ~mine,
             ~skipped,
         )
@@ -127,7 +125,7 @@ def take_lease_at(
             PLACE.c.queue_item_id == item_id,
             PLACE.c.done.is_(False),
             or_(PLACE.c.until.is_(None), PLACE.c.until <= now, PLACE.c.reviewer_id == reviewer_id),
-            or_(PLACE.c.again_for.is_(None), PLACE.c.again_for == reviewer_id),
+            or_(PLACE.c.repeat_for.is_(None), PLACE.c.repeat_for == reviewer_id),
             ~used,
         )
         .order_by(PLACE.c.reviewer_id.is_distinct_from(reviewer_id), PLACE.c.slot)
@@ -154,8 +152,8 @@ def _take_first(
 
 def _is_waited_for(connection: Connection, item_id: int) -> bool:
     """Whether a flag for which an item is in its queue is open; pairs and what is served again are there for none."""
-    of_item = ITEM_FLAG.c.queue_item_id == item_id
-    still_open = exists().where(of_item, FLAG.c.id == ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
+    of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
+    still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
     return bool(connection.execute(select(or_(~exists().where(of_item), still_open))).scalar_one())
 
 
@@ -163,7 +161,7 @@ def _leaves(connection: Connection, taken: Lease, now: datetime) -> bool:
     """Release a lease and let its item leave where its answer stopped matching; return whether it left."""
     item = item_by_id(connection, taken.queue_item_id)
     # Who holds the answer now follows the queues: waiting for them with a place in hand could be for ever.
-    if item.response_id is None or not hold_responses(connection, [item.response_id]):
+    if item.response_id is None or not lock_free_responses(connection, [item.response_id]):
         return False
     release_lease(connection, taken.id)
     follow_queues(connection, [item.response_id], now)

@@ -14,7 +14,7 @@ from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, Order, Place
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import standing
+from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW
@@ -46,7 +46,7 @@ def _count_index(given: RowFilter) -> str:
 def _unsure_of(connection: Connection, reviewer_id: int) -> Select[Any] | None:
     """The flags that a reviewer put aside, None where there are none: most often nothing has to be left out."""
     query = select(REVIEW.c.flag_id).where(
-        _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), standing()
+        _UNSURE, REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.flag_id.is_not(None), is_current()
     )
     return None if connection.execute(query.limit(1)).first() is None else query
 

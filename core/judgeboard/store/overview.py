@@ -19,7 +19,7 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter, ScoreName
-from judgeboard.store.reviews import standing
+from judgeboard.store.reviews import is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge, thresholds
@@ -136,7 +136,7 @@ def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[d
     query = (
         select(decided, made, REVIEW.c.decision, mine, func.count())
         .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
-        .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), standing())
+        .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), is_current())
         .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
     )
     return [_Decisions(on, made, decision, bool(own), n) for on, made, decision, own, n in connection.execute(query)]
@@ -170,7 +170,7 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
         decided_today=connection.execute(
             select(func.count())
             .select_from(REVIEW)
-            .where(REVIEW.c.at >= _start(now.astimezone(UTC).date()), REVIEW.c.decision.in_(_DECIDED), standing())
+            .where(REVIEW.c.at >= _start(now.astimezone(UTC).date()), REVIEW.c.decision.in_(_DECIDED), is_current())
         ).scalar_one(),
         last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
     )
@@ -314,7 +314,7 @@ def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecis
         .where(
             REVIEW.c.reviewer_id == reviewer_id,
             REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)),
-            standing(),
+            is_current(),
         )
         .order_by(REVIEW.c.id.desc())
         .limit(_LAST_DECISIONS)
@@ -351,7 +351,7 @@ def count_labels(connection: Connection) -> dict[str, int]:
     """Return the number of current reviews by label, with both labels."""
     query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     counts = dict.fromkeys(map(str, Label), 0)
-    for label, n in connection.execute(query.where(LOGGED, standing()).group_by(REVIEW.c.label)):
+    for label, n in connection.execute(query.where(LOGGED, is_current()).group_by(REVIEW.c.label)):
         if label is not None:
             counts[label] = n
     return counts
@@ -363,7 +363,7 @@ def count_graders(connection: Connection) -> list[Grader]:
         select(REVIEWER.c.name, REVIEWER.c.origin, func.count())
         .join(REVIEW, REVIEW.c.reviewer_id == REVIEWER.c.id)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(LOGGED, standing())
+        .where(LOGGED, is_current())
         .group_by(REVIEWER.c.id, REVIEWER.c.name, REVIEWER.c.origin)
     )
     rows = sorted((name, origin, n) for name, origin, n in connection.execute(query))

@@ -1,4 +1,4 @@
-"""One person's standing reviews, newest first, and one of them whole, to be edited."""
+"""One person's current reviews, newest first, and one of them whole, to be edited."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,8 @@ from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
-from judgeboard.store.reviews import marks_from, standing
+from judgeboard.store.reviews import is_current, marks_from
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE
-
-SCORE = REVIEW_SCORE
-ITEM = QUEUE_ITEM
 
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
@@ -91,7 +88,7 @@ def own_reviews_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return the standing reviews of a person, of answers or of ``pairs``, the newest first.
+    """Return the current reviews of a person, of answers or of ``pairs``, the newest first.
 
     The page begins behind ``after``, before ``before``, or with the newest.
 
@@ -99,17 +96,19 @@ def own_reviews_page(
         BadInput: A key names no place.
     """
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
-    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), standing()]
+    own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
 def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     """Return a review with all that was given in it, None where there is none of this id."""
-    row = connection.execute(select(REVIEW, standing().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
+    row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
     if row is None:
         return None
-    scores = connection.execute(select(SCORE).where(SCORE.c.review_id == review_id).order_by(SCORE.c.id))
+    scores = connection.execute(
+        select(REVIEW_SCORE).where(REVIEW_SCORE.c.review_id == review_id).order_by(REVIEW_SCORE.c.id)
+    )
     grade = Grade(
         label=None if row.label is None else Label(row.label),
         groundedness=row.groundedness,
@@ -156,8 +155,8 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
         .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
         .outerjoin(FLAG, FLAG.c.id == REVIEW.c.flag_id)
-        .outerjoin(ITEM, ITEM.c.id == REVIEW.c.queue_item_id)
-        .outerjoin(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
+        .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
+        .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(REVIEW.c.id.in_(review_ids))
     )
     preferences: dict[int, dict[str, Preference]] = {}

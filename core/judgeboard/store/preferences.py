@@ -22,12 +22,12 @@ from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import LEASE
-from judgeboard.store.reviews import insert_preferences, standing
+from judgeboard.store.reviews import insert_preferences, is_current
 from judgeboard.store.statements import TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEWER
 from judgeboard.text import iso_z
 
-_Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person stands
+_Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person current
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class PreferenceOf:
     given: GivenPreference
 
 
-class StandingPreference(NamedTuple):
-    """What a person says of a pair on one aspect: a side, a grade on a scale (above 0: B is better), or both.
+class CurrentPreference(NamedTuple):
+    """A person's preference on one aspect of a pair: a side, a grade on a scale (above 0: B is better), or both.
 
-    ``blind`` says that nothing of gold, models, other people or a judge had been revealed to the person before;
+    ``blind`` means that gold, models, other people and judges were hidden from the person;
     ``comparison_seen_id`` is a judge's verdict that was in view, None where none was.
     """
 
-    preference_id: int
+    review_id: int
     pair_id: int
     reviewer_id: int
     reviewer: str
@@ -71,10 +71,10 @@ def store_preferences(
     batch_id: int | None = None,
     now: datetime | None = None,
 ) -> list[bool]:
-    """Store preferences of imported people; return of each whether it is new.
+    """Store preferences of imported people; return whether each is new.
 
-    A person has one preference per pair and order shown. What says nothing beyond the one that stands is not new,
-    wherever it came from; other words replace it.
+    A person has one preference per pair and order shown. One that adds nothing to the current one is not new; another
+    replaces it.
     """
     now = now or datetime.now(UTC)
     new: list[bool] = []
@@ -104,14 +104,14 @@ _PREFERENCES: Select[Any] = (
     )
     .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-    .where(standing())
+    .where(is_current())
 )
 
 
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
-) -> list[StandingPreference]:
-    """Return the standing preferences, one row per aspect, the oldest first.
+) -> list[CurrentPreference]:
+    """Return the current preferences, one row per aspect, the oldest first.
 
     Args:
         connection: A transaction.
@@ -122,24 +122,24 @@ def load_preferences(
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
     if pair_ids is None:
-        return [_standing(row) for row in connection.execute(query)]
+        return [_preference(row) for row in connection.execute(query)]
     ordered, found = sorted(set(pair_ids)), []
     for some in batches(ordered):
-        found += [_standing(row) for row in connection.execute(query.where(REVIEW.c.pair_id.in_(some)))]
+        found += [_preference(row) for row in connection.execute(query.where(REVIEW.c.pair_id.in_(some)))]
     return found
 
 
-def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[StandingPreference]:
-    """Return the standing preferences of a person on one aspect of a pair that name a side, the oldest first.
+def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
+    """Return the current preferences of a person on one aspect of a pair that name a side, the oldest first.
 
     At most two were given here: one blind, one after the rest was revealed.
     """
     own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
     query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
-    return [_standing(row) for row in connection.execute(query)]
+    return [_preference(row) for row in connection.execute(query)]
 
 
-def saw_the_rest(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
+def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
     """Whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
     A review outside a queue reveals them, on whatever aspect; one in a queue does only where its author then looked.
@@ -170,18 +170,18 @@ def _store_batch(
 ) -> list[bool]:
     reviewers = imported_reviewers(connection, {each.given.annotator for each in preferences}, now)
     places = [(each.pair_id, reviewers[each.given.annotator], each.given.shown) for each in preferences]
-    stands = _standing_at(connection, places)
+    current = _current_at(connection, places)
     keys = [_request_key(each) for each in preferences]
     query = select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))
     known_keys = set(connection.execute(query).scalars())
     new = [False] * len(preferences)
     left = [index for index, key in enumerate(keys) if key not in known_keys]
-    while left:  # once, unless a person speaks of a pair several times: each word replaces the one before
+    while left:  # once, unless a person has several preferences on a pair: each replaces the one before
         first: dict[_Place, int] = {}
         later = []
         for index in left:
-            known = stands.get(places[index])
-            if known is not None and _says_nothing_new(preferences[index].given, known):
+            known = current.get(places[index])
+            if known is not None and _adds_nothing(preferences[index].given, known):
                 continue
             if places[index] in first:
                 later.append(index)
@@ -190,7 +190,7 @@ def _store_batch(
         if first:
             rows = [
                 _row(preferences[index].given, place, keys[index], batch_id, now)
-                | {"replaces": stands[place].id if place in stands else None}
+                | {"replaces": current[place].id if place in current else None}
                 for place, index in first.items()
             ]
             returning = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
@@ -199,29 +199,29 @@ def _store_batch(
                 connection, {id_: preferences[at].given.aspects for id_, at in zip(ids, first.values(), strict=True)}
             )
             for (place, index), id_ in zip(first.items(), ids, strict=True):
-                stands[place] = _Stands(id_, dict(preferences[index].given.aspects), preferences[index].given.note)
+                current[place] = _Known(id_, dict(preferences[index].given.aspects), preferences[index].given.note)
                 new[index] = True
         left = later
     return new
 
 
-class _Stands(NamedTuple):
+class _Known(NamedTuple):
     id: int
     aspects: dict[str, AspectPreference]
     note: str | None
 
 
-def _standing_at(connection: Connection, places: Collection[_Place]) -> dict[_Place, _Stands]:
+def _current_at(connection: Connection, places: Collection[_Place]) -> dict[_Place, _Known]:
     pair_ids = {pair_id for pair_id, _, _ in places}
-    found: dict[_Place, _Stands] = {}
+    found: dict[_Place, _Known] = {}
     for row in load_preferences(connection, pair_ids):
-        one = found.setdefault((row.pair_id, row.reviewer_id, row.shown), _Stands(row.preference_id, {}, row.note))
+        one = found.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
         one.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return found
 
 
-def _says_nothing_new(given: GivenPreference, known: _Stands) -> bool:
-    """Whether every part of what is given is part of what is known."""
+def _adds_nothing(given: GivenPreference, known: _Known) -> bool:
+    """Whether every part of a given preference is part of the known one."""
     return given.note in {None, known.note} and all(
         aspect in known.aspects and _is_part(said, known.aspects[aspect]) for aspect, said in given.aspects.items()
     )
@@ -255,9 +255,9 @@ def _request_key(preference: PreferenceOf) -> str:
     return f"import:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _standing(row: Any) -> StandingPreference:
-    return StandingPreference(
-        preference_id=row.id,
+def _preference(row: Any) -> CurrentPreference:
+    return CurrentPreference(
+        review_id=row.id,
         pair_id=row.pair_id,
         reviewer_id=row.reviewer_id,
         reviewer=row.name,
@@ -291,13 +291,13 @@ class PairFacts:
 
 
 def pair_facts(connection: Connection) -> PairFacts:
-    """Return the facts of every pair; what a lead decided where people differed is gold before what the data says."""
-    settled = _adjudications()
-    known = func.coalesce(settled.c.preference, PAIR.c.gold)
+    """Return the facts of every pair; an adjudication is gold before the gold of the data."""
+    adjudications = _adjudications()
+    known = func.coalesce(adjudications.c.preference, PAIR.c.gold)
     gold = case(*((known == side, literal(code)) for code, side in enumerate(SIDES) if side), else_=literal(0))
     query = (
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.source, gold)
-        .join(settled, settled.c.pair_id == PAIR.c.id, isouter=True)
+        .join(adjudications, adjudications.c.pair_id == PAIR.c.id, isouter=True)
         .order_by(PAIR.c.id)
     )
     return PairFacts(*read_columns(connection, query))
@@ -342,14 +342,14 @@ def score_differences(connection: Connection, version_id: int, dimension: str | 
 
 
 def _adjudications() -> Subquery:
-    """The last word on each pair that has one, the latest where several queues gave one."""
+    """The adjudication of each pair that has one; the latest if several queues have one."""
     latest = (
         select(REVIEW.c.pair_id, func.max(REVIEW.c.id).label("id"))
         .where(
             REVIEW.c.pair_id.is_not(None),
             REVIEW.c.queue_item_id.is_not(None),
             REVIEW.c.stage == Stage.ADJUDICATION.value,
-            standing(),
+            is_current(),
         )
         .group_by(REVIEW.c.pair_id)
         .subquery()
@@ -389,40 +389,42 @@ def codes(preferences: Iterable[Preference | None]) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """The voices on a pair and aspect; ``majority`` None where no answer (tie is one) has the most."""
+    """The preferences of people on a pair and aspect; ``majority`` is None if no side (or tie) has the most."""
 
     majority: Preference | None
     people: int
 
 
-def votes_by_pair(standing: Iterable[StandingPreference]) -> Mapping[tuple[int, str], Votes]:
-    """Return what people say of each (pair, aspect).
+def votes_by_pair(preferences: Iterable[CurrentPreference]) -> Mapping[tuple[int, str], Votes]:
+    """Return the preferences of people on each (pair, aspect).
 
-    A person has one voice, however often they spoke: what they said blind counts before what they said after the rest
-    was revealed to them, then the latest. A grade counts for the side that it favours.
+    One preference counts per person: the blind one before one after the reveal, then the latest. A grade counts for
+    the side that it favours.
     """
-    voices = voices_by_pair(standing)
-    return {key: _votes([side_of(each) for each in of_person.values()]) for key, of_person in voices.items()}
+    counted = counted_preferences(preferences)
+    return {key: _votes([side_of(each) for each in of_person.values()]) for key, of_person in counted.items()}
 
 
-def voices_by_pair(standing: Iterable[StandingPreference]) -> dict[tuple[int, str], dict[int, StandingPreference]]:
+def counted_preferences(
+    preferences: Iterable[CurrentPreference],
+) -> dict[tuple[int, str], dict[int, CurrentPreference]]:
     """Return the one preference of each person (by id) that counts on each (pair, aspect)."""
-    voices: dict[tuple[int, str], dict[int, StandingPreference]] = {}
-    for each in standing:
-        if each.stage is Stage.ADJUDICATION:  # gold, not a voice beside the others
+    counted: dict[tuple[int, str], dict[int, CurrentPreference]] = {}
+    for each in preferences:
+        if each.stage is Stage.ADJUDICATION:  # gold, not one preference among others
             continue
-        of_person = voices.setdefault((each.pair_id, each.aspect), {})
+        of_person = counted.setdefault((each.pair_id, each.aspect), {})
         known = of_person.get(each.reviewer_id)
         if known is None or _rank(each) > _rank(known):
             of_person[each.reviewer_id] = each
-    return voices
+    return counted
 
 
-def _rank(said: StandingPreference) -> tuple[bool, int]:
-    return said.blind, said.preference_id
+def _rank(said: CurrentPreference) -> tuple[bool, int]:
+    return said.blind, said.review_id
 
 
-def side_of(said: StandingPreference) -> Preference:
+def side_of(said: CurrentPreference) -> Preference:
     """Return the answer that somebody prefers: the side that they named, else the one that their grade favours."""
     if said.preference is not None:
         return said.preference

@@ -9,8 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, c
 
 from judgeboard.domain import Decision, ItemState, QueueState
 from judgeboard.store.method_tables import PAIR
-from judgeboard.store.queue_items import ITEM
-from judgeboard.store.queue_tables import LEASE, QUEUE, SKIP
+from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ITEM, SKIP
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.tables import RESPONSE, REVIEW, REVIEWER
 
@@ -35,11 +34,11 @@ class WorkCount:
 
 def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     """Return how many items a queue has by state; what is served again to one person is not counted."""
-    several = ITEM.c.reviews_needed > 1
+    several = QUEUE_ITEM.c.reviews_needed > 1
     query = (
-        select(ITEM.c.state, several, func.count(), func.sum(ITEM.c.reviews_needed))
-        .where(ITEM.c.queue_id == queue_id, ITEM.c.again_for.is_(None))
-        .group_by(ITEM.c.state, several)
+        select(QUEUE_ITEM.c.state, several, func.count(), func.sum(QUEUE_ITEM.c.reviews_needed))
+        .where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.repeat_for.is_(None))
+        .group_by(QUEUE_ITEM.c.state, several)
     )
     return [
         ItemCount(ItemState(state), bool(more), count, int(needed))
@@ -47,7 +46,7 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     ]
 
 
-def count_held(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
+def count_leases(connection: Connection, queue_id: int, now: datetime) -> dict[int, int]:
     """Return how many items each person (by id) holds at this moment."""
     query = (
         select(LEASE.c.reviewer_id, func.count())
@@ -57,15 +56,15 @@ def count_held(connection: Connection, queue_id: int, now: datetime) -> dict[int
     return dict(tuple(row) for row in connection.execute(query))
 
 
-def count_held_items(connection: Connection, queue_id: int, now: datetime) -> int:
+def count_leased_items(connection: Connection, queue_id: int, now: datetime) -> int:
     """Return how many items somebody holds at this moment, what is served again not counted."""
-    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.again_for.is_(None))
+    held = and_(_of_people(queue_id), LEASE.c.done.is_(False), LEASE.c.until > now, LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count(LEASE.c.queue_item_id.distinct())).where(held)).scalar_one())
 
 
 def count_reviews(connection: Connection, queue_id: int) -> int:
     """Return how many reviews were given in a queue from places that are not served again."""
-    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.again_for.is_(None))
+    done = and_(_of_people(queue_id), LEASE.c.done.is_(True), LEASE.c.repeat_for.is_(None))
     return int(connection.execute(select(func.count()).where(done)).scalar_one())
 
 
@@ -98,7 +97,7 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
 
 def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
     """Return how many items of a queue each person (by id) put aside."""
-    here = exists().where(ITEM.c.id == SKIP.c.queue_item_id, ITEM.c.queue_id == queue_id)
+    here = exists().where(QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id)
     query = (
         select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here).group_by(SKIP.c.reviewer_id)
     )
@@ -124,10 +123,8 @@ def _said(queue_id: int) -> Subquery:
     return said.subquery("said")
 
 
-DIFFERED = (ItemState.SPLIT.value, ItemState.ADJUDICATED.value)
-
-
-class SplitRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ConflictRow:
     """An item with the name of its queue and how its question begins; ``external_id`` None of a pair."""
 
     item_id: int
@@ -142,34 +139,38 @@ class SplitRow(NamedTuple):
     joined_at: datetime
 
 
-_SPLITS: Select[tuple[object, ...]] = (
+_CONFLICTS: Select[tuple[object, ...]] = (
     select(
-        ITEM.c.id,
+        QUEUE_ITEM.c.id,
         QUEUE.c.name,
-        ITEM.c.response_id,
-        ITEM.c.pair_id,
+        QUEUE_ITEM.c.response_id,
+        QUEUE_ITEM.c.pair_id,
         RESPONSE.c.external_id,
         RESPONSE.c.query_type.label("answer_type"),
         PAIR.c.query_type.label("pair_type"),
         QUESTION.label("answer_question"),
         PAIR.c.question.label("pair_question"),
-        ITEM.c.state,
-        ITEM.c.reviews_needed,
-        ITEM.c.joined_at,
+        QUEUE_ITEM.c.state,
+        QUEUE_ITEM.c.reviews_needed,
+        QUEUE_ITEM.c.joined_at,
     )
-    .join(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
-    .join(RESPONSE, RESPONSE.c.id == ITEM.c.response_id, isouter=True)
-    .join(PAIR, PAIR.c.id == ITEM.c.pair_id, isouter=True)
+    .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
+    .join(RESPONSE, RESPONSE.c.id == QUEUE_ITEM.c.response_id, isouter=True)
+    .join(PAIR, PAIR.c.id == QUEUE_ITEM.c.pair_id, isouter=True)
 )
 
 
-def split_rows(
+def conflict_rows(
     connection: Connection, queue_ids: Collection[int], *, after: int = 0, limit: int = 50
-) -> list[SplitRow]:
+) -> list[ConflictRow]:
     """Return the items of these queues that wait for an adjudication, by id, behind ``after``."""
-    split = ITEM.c.queue_id.in_(queue_ids), ITEM.c.state == ItemState.SPLIT.value, ITEM.c.id > after
-    query = _SPLITS.where(*split).order_by(ITEM.c.id).limit(limit)
-    return [_split(row) for row in connection.execute(query)]
+    split = (
+        QUEUE_ITEM.c.queue_id.in_(queue_ids),
+        QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
+        QUEUE_ITEM.c.id > after,
+    )
+    query = _CONFLICTS.where(*split).order_by(QUEUE_ITEM.c.id).limit(limit)
+    return [_conflict(row) for row in connection.execute(query)]
 
 
 def open_queue_ids(connection: Connection) -> list[int]:
@@ -177,20 +178,21 @@ def open_queue_ids(connection: Connection) -> list[int]:
     return list(connection.execute(select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value)).scalars())
 
 
-def own_split_rows(
+def own_conflict_rows(
     connection: Connection, reviewer_id: int, *, before: int | None = None, limit: int = 50
-) -> list[SplitRow]:
-    """Return the items on which a person spoke and the reviews differed, the newest first, older than ``before``."""
-    spoken = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
-    query = _SPLITS.where(ITEM.c.id.in_(spoken), ITEM.c.state.in_(DIFFERED)).order_by(ITEM.c.id.desc()).limit(limit)
+) -> list[ConflictRow]:
+    """Return the items that a person reviewed and whose reviews differed, the newest first, older than ``before``."""
+    reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
+    query = _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed).order_by(QUEUE_ITEM.c.id.desc()).limit(limit)
     if before is not None:
-        query = query.where(ITEM.c.id < before)
-    return [_split(row) for row in connection.execute(query)]
+        query = query.where(QUEUE_ITEM.c.id < before)
+    return [_conflict(row) for row in connection.execute(query)]
 
 
-def _split(row: Row[tuple[object, ...]]) -> SplitRow:
+def _conflict(row: Row[tuple[object, ...]]) -> ConflictRow:
     of_pair = row.pair_id is not None
-    return SplitRow(
+    return ConflictRow(
         item_id=row.id,
         queue=row.name,
         response_id=row.response_id,

@@ -16,7 +16,7 @@ from sqlalchemy import (
 from judgeboard.domain import ItemState, QueueOrder, QueueState
 from judgeboard.store.columns import METADATA, BigId, JsonValue, Utc, one_of, partial
 
-_UNFINISHED = "again_for IS NULL AND state IN ('open', 'split')"
+_UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
 
 QUEUE = Table(
@@ -36,10 +36,10 @@ QUEUE = Table(
     Column("reveal", Boolean, nullable=False, default=True),
     Column("grades", JsonValue, nullable=False, default=list),
     Column("sampling_rate", Float, nullable=False, default=0.0),
-    Column("again_share", Float, nullable=False, default=0.0),
+    Column("repeat_rate", Float, nullable=False, default=0.0),
     Column("lease_seconds", Integer, nullable=False, default=600),
     Column("guidelines", String),
-    Column("made_by", String, nullable=False),
+    Column("created_by", String, nullable=False),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("name"),
     one_of("state", QueueState),
@@ -48,12 +48,12 @@ QUEUE = Table(
     CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
     CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
     CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
-    CheckConstraint("again_share >= 0 AND again_share < 1", name="again_share"),
+    CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
 )
-"""A named queue and its rules; only its state changes. What waits outside any queue needs no row here.
+"""A named queue and its rules; only its state changes. Open flags outside queues have no row here.
 
     ``overlap`` is the share of its items that need ``reviews_needed`` reviews, the others need one. ``sampling_rate``
-    is the share of its items that are sampled at random. ``again_share`` is the probability that a person is
+    is the share of its items that are sampled at random. ``repeat_rate`` is the probability that a person is
     silently served an earlier item of theirs. ``subject`` says whether it holds flagged answers or pairs.
     """
 
@@ -65,7 +65,7 @@ QUEUE_ASSIGNMENT = Table(
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), primary_key=True),
     Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),
 )
-"""A person to whom a queue is given; a queue without any is everybody's."""
+"""A person to whom a queue is assigned; a queue without any is open to everybody."""
 
 
 QUEUE_ITEM = Table(
@@ -78,7 +78,7 @@ QUEUE_ITEM = Table(
     Column("reviews_needed", Integer, nullable=False, default=1),
     Column("position", Float, nullable=False),
     Column("sampled", Boolean, nullable=False, default=False),
-    Column("again_for", BigId, ForeignKey("reviewer.id")),
+    Column("repeat_for", BigId, ForeignKey("reviewer.id")),
     Column("state", String, nullable=False, default="open"),
     Column("joined_at", Utc, nullable=False),
     one_of("state", ItemState),
@@ -106,8 +106,8 @@ QUEUE_ITEM = Table(
 )
 """An answer or a pair in a queue; ``position`` orders it (lower first), ``sampled`` was drawn at random.
 
-    It is there once while anything waits for it; a flag raised after it was settled brings it in anew.
-    ``again_for`` is set where one person is served an item of theirs again: it decides nothing.
+    An answer has one unfinished item per queue; a flag raised after that is finished adds another item.
+    ``repeat_for`` is set if the item is a repeat for one person: it decides nothing.
     """
 
 
@@ -118,7 +118,7 @@ QUEUE_ITEM_FLAG = Table(
     Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
     Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),
 )
-"""A flag for which an answer is in a queue: the item keeps it open, and what comes of the item decides it."""
+"""A flag for which an answer is in a queue: the item keeps it open and decides it."""
 
 
 LEASE = Table(
@@ -129,7 +129,7 @@ LEASE = Table(
     Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
     Column("slot", Integer, nullable=False),
     Column("position", Float, nullable=False),
-    Column("again_for", BigId, ForeignKey("reviewer.id")),
+    Column("repeat_for", BigId, ForeignKey("reviewer.id")),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id")),
     Column("token", String),
     Column("taken_at", Utc),
@@ -143,10 +143,10 @@ LEASE = Table(
     Index("ix_lease_waiting", "queue_id", "position", "queue_item_id", "slot", **partial("NOT done")),
     Index("ix_lease_reviewer", "reviewer_id", "queue_id", "done"),
 )
-"""The place for one review of an item: free, held by a reviewer until a moment, or ``done``.
+"""The slot for one review of an item: free, leased to a reviewer until a time, or ``done``.
 
-    An item has as many as it needs reviews, laid when it joins, so that taking one is one statement on one row.
-    ``position`` and ``again_for`` are the item's. ``review_id`` is the review given from here;
+    An item gets as many slots as it needs reviews when it is added, so that a lease is one statement on one row.
+    ``position`` and ``repeat_for`` are the item's. ``review_id`` is the review that was given;
     ``revealed_at`` is when its author saw what had been hidden.
     """
 
@@ -161,7 +161,7 @@ SKIP = Table(
     Column("at", Utc, nullable=False),
     Index("ix_skip_item", "queue_item_id", "reviewer_id"),
 )
-"""An item that somebody put aside, and why; it is not handed to them again unless they ask for it."""
+"""An item that somebody skipped, and why; it is leased to them again only if they ask for it."""
 
 
 COMMENT = Table(

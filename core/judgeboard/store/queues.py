@@ -14,8 +14,6 @@ from judgeboard.store.queue_tables import QUEUE, QUEUE_ASSIGNMENT
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.statements import insert_or_skip
 
-ASSIGNMENT = QUEUE_ASSIGNMENT
-
 ANSWERS, PAIRS = "answers", "pairs"
 
 
@@ -24,7 +22,7 @@ class Queue:
     """A queue as stored: what it holds (``subject`` answers or pairs, ``filter``) and how it is reviewed.
 
     ``overlap`` is the share of its items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate``
-    is the share of items drawn at random, ``again_share`` the chance to be served an earlier item of one's own.
+    is the share of items drawn at random, ``repeat_rate`` the chance to be served an earlier item of one's own.
     """
 
     id: int
@@ -41,10 +39,10 @@ class Queue:
     reveal: bool
     grades: tuple[str, ...]
     sampling_rate: float
-    again_share: float
+    repeat_rate: float
     lease_seconds: int
     guidelines: str | None
-    made_by: str
+    created_by: str
     created_at: datetime
 
     @property
@@ -94,7 +92,7 @@ def list_queues(connection: Connection, *, only_open: bool = False, subject: str
 
 
 def any_open_queue(connection: Connection) -> bool:
-    """Whether there is any; most desks have none, and nothing more is asked then."""
+    """Whether any queue is open; most databases have none, which saves further queries."""
     return bool(connection.execute(select(exists().where(QUEUE.c.state == QueueState.OPEN.value))).scalar())
 
 
@@ -104,28 +102,28 @@ def set_queue_state(connection: Connection, queue_id: int, state: QueueState) ->
 
 
 def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -> None:
-    """Give a queue to people; who has it already keeps it."""
+    """Assign a queue to people."""
     if reviewer_ids:
         rows = [{"queue_id": queue_id, "reviewer_id": each} for each in reviewer_ids]
-        connection.execute(insert_or_skip(connection, ASSIGNMENT, "queue_id", "reviewer_id"), rows)
+        connection.execute(insert_or_skip(connection, QUEUE_ASSIGNMENT, "queue_id", "reviewer_id"), rows)
 
 
 def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int]) -> None:
-    """Take people off a queue."""
-    mine = ASSIGNMENT.c.queue_id == queue_id
-    connection.execute(delete(ASSIGNMENT).where(mine, ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
+    """Remove people from a queue."""
+    mine = QUEUE_ASSIGNMENT.c.queue_id == queue_id
+    connection.execute(delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
 
 
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
-    """Return the people to whom a queue is given, by name; none: it is everybody's."""
-    ids = select(ASSIGNMENT.c.reviewer_id).where(ASSIGNMENT.c.queue_id == queue_id)
+    """Return the people to whom a queue is assigned, by name; none: it is open to everybody."""
+    ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
     return sorted(people, key=lambda each: (each.name, each.origin))
 
 
-def is_given(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
-    """Whether a person may take from a queue: it is everybody's, or given to them."""
-    given = select(ASSIGNMENT.c.reviewer_id).where(ASSIGNMENT.c.queue_id == queue_id)
+def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
+    """Whether a person may take items from a queue: it is open to everybody, or assigned to them."""
+    given = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(given).scalars())
     return not people or reviewer_id in people
 

@@ -24,7 +24,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import standing
+from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import LOGGED, OPEN, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
@@ -267,7 +267,7 @@ def _judges(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
 
 
 def _reviews(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
-    query = select(REVIEW.c.response_id, func.count()).where(REVIEW.c.response_id.in_(ids), standing())
+    query = select(REVIEW.c.response_id, func.count()).where(REVIEW.c.response_id.in_(ids), is_current())
     return _by_id(connection, query.group_by(REVIEW.c.response_id))
 
 

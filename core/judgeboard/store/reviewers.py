@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import insert_into
 from judgeboard.store.tables import REVIEW, REVIEWER
 
@@ -90,7 +90,7 @@ def checked_name(name: str) -> str:
 
 def list_graders(connection: Connection) -> list[Reviewer]:
     """Return everybody with a review that stands and grades, by name and origin."""
-    graded = select(REVIEW.c.reviewer_id).where(standing(), has_grade())
+    graded = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
     query = _PERSON.where(REVIEWER.c.id.in_(graded))
     return sorted(map(_person, connection.execute(query)), key=lambda each: (each.name, each.origin))
 

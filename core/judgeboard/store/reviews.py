@@ -1,7 +1,7 @@
-"""Reviews of answers and of pairs: read under lock, written once, and the state of a flag that follows from them."""
+"""Reviews and comments as stored: read under lock, written once, never changed."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
-from judgeboard.store.hidden_rows import hidden_of_response
+from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import COMMENT
@@ -29,21 +29,20 @@ from judgeboard.store.statements import batches
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
-def standing(review: FromClause = REVIEW) -> ColumnElement[bool]:
-    """Return the condition under which a row of ``review`` (the table or an alias of it) stands.
+def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
+    """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
-    Undo, edit and re-grade are rows that name the one they replace, so a replaced row never stands again: what
-    somebody said before a decision that was taken back is history.
+    Undo, edit and re-grade are rows that name the one they replace. A replaced row never becomes current again.
     """
     later = REVIEW.alias()
     replaced = exists(select(later.c.id).where(later.c.replaces == review.c.id))
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
-def spoken_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
+def reviewed_by_others(connection: Connection, response_id: int, reviewer_id: int) -> bool:
     """Whether a review of anybody else stands on an answer."""
     query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, standing()
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
     return connection.execute(query.limit(1)).first() is not None
 
@@ -55,8 +54,10 @@ def has_grade(review: FromClause = REVIEW) -> ColumnElement[bool]:
 
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
     """Return marks as a JSON value in the order given, keys without a value left out; None where there is none."""
-    listed = [_json(mark) for mark in marks]
-    return listed or None
+    return [
+        {name: value for name, value in asdict(mark).items() if value is not None} | {"status": mark.status.value}
+        for mark in marks
+    ] or None
 
 
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
@@ -73,13 +74,6 @@ def claims_by_judgment(
     )
     return {row.id: claims_from(row.claims) or () for row in connection.execute(query)}
 
-
-def _json(mark: ClaimMark) -> dict[str, Any]:
-    fields = {name: getattr(mark, name) for name in ClaimMark.__dataclass_fields__}
-    return {name: value for name, value in fields.items() if value is not None} | {"status": mark.status.value}
-
-
-SCORE = REVIEW_SCORE
 
 STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
 
@@ -172,7 +166,7 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     return LockedResponse(*row)
 
 
-def hold_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
+def lock_free_responses(connection: Connection, response_ids: Collection[int]) -> set[int]:
     """Hold responses and return them, without those that another transaction changes: it is not waited for."""
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     held: set[int] = set()
@@ -234,7 +228,7 @@ def replacement_of(connection: Connection, review_id: int) -> StoredReview | Non
     return _one(connection, _REVIEWS.where(REVIEW.c.replaces == review_id))
 
 
-def standing_review(
+def latest_review(
     connection: Connection,
     response_id: int | None,
     *,
@@ -244,10 +238,10 @@ def standing_review(
 ) -> StoredReview | None:
     """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
 
-    Of one reviewer only what they said outside any queue is looked at: their word in a queue stays beside that.
+    With a reviewer, only their reviews outside queues count.
     """
     query = _REVIEWS.where(
-        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), standing()
+        REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()
     )
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
@@ -259,41 +253,25 @@ def standing_review(
 def insert_review(connection: Connection, review: NewReview) -> int:
     """Write a review with its scores and return its id."""
     grade = review.grade
-    inserted = connection.execute(
-        insert(REVIEW).returning(REVIEW.c.id),
-        {
-            "response_id": review.response_id,
-            "pair_id": review.pair_id,
-            "shown": review.shown,
-            "comparison_seen_id": review.comparison_seen_id,
-            "flag_id": review.flag_id,
-            "judgment_seen_id": review.judgment_seen_id,
-            "reviewer_id": review.reviewer_id,
-            "decision": review.decision,
-            "label": grade.label,
-            "groundedness": grade.groundedness,
-            "quality": grade.quality,
-            "spans": None if grade.spans is None else list(grade.spans),
-            "note": grade.note,
-            "corrected_answer": grade.corrected_answer,
-            "seconds": review.seconds,
-            "queue_item_id": review.queue_item_id,
-            "stage": review.stage,
-            "seen": None if review.seen is None else list(review.seen),
-            "replaces": review.replaces,
-            "request_key": review.request_key,
-            "at": review.at,
-            "why_differs": grade.why_differs,
-            "claim_marks": marks_json(grade.claim_marks),
-        },
+    of_review = (
+        *("response_id", "pair_id", "shown", "comparison_seen_id", "flag_id", "judgment_seen_id", "reviewer_id"),
+        *("decision", "seconds", "queue_item_id", "stage", "replaces", "request_key", "at"),
     )
+    of_grade = ("label", "groundedness", "quality", "note", "corrected_answer", "why_differs")
+    row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
+    row |= {
+        "seen": None if review.seen is None else list(review.seen),
+        "spans": None if grade.spans is None else list(grade.spans),
+        "claim_marks": marks_json(grade.claim_marks),
+    }
+    inserted = connection.execute(insert(REVIEW).returning(REVIEW.c.id), row)
     review_id = int(inserted.scalar_one())
     if grade.scores:
         scores = [
             {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
             for score in grade.scores
         ]
-        connection.execute(insert(SCORE), scores)
+        connection.execute(insert(REVIEW_SCORE), scores)
     insert_preferences(connection, {review_id: review.preferences})
     return review_id
 
@@ -387,115 +365,75 @@ def _stored(row: Row[Any]) -> StoredReview:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as it stands: said ``at``, changed last at ``edited_at`` (None where never)."""
+    """A comment; ``text`` is None if the row withdraws the one it replaces, or is forgotten.
 
-    id: int
-    response_id: int
-    reviewer_id: int
-    reviewer: str
-    text: str
-    at: datetime
-    edited_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredComment:
-    """One row; ``text`` is None where it withdraws the one it replaces, or is forgotten."""
+    ``edited_at`` is the time of its last edit; `comments_on` sets it and dates ``at`` back to the first version.
+    """
 
     id: int
     response_id: int | None
     reviewer_id: int
-    by: str
+    reviewer: str
     text: str | None
     replaces: int | None
     at: datetime
+    edited_at: datetime | None = None
 
 
 def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the comments that stand on an answer, the first said first.
+    """Return the current comments on an answer, the oldest first.
 
-    Where the answer is hidden from ``viewer`` (they are to review it blind and have not), only their own.
+    Only their own if ``viewer`` must review the answer blind and has not.
     """
-    rows = {
-        row.id: _stored_comment(row)
-        for row in connection.execute(_COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id))
-    }
-    if not rows:
+    query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
+    comments = {row.id: Comment(*row) for row in connection.execute(query)}
+    if not comments:
         return ()
-    hidden = hidden_of_response(connection, viewer, response_id)
-    replaced = {row.replaces for row in rows.values()}
-    standing = [
-        row
-        for row in rows.values()
-        if row.id not in replaced and row.text is not None and (not hidden or row.reviewer_id == viewer)
-    ]
-    firsts = sorted(((_first(row, rows), row) for row in standing), key=lambda pair: pair[0].id)
-    return tuple(_comments_comment(row, first, response_id) for first, row in firsts)
+    hidden = hidden_of(connection, viewer, response_id=response_id)
+    replaced = {comment.replaces for comment in comments.values()}
+    current: list[tuple[int, Comment]] = []
+    for comment in comments.values():
+        if comment.id in replaced or comment.text is None or (hidden and comment.reviewer_id != viewer):
+            continue
+        first = comment
+        while first.replaces is not None:
+            first = comments[first.replaces]
+        edited_at = None if first is comment else comment.at
+        current.append((first.id, replace(comment, at=first.at, edited_at=edited_at)))
+    return tuple(comment for _, comment in sorted(current, key=lambda each: each[0]))
 
 
-def comment_by_key(connection: Connection, request_key: str) -> StoredComment | None:
-    """Return the row that a request wrote, None where it wrote none."""
+def comment_by_key(connection: Connection, request_key: str) -> Comment | None:
+    """Return the comment that a request wrote, None if it wrote none."""
     return _comment(connection, COMMENT.c.request_key == request_key)
 
 
-def comment_by_id(connection: Connection, comment_id: int) -> StoredComment | None:
-    """Return a row, None where there is none of this id."""
+def comment_by_id(connection: Connection, comment_id: int) -> Comment | None:
+    """Return a comment, None if there is none of this id."""
     return _comment(connection, COMMENT.c.id == comment_id)
 
 
-def replacement_of_comment(connection: Connection, comment_id: int) -> StoredComment | None:
-    """Return the row that replaces another, None while none does."""
+def replacement_of_comment(connection: Connection, comment_id: int) -> Comment | None:
+    """Return the comment that replaces another, None while none does."""
     return _comment(connection, COMMENT.c.replaces == comment_id)
 
 
-def insert_comment(
-    connection: Connection,
-    *,
-    response_id: int,
-    reviewer_id: int,
-    text: str | None,
-    replaces: int | None,
-    request_key: str,
-    at: datetime,
-) -> int:
-    """Write a row and return its id."""
-    values = {
-        "response_id": response_id,
-        "reviewer_id": reviewer_id,
-        "text": text,
-        "replaces": replaces,
-        "request_key": request_key,
-        "at": at,
-    }
-    return int(connection.execute(insert(COMMENT).returning(COMMENT.c.id), values).scalar_one())
+def insert_comment(connection: Connection, **columns: Any) -> int:
+    """Write a comment, given by its columns, and return its id."""
+    return int(connection.execute(insert(COMMENT).returning(COMMENT.c.id), columns).scalar_one())
 
 
 _COMMENTS: Select[Any] = select(
     COMMENT.c.id,
     COMMENT.c.response_id,
     COMMENT.c.reviewer_id,
-    REVIEWER.c.name.label("by"),
+    REVIEWER.c.name,
     COMMENT.c.text,
     COMMENT.c.replaces,
     COMMENT.c.at,
 ).join(REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id)
 
 
-def _comment(connection: Connection, condition: Any) -> StoredComment | None:
+def _comment(connection: Connection, condition: ColumnElement[bool]) -> Comment | None:
     row = connection.execute(_COMMENTS.where(condition)).one_or_none()
-    return None if row is None else _stored_comment(row)
-
-
-def _stored_comment(row: Row[Any]) -> StoredComment:
-    return StoredComment(**dict(zip(row._fields, row, strict=True)))
-
-
-def _first(row: StoredComment, rows: Mapping[int, StoredComment]) -> StoredComment:
-    while row.replaces is not None:
-        row = rows[row.replaces]
-    return row
-
-
-def _comments_comment(row: StoredComment, first: StoredComment, response_id: int) -> Comment:
-    edited_at = None if first is row else row.at
-    return Comment(row.id, response_id, row.reviewer_id, row.by, row.text or "", first.at, edited_at)
+    return None if row is None else Comment(*row)

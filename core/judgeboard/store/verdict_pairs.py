@@ -11,7 +11,7 @@ from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import ANSWER, QUESTION
-from judgeboard.store.reviews import has_grade, standing
+from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
 
 
@@ -151,7 +151,7 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
     reviews = (
         select(JUDGMENT.c.judge_version_id.label("version_id"), REVIEW.c.why_differs, REVIEW.c.response_id)
         .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
-        .where(REVIEW.c.why_differs.is_not(None), standing())
+        .where(REVIEW.c.why_differs.is_not(None), is_current())
         .subquery()
     )
     answers = func.count(func.distinct(reviews.c.response_id))
@@ -225,7 +225,7 @@ def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[
     query: Select[Any] = (
         select(*(columns[name] for name in PersonReview.__dataclass_fields__))
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id.in_(response_ids), standing(), has_grade())
+        .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
         .order_by(REVIEW.c.id.desc())
     )
     reviews: dict[int, tuple[PersonReview, ...]] = {}

@@ -17,7 +17,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, read_grades
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.reviews import standing
+from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
@@ -236,7 +236,7 @@ def _people(connection: Connection, response_id: int) -> dict[str, tuple[tuple[s
         select(REVIEW_SCORE.c.dimension, REVIEWER.c.name, REVIEW_SCORE.c.value)
         .join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id)
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id == response_id, standing(), REVIEW_SCORE.c.value.is_not(None))
+        .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
         .order_by(REVIEW_SCORE.c.id)
     )
     people: dict[str, tuple[tuple[str, float], ...]] = {}

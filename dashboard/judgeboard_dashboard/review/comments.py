@@ -36,7 +36,7 @@ class RemarkPresses:
 
     def change(self, one: Comment) -> None:
         """Take one's own remark into the field."""
-        self.here.put_remark(self.response_id, Remark(one.text, replaces=one.id))
+        self.here.put_remark(self.response_id, Remark(one.text or "", replaces=one.id))
 
     def take_back(self, one: Comment, token: str) -> None:
         """Take one's own remark back."""
@@ -140,7 +140,7 @@ def remark_fields(presses: RemarkPresses, comments: Sequence[Comment]) -> None:
 
 
 def _own(presses: RemarkPresses, one: Comment) -> None:
-    start = as_label(shortened(one.text, START))
+    start = as_label(shortened(one.text or "", START))
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False):
         key_button(
             f"Change: {start}", partial(presses.change, one), key=f"change_remark_{one.id}", turn=Turn.GIVE, quiet=True

@@ -13,7 +13,7 @@ from judgeboard.domain import Decision, Grade, ItemState, Preference, Stage
 from judgeboard.errors import DecisionRefused
 from judgeboard.people.permissions import Action, may
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.conflicts import Split, SplitPage, load_split, own_splits, split_items
+from judgeboard.reviews.conflicts import Conflict, ConflictPage, load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queue_decisions import adjudicate
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
@@ -46,7 +46,7 @@ STAGES = {
 SIDES = {Preference.A.value: "the left answer", Preference.B.value: "the right answer", Preference.TIE.value: "a tie"}
 
 
-def words_block(split: Split) -> Html:
+def words_block(split: Conflict) -> Html:
     """Return a card for each review, with its grades, note, name and time; then who put the item aside."""
     differ = f"differ on {' and '.join(split.differ_on)}" if split.differ_on else ""
     label = tag("div", "What people said", tag("span", differ), cls="jb-label")
@@ -88,7 +88,7 @@ NO_REASON = "Not saved: say why first (M)."
 class SplitPresses(Presses):
     """What can be pressed on a split, bound when it was drawn; ``of`` is the queue whose splits are gone through."""
 
-    split: Split
+    split: Conflict
     of: str | None
 
     def decide(self, decision: Decision, token: str) -> None:
@@ -175,8 +175,8 @@ class SplitPresses(Presses):
 
     def _following(self) -> Goal:
         with self.store.reading() as connection:
-            page = split_items(connection, self.of, after=self.split.item.id, limit=1)
-            lines = page.lines or split_items(connection, self.of, limit=1).lines
+            page = open_conflicts(connection, self.of, after=self.split.item.id, limit=1)
+            lines = page.lines or open_conflicts(connection, self.of, limit=1).lines
         others = [line.item.item_id for line in lines if line.item.item_id != self.split.item.id]
         return self._to(others[0] if others else None)
 
@@ -215,14 +215,14 @@ def one_split(place: Place, item_id: int, reviewer: Reviewer) -> None:
     if goal is not None and goal.page is not None:
         open_rows(goal.page, **goal.query)
     with reading() as connection:
-        split = load_split(connection, item_id, reviewer)
+        split = load_conflict(connection, item_id, reviewer)
     if split.pair is None:
         _answer(place, split, here, reviewer)
     else:
         _pair(place, split, here, reviewer)
 
 
-def _answer(place: Place, split: Split, here: Desk, reviewer: Reviewer) -> None:
+def _answer(place: Place, split: Conflict, here: Desk, reviewer: Reviewer) -> None:
     with reading() as connection:
         item = load_item(connection, split.item.response_id or 0)
         rubric = load_rubric_scores(connection, item.response_id)
@@ -239,7 +239,7 @@ def _answer(place: Place, split: Split, here: Desk, reviewer: Reviewer) -> None:
     _bar(presses)
 
 
-def _pair(place: Place, split: Split, here: Desk, reviewer: Reviewer) -> None:
+def _pair(place: Place, split: Conflict, here: Desk, reviewer: Reviewer) -> None:
     pair = split.pair
     if pair is None:
         return
@@ -252,7 +252,7 @@ def _pair(place: Place, split: Split, here: Desk, reviewer: Reviewer) -> None:
 
 
 def _presses(
-    place: Place, split: Split, here: Desk, reviewer: Reviewer, number: int, name: str, judgment_id: int | None
+    place: Place, split: Conflict, here: Desk, reviewer: Reviewer, number: int, name: str, judgment_id: int | None
 ) -> SplitPresses:
     stage = "s" if split.adjudication is None else f"a{split.adjudication.id}"
     screen = QueueScreen(
@@ -309,7 +309,7 @@ def _line(presses: SplitPresses, query_type: str) -> Html:
 def _bar(presses: SplitPresses) -> None:
     """What a lead says last; whoever may not, or where it is said, sees what stands."""
     split, reviewer = presses.split, presses.reviewer
-    if reviewer is None or not may(reviewer, Action.ADJUDICATE) or split.item.state is not ItemState.SPLIT:
+    if reviewer is None or not may(reviewer, Action.ADJUDICATE) or split.item.state is not ItemState.CONFLICT:
         return
     draft = presses.here.draft(presses.screen.response_id)
     draft.dimensions = () if split.pair is not None else dimensions_of(split.queue.grades)
@@ -365,7 +365,7 @@ COLUMNS: dict[str, Any] = {
     "Id": st.column_config.TextColumn(width=150),
 }
 _KINDS = {name: "Int64" if name == "Reviews" else "str" for name in COLUMNS}
-STATES = {ItemState.SPLIT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
+STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 
 
 def splits(place: Place) -> None:
@@ -383,7 +383,7 @@ def splits(place: Place) -> None:
 
 def _waiting(place: Place) -> None:
     with reading() as connection:
-        found = split_items(connection, place.of, limit=MOST)
+        found = open_conflicts(connection, place.of, limit=MOST)
     where = f" in “{place.of}”" if place.of else ""
     if not found.lines:
         empty(
@@ -410,7 +410,7 @@ def _waiting(place: Place) -> None:
 
 def _own(reviewer: Reviewer) -> None:
     with reading() as connection:
-        found = own_splits(connection, reviewer.id, limit=MOST)
+        found = own_conflicts(connection, reviewer.id, limit=MOST)
     if not found.lines:
         return
     sentence(f"On {count(len(found.lines), 'item')} you and others differed.")
@@ -418,7 +418,7 @@ def _own(reviewer: Reviewer) -> None:
     caption("What the others said is shown once a lead has decided.")
 
 
-def _table(found: SplitPage, *, key: str, of: str | None) -> None:
+def _table(found: ConflictPage, *, key: str, of: str | None) -> None:
     rows = _frame(found)
     st.dataframe(
         rows,
@@ -433,12 +433,12 @@ def _table(found: SplitPage, *, key: str, of: str | None) -> None:
     )
 
 
-def _rows(found: SplitPage, of: str | None) -> list[Rows]:
+def _rows(found: ConflictPage, of: str | None) -> list[Rows]:
     more = {} if of is None else {"of": of}
     return [Rows("queue", {"show": "Splits", "split": str(line.item.item_id), **more}) for line in found.lines]
 
 
-def _frame(found: SplitPage) -> pd.DataFrame:
+def _frame(found: ConflictPage) -> pd.DataFrame:
     return frame(
         _KINDS,
         (

@@ -7,12 +7,12 @@ import streamlit as st
 
 from judgeboard.domain import Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
-from judgeboard.reviews.leases import Held, next_item, release, renew, still_held
+from judgeboard.reviews.leases import LeasedItem, is_leased, next_item, release, renew
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, ItemJudgment, load_item
-from judgeboard.store.leases import own_place
+from judgeboard.store.leases import own_progress
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
@@ -29,7 +29,7 @@ class Card:
     ``shown`` says whether it was on the screen, ``asked`` whether it stood there with its time over.
     """
 
-    held: Held
+    held: LeasedItem
     until: datetime
     item: Item | None = None
     pair: PairText | None = None
@@ -73,7 +73,7 @@ class Reveal:
         return _grades(draft) != _grades(self.given)
 
 
-def read_card(store: Store, held: Held, reviewer: Reviewer) -> Card:
+def read_card(store: Store, held: LeasedItem, reviewer: Reviewer) -> Card:
     """Read what a reviewer may see of an item that they hold."""
     with store.reading() as connection:
         if held.pair_id is not None:
@@ -229,7 +229,7 @@ class Walk:
         while self.at_hand and not self.at_hand[0].shown:
             first = self.at_hand[0]
             with self.store.reading() as connection:
-                theirs = still_held(connection, first.held.token, self.reviewer)
+                theirs = is_leased(connection, first.held.token, self.reviewer)
             if theirs and not first.lapsed(datetime.now(UTC)):
                 return
             until = renew(self.store, first.held.token, self.reviewer) if theirs else None
@@ -247,7 +247,7 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> Walk:
     """
     with store.reading() as connection:
         queue = queue_named(connection, name)
-        done, left = own_place(connection, queue.id, reviewer.id, datetime.now(UTC))
+        done, left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
     return Walk(store, queue, reviewer, done, left)
 
 

@@ -21,7 +21,7 @@ from judgeboard.methods.pair_report import (
     pair_screen,
 )
 from judgeboard.reviews.decisions import prefer
-from judgeboard.store.comparisons import SaidOfPair
+from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import LastRows, last_rows
@@ -293,7 +293,7 @@ def reveal(screen: PairScreen, revealed: Revealed, judge: str | None) -> Html:
     return tag("div", tag("div", *facts, cls="jb-facts"), *reasons, cls="jb-revealed")
 
 
-def _order(screen: PairScreen, said: SaidOfPair) -> Html:
+def _order(screen: PairScreen, said: LatestComparison) -> Html:
     return _fact(_order_words(screen, said.shown), _verdict(screen, said))
 
 
@@ -301,13 +301,13 @@ def _order_words(screen: PairScreen, shown: Shown) -> str:
     return f"Judge, {'left' if shown is screen.shown else 'right'} answer shown first"
 
 
-def _verdict(screen: PairScreen, said: SaidOfPair) -> str:
+def _verdict(screen: PairScreen, said: LatestComparison) -> str:
     if said.status is not Status.OK:
         return f"No usable verdict ({said.status.value})"
     return _side(screen, said.preferences.get(screen.aspect)) or "Nothing on this aspect"
 
 
-def _together(screen: PairScreen, said: tuple[SaidOfPair, ...]) -> str:
+def _together(screen: PairScreen, said: tuple[LatestComparison, ...]) -> str:
     if len(said) == 1:
         return "Asked in this order only"
     verdicts = {each.preferences.get(screen.aspect) for each in said}
@@ -329,7 +329,7 @@ def _side(screen: PairScreen, preference: Preference | None) -> str:
     return "" if preference is None else capital(SIDES[screen.side(preference)])
 
 
-def _reason(screen: PairScreen, said: SaidOfPair) -> Html | None:
+def _reason(screen: PairScreen, said: LatestComparison) -> Html | None:
     text = said.reasoning or said.error
     if not text:
         return None

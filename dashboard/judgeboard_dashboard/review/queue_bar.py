@@ -10,7 +10,7 @@ from judgeboard.domain import Decision, Label
 from judgeboard.errors import DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.checks import is_empty
+from judgeboard.reviews.checks import NOTHING
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queue_decisions import answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import ASKED
@@ -148,7 +148,7 @@ class QueuePresses(Presses):
     def _lost(self, reviewer: Reviewer) -> str:
         """Keep what was given on an item that somebody else has by now; say so."""
         given = self.here.draft(self.screen.response_id).grade()
-        if is_empty(given) or self.card.held.response_id is None:
+        if given == NOTHING or self.card.held.response_id is None:
             return TAKEN
         key = self.here.token(f"{self.screen.row}lost")
         try:

@@ -16,8 +16,8 @@ from judgeboard.reviews.queues import (
     ASKED,
     LONGEST_NAME,
     MOST_REVIEWS,
-    ORDER_WORDS,
-    Made,
+    ORDER_LABELS,
+    CreatedQueue,
     QueueProgress,
     QueueRules,
     assign_queue,
@@ -164,7 +164,7 @@ def people_table(one: QueueProgress) -> pd.DataFrame:
                 person.done,
                 person.unsure,
                 person.skipped,
-                person.holds,
+                person.leases,
                 person.median_seconds,
                 None if person.last is None else when(person.last),
             )
@@ -179,10 +179,10 @@ def how_far(one: QueueProgress) -> str:
     if one.queue.state is QueueState.CLOSED:
         return f"Closed: {one.finished:,} of {count(one.items, noun)} finished, {count(one.reviews, 'review')} given."
     parts = [f"{one.waiting:,} of {count(one.items, noun)} wait" + ("s" if one.waiting == 1 else "")]
-    if one.held:
-        parts.append(f"{one.held:,} held by somebody")
-    if one.split:
-        parts.append(f"{one.split:,} split")
+    if one.leased:
+        parts.append(f"{one.leased:,} held by somebody")
+    if one.conflict:
+        parts.append(f"{one.conflict:,} split")
     return f"{', '.join(parts)}, {one.finished:,} finished."
 
 
@@ -204,11 +204,11 @@ def _line(one: QueueProgress, reviewer_id: int | None) -> tuple[Any, ...]:
         one.finished * 100 // one.items / 100 if one.items else None,  # whole per cent; 100 once all are
         0 if mine is None else mine.done,
         one.waiting,
-        one.held,
-        one.split,
+        one.leased,
+        one.conflict,
         one.items,
         f"{one.reviews:,} / {one.reviews_needed:,}",
-        ", ".join(person.name for person in one.given_to) or "everybody",
+        ", ".join(person.name for person in one.assigned_to) or "everybody",
         " · ".join(one.rules),
     )
 
@@ -299,10 +299,10 @@ def new_queue() -> None:
                 show(tag("div", capital(said["name"]) + ".", cls="jb-wrong"))
 
 
-def made_words(made: Made) -> str:
+def made_words(made: CreatedQueue) -> str:
     """Return what became of a new queue."""
     noun = "pair" if made.queue.subject == PAIRS else "answer"
-    words = f"Made: {made.queue.name} with {count(made.joined, noun)}"
+    words = f"CreatedQueue: {made.queue.name} with {count(made.joined, noun)}"
     if made.sampled:
         words += f", {made.sampled:,} of them drawn at random"
     if made.short:
@@ -342,7 +342,7 @@ def _what(given: dict[str, Any], wrong: dict[str, Any], where: RowFilter) -> Non
         "Order",
         orders_of(blind=blind),
         key=f"nq_order_{blind}",
-        format_func=lambda one: capital(ORDER_WORDS[one]),
+        format_func=lambda one: capital(ORDER_LABELS[one]),
     )
     given["order"] = order or QueueOrder.OLDEST
     wrong["order"] = st.container()
@@ -375,8 +375,8 @@ def _how_many(given: dict[str, Any], wrong: dict[str, Any]) -> None:
             key="nq_again",
             help="Unannounced: shows whether people agree with themselves",
         )
-        given["again_share"] = again / 100
-        wrong["again_share"] = st.container()
+        given["repeat_rate"] = again / 100
+        wrong["repeat_rate"] = st.container()
 
 
 def _held(given: dict[str, Any], wrong: dict[str, Any]) -> None:
@@ -462,9 +462,9 @@ def chosen_queue(one: QueueProgress, reviewer: Reviewer) -> None:
     is_open = queue.state is QueueState.OPEN
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", how_far(one), cls="jb-say jb-line"))
-        if one.split and lead:
+        if one.conflict and lead:
             st.button(
-                count(one.split, "split"),
+                count(one.conflict, "split"),
                 key="queue_splits",
                 icon=":material/call_split:",
                 on_click=pick_rows,
@@ -519,7 +519,7 @@ def _lead(one: QueueProgress, reviewer: Reviewer) -> None:
     """Who may take from it, and its end."""
     queue = one.queue
     heading("Given to")
-    now = [person.name for person in one.given_to]
+    now = [person.name for person in one.assigned_to]
     key = f"queue_given_{queue.id}_{len(now)}"
     with st.container(key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.multiselect(
@@ -547,7 +547,7 @@ def _assign(one: QueueProgress, wanted: list[str], reviewer: Reviewer) -> None:
     try:
         people = people_named(store(), wanted)
         ids = {person.id for person in people}
-        gone = [person for person in one.given_to if person.id not in ids]
+        gone = [person for person in one.assigned_to if person.id not in ids]
         assign_queue(store(), one.queue.name, by=reviewer, add=people, remove=gone)
     except JudgeboardError as error:
         problem(f"Not saved: {error}")
@@ -603,7 +603,9 @@ def _found(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgres
     with reading() as connection:
         queues = list_queues(connection, only_open=not closed)[:MOST]
         found = [queue_progress(connection, queue) for queue in queues]
-    mine = [one for one in found if lead or not one.given_to or reviewer.id in {person.id for person in one.given_to}]
+    mine = [
+        one for one in found if lead or not one.assigned_to or reviewer.id in {person.id for person in one.assigned_to}
+    ]
     waiting = sum(one.waiting for one in mine if one.queue.state is QueueState.OPEN)
     open_ones = sum(one.queue.state is QueueState.OPEN for one in mine)
     if open_ones:

@@ -13,7 +13,7 @@ from judgeboard.agreement.notes import WHAT_PEOPLE_GAVE
 from judgeboard.domain import Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
 from judgeboard.reports.tables import Column, Format, Table
-from judgeboard.reviews.changes import say_why
+from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.verdict_pairs import PersonReview, WhyCounts
@@ -179,7 +179,7 @@ def why_table(counts: Sequence[WhyCounts]) -> None:
 
 def _chosen(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) -> None:
     try:
-        say_why(
+        explain_difference(
             store(),
             response_id=response_id,
             reviewer=reviewer,

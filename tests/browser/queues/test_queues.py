@@ -46,7 +46,7 @@ def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(
     press(lead, "z")
     expect(lead.locator(".jb-head")).to_contain_text("is split again")
     expect(lead.locator('[class*="st-key-note_"] input:visible')).to_have_value("The passage says nothing of it")
-    assert desk.desk.item_states()[-2:] == ["split", "open"]
+    assert desk.desk.item_states()[-2:] == ["conflict", "open"]
 
 
 def grades_and_keeps(page: Page, name: str) -> None:

@@ -44,7 +44,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
     made = typed(
         "lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide), "--json"
     )
-    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "given_to": []}
+    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": []}
     for user, said in (("ann", "confirm"), ("bob", "dismiss")):
         shown = typed(user, "queue", "next", "legal")
         assert "Read every clause." in shown
@@ -52,17 +52,21 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(desk: QueueDesk, 
         token = typed(user, "queue", "next", "legal", "--json")["token"]
         assert token in shown
         decided = typed(user, "queue", "decide", token, said, "--note", f"{user} thinks so", "--json")
-    assert decided["state"] == "split"
-    (split,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["splits"]
-    assert (split["item"], split["differ_on"], split["reviews"]) == (decided["item"], ["decision"], 2)
-    shown = typed("lead", "adjudicate", str(split["item"]))
+    assert decided["state"] == "conflict"
+    (conflict,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["conflicts"]
+    assert (conflict["item"]["item_id"], conflict["differ_on"], conflict["reviews"]) == (
+        decided["item"],
+        ["decision"],
+        2,
+    )
+    item = str(decided["item"])
+    shown = typed("lead", "adjudicate", item)
     assert "bob thinks so" in shown
-    item = str(split["item"])
     assert "--reason" in typed("lead", "adjudicate", item, "--decision", "confirm", code=2)
     typed("lead", "adjudicate", item, "--decision", "confirm", "--reason", "clause 3", "--quality", "1")
     found = typed("lead", "queue", "show", "legal", "--json")
-    assert found["items"] | {"waiting": 1, "adjudicated": 1} == found["items"]
-    assert [(each["name"], each["done"]) for each in found["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
+    assert (found["items"], found["waiting"], found["adjudicated"]) == (2, 1, 1)
+    assert [(each["reviewer"]["name"], each["done"]) for each in found["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
     typed("lead", "queue", "close", "legal")
     assert "'legal' is closed" in typed("ann", "queue", "next", "legal", code=2)
     assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
@@ -81,7 +85,7 @@ def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(desk: 
     again = typed("ann", "queue", "reveal", str(review["id"]), "confirm", "--groundedness", "0.5", "--json")
     assert again["blind"] == review["id"]
     assert [row["stage"] for row in desk.reviews()] == ["blind", "revealed"]
-    assert "Only a blind review of your own" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
+    assert "after a blind review of your own" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
 
 
 def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) -> None:
@@ -89,7 +93,7 @@ def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) ->
     typed("lead", "queue", "create", "q")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "release", token, "--json") == {"released": True}
-    assert "do not hold" in typed("ann", "queue", "release", token)
+    assert "is not leased to you" in typed("ann", "queue", "release", token)
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
     assert typed("ann", "queue", "next", "q", "--json") == {"item": None}
@@ -99,10 +103,10 @@ def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) ->
 def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: Typed) -> None:
     desk.flagged(0.1)
     typed("lead", "queue", "create", "q", "--assign", "Mara, cli:ann")
-    assert "given to others" in typed("bob", "queue", "next", "q", code=2)
+    assert "assigned to others" in typed("bob", "queue", "next", "q", code=2)
     assert typed("lead", "queue", "assign", "q", "cli:bob", "--remove", "Mara", "--json") == {
         "queue": "q",
-        "given_to": ["cli:ann", "cli:bob"],
+        "assigned_to": ["cli:ann", "cli:bob"],
     }
     typed("bob", "queue", "next", "q")
     assert "nobody added eve@example.org" in typed("lead", "queue", "assign", "q", "eve@example.org", code=2)
@@ -114,9 +118,9 @@ def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: T
         (("--blind-judge", "--order", "severity"), "order by oldest or random"),
         (("--where", "colour=red"), "colour"),
         (("--guidelines", "none.txt"), "--guidelines none.txt"),
-        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs are chosen by"),
+        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs are filtered by"),
         (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, low_quality"),
-        (("--where", "state=confirmed"), "a queue holds open flags: leave out state=confirmed"),
+        (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "not 120000 seconds"),
     ],
 )
@@ -132,9 +136,9 @@ def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], said: str,
         (("--where", "source=logs"), "no answer has the source 'logs'\n"),
         (
             ("--grades", "quality,groundednes"),
-            "nothing was scored on 'groundednes' yet: it is asked for as a dimension",
+            "nothing is scored on 'groundednes' yet: reviewers score it as a dimension",
         ),
-        (("--subject", "pairs"), "there are no pairs yet: judgeboard import FILE --kind pairs"),
+        (("--subject", "pairs"), "there are no pairs yet: add some with `judgeboard import FILE --kind pairs"),
     ],
 )
 def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
@@ -195,18 +199,19 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     assert (made["items"], made["reviewer"]) == (2, "Mara")
     head, first, second = file.read_text().splitlines()
     file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second]))
-    assert f"{file}, line 2, decision: is one of" in typed("lead", "queue", "merge", str(file), code=2)
+    assert f"{file}, line 2, decision: must be one of" in typed("lead", "queue", "merge", str(file), code=2)
     file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "confirm"'), second]))
     assert typed("lead", "queue", "merge", str(file), "--json") == {
+        "bundle": made["bundle"],
         "queue": "q",
         "reviewer": "Mara",
         "merged": 1,
         "already": 0,
         "unfilled": 1,
-        "conflicts": [],
+        "refused": [],
     }
-    assert "0 merged, 1 already there, 1 not filled in, 0 in conflict" in typed("lead", "queue", "merge", str(file))
-    assert "is there already" in typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2)
+    assert "0 stored, 1 stored before, 1 not filled in, 0 refused" in typed("lead", "queue", "merge", str(file))
+    assert "exists already" in typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2)
 
 
 def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typed: Typed) -> None:
@@ -215,21 +220,21 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
     for user, answer in (("ann", "left-0"), ("bob", "right-0")):
         shown = typed(user, "queue", "next", "sides", "--json")
         assert "LEFT" in typed(user, "queue", "next", "sides")
-        side = "left" if shown["left"] == answer else "right"
+        side = "left" if shown["texts"]["left"] == answer else "right"
         assert "takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
         assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
         said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
-    assert said["state"] == "split"
+    assert said["state"] == "conflict"
     told = typed("lead", "adjudicate", str(said["item"]), "--json")
     assert [review["decision"] for review in told["reviews"]] == ["a", "b"]
-    assert (told["texts"]["a"], told["texts"]["b"]) == ("left-0", "right-0")
+    assert (told["pair"]["answer_a"], told["pair"]["answer_b"]) == ("left-0", "right-0")
     assert "bob says so" in typed("lead", "adjudicate", str(said["item"]))
     item = ("adjudicate", str(said["item"]), "--reason", "it is longer", "--decision")
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
     assert "takes no grade" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")
     assert desk.item_states() == ["adjudicated"]
-    assert typed("lead", "adjudicate") == "nothing is split\n"
+    assert typed("lead", "adjudicate") == "There are no conflicts.\n"
 
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(desk: QueueDesk, typed: Typed) -> None:
@@ -237,5 +242,5 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(desk: QueueDesk
     typed("lead", "queue", "create", "q", "--blind-people", "--assign", "cli:ann,cli:bob", "--needed", "2")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
-    assert "do that first" in typed("bob", "adjudicate", item, code=2)
+    assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)
     assert "secret" in typed("lead", "adjudicate", item)

@@ -8,7 +8,7 @@ from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.pairwise import Compared, compare_pairs
-from judgeboard.store.comparisons import latest_asks, said_of_pair
+from judgeboard.store.comparisons import latest_asks, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.method_tables import COMPARISON
 from judgeboard.store.pair_storing import store_pairs
@@ -38,7 +38,7 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
     (pair_id,) = add_pairs(store, 1)
     compared, _ = compare(store, always(said("first")), [pair_id])
     with store.reading() as connection:
-        ab, ba = said_of_pair(connection, compared.version.id, pair_id)
+        ab, ba = latest_comparisons(connection, compared.version.id, pair_id)
     assert (ab.shown, ab.preferences, ab.reasoning) == (Shown.AB, {"overall": "a"}, "The first of the two.")
     assert (ba.shown, ba.preferences) == (Shown.BA, {"overall": "b"})
     row = rows_of(store, COMPARISON)[0]
@@ -57,7 +57,9 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
     assert (account.ok, account.unparsable, account.refused, account.error) == (5, 1, 1, 1)
     assert account.exit_code == 1
     with sqlite_store.reading() as connection:
-        statuses = {each.shown: each.status for each in said_of_pair(connection, compared.version.id, pair_ids[0])}
+        statuses = {
+            each.shown: each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
+        }
     assert statuses == {Shown.AB: Status.UNPARSABLE, Shown.BA: Status.OK}
     assert asked(endpoint)[0, "ab"] == 2, "one repair"
 
@@ -69,7 +71,7 @@ def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
     assert asked(endpoint) == {(1, "ba"): 1}
     with sqlite_store.reading() as connection:
         found = latest_asks(connection, compared.version.id, pair_ids)
-        assert said_of_pair(connection, compared.version.id, pair_ids[1])[1].preferences == {"overall": "a"}
+        assert latest_comparisons(connection, compared.version.id, pair_ids[1])[1].preferences == {"overall": "a"}
     assert (found[pair_ids[1], Shown.BA].ask, found[pair_ids[1], Shown.BA].usable) == (1, True)
     _, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert endpoint.requests == []
@@ -80,7 +82,7 @@ def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> No
     compare(sqlite_store, by_pair({(0, "ab"): completion("hm")}), pair_ids)
     compared, _ = compare(sqlite_store, always(completion("hm again")), pair_ids, again=True)
     with sqlite_store.reading() as connection:
-        assert [each.status for each in said_of_pair(connection, compared.version.id, pair_ids[0])] == [
+        assert [each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])] == [
             Status.UNPARSABLE,
             Status.OK,
         ]

@@ -6,7 +6,7 @@ from judgeboard.domain import Status
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.pair_report import measure_pairs
 from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge
-from judgeboard.store.comparisons import said_of_pair
+from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.method_tables import COMPARISON
 from pair_log import add_pairs
@@ -24,7 +24,7 @@ def test_whatever_a_real_model_says_of_a_pair_is_kept_and_accounted_for(small_mo
     assert sum(len(row["attempts"]) for row in rows) == len(endpoint.requests)
     assert all(row["raw"] and row["model_reported"] for row in rows)
     with sqlite_store.reading() as connection:
-        for said in said_of_pair(connection, compared.version.id, pair_ids[0]):
+        for said in latest_comparisons(connection, compared.version.id, pair_ids[0]):
             assert bool(said.preferences) is (said.status is Status.OK), "unusable is unusable"
     (group,) = measure_pairs(sqlite_store, "pairwise").groups
     assert group.counts.unmeasured == (compared.account.ok < 2)

@@ -27,7 +27,7 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.store.audits import audited_judgments
 from judgeboard.store.columns import METADATA
-from judgeboard.store.comparisons import pair_heads, said_of_pair
+from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS, export_tables
 from judgeboard.store.filters import RowFilter
@@ -162,7 +162,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "the queue's counts": open_counts,
         "the queue's facets": queue_facets,
         "disagreement": lambda c: disagreement_page(c, version_id=rag),
-        "what was said of a pair": lambda c: said_of_pair(c, answer.versions["two"], answer.pair_id),
+        "what was said of a pair": lambda c: latest_comparisons(c, answer.versions["two"], answer.pair_id),
         "preferences": lambda c: load_preferences(c, [answer.pair_id]),
         "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
         "problems of a run": lambda c: run_problems(c, answer.run_id),

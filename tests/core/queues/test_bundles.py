@@ -41,7 +41,7 @@ def merged(desk: QueueDesk, file: Path) -> MergedBundle:
 
 
 def counts(came: MergedBundle) -> tuple[int, int, int, int]:
-    return came.merged, came.already, came.unfilled, len(came.conflicts)
+    return came.merged, came.already, came.unfilled, len(came.refused)
 
 
 def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(desk, tmp_path) -> None:
@@ -86,7 +86,7 @@ def test_what_is_filled_in_comes_back_once_and_the_rest_later(desk, tmp_path) ->
         (ids[0], "confirm", "a note", 30.5),
         (ids[1], "dismiss", None, None),
     ]
-    assert desk.item_states() == ["settled", "settled", "open"]
+    assert desk.item_states() == ["agreed", "agreed", "open"]
     assert desk.flag_states() == ["confirmed", "dismissed", "open"]
     fill(file, {}, {}, {"decision": "unsure"})
     assert counts(merged(desk, file)) == (1, 2, 0, 0)
@@ -98,7 +98,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
     desk.flagged(0.1, 0.2)
     desk.queue()
     file = tmp_path / "b.jsonl"
-    exported(desk, file, hold=timedelta(days=2))
+    exported(desk, file, lease=timedelta(days=2))
     desk.later(days=1)
     assert desk.take(desk.jon) is None
     desk.later(days=1, minutes=1)
@@ -107,7 +107,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
     for times in (0, 1):
         came = merged(desk, file)
         assert counts(came) == (1 - times, times, 0, 1)
-        (conflict,) = came.conflicts
+        (conflict,) = came.refused
         assert (conflict.line, conflict.kept) == (2, True)
         assert "somebody else has it now" in conflict.reason
     said = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in desk.reviews()]
@@ -119,12 +119,12 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(des
     desk.flagged(0.1)
     desk.queue()
     file = tmp_path / "b.jsonl"
-    exported(desk, file, hold=timedelta(hours=1))
+    exported(desk, file, lease=timedelta(hours=1))
     desk.later(hours=2)
     desk.review(desk.mara, DISMISS)
     fill(file, {"decision": "confirm"})
-    (conflict,) = merged(desk, file).conflicts
-    assert (conflict.reason, conflict.kept) == ("its reviewer decided this item at a page meanwhile", False)
+    (conflict,) = merged(desk, file).refused
+    assert (conflict.reason, conflict.kept) == ("its reviewer decided this item on a page meanwhile", False)
     assert desk.flag_states() == ["dismissed"]
 
 
@@ -135,8 +135,8 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(de
     (line,) = exported(desk, file)
     assert take_item(desk.store, line["item"], desk.mara, now=desk.now) is not None
     fill(file, {"decision": "confirm"})
-    (conflict,) = merged(desk, file).conflicts
-    assert "took this item at a page" in conflict.reason
+    (conflict,) = merged(desk, file).refused
+    assert "leased this item on a page" in conflict.reason
 
 
 def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(desk, tmp_path) -> None:
@@ -172,7 +172,7 @@ def test_new_words_on_a_line_that_was_taken_back_are_not_said_to_be_stored(desk,
     fill(file, {"decision": "dismiss", "note": "on second thought"})
     came = merged(desk, file)
     assert counts(came) == (0, 0, 0, 1)
-    assert "was taken back or changed since" in came.conflicts[0].reason
+    assert "was withdrawn or edited since" in came.refused[0].reason
 
 
 def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp_path) -> None:
@@ -192,7 +192,7 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp
     fill(file, {}, {}, {}, {}, {"preference": "tie"})
     came = merged(desk, file)
     assert counts(came) == (0, 4, 1, 1)
-    assert "merged before with other words" in came.conflicts[0].reason
+    assert "stored before with other content" in came.refused[0].reason
 
 
 def exported_nothing(desk: QueueDesk, file: Path) -> bool:
@@ -212,7 +212,7 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
     fill(file, said | {"answer": "another answer"}, said, said)
     came = merged(desk, file)
     assert counts(came) == (1, 0, 0, 2)
-    assert all("not those that are stored" in one.reason and not one.kept for one in came.conflicts)
+    assert all("differ from the stored ones" in one.reason and not one.kept for one in came.refused)
     assert len(desk.reviews()) == 1
 
 
@@ -224,8 +224,8 @@ def test_other_words_on_a_line_that_was_merged_are_a_conflict(desk, tmp_path) ->
     fill(file, {"decision": "confirm"})
     merged(desk, file)
     fill(file, {"decision": "dismiss"})
-    (conflict,) = merged(desk, file).conflicts
-    assert "merged before with other words" in conflict.reason
+    (conflict,) = merged(desk, file).refused
+    assert "stored before with other content" in conflict.reason
     assert [row["decision"] for row in desk.reviews()] == ["confirm"]
 
 
@@ -236,7 +236,7 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(desk, tmp_path) -> 
     exported(desk, file)
     close_queue(desk.store, "q", by=desk.lead, now=desk.now)
     fill(file, {"decision": "confirm", "quality": 2})
-    (conflict,) = merged(desk, file).conflicts
+    (conflict,) = merged(desk, file).refused
     assert (conflict.kept, "was closed meanwhile" in conflict.reason) == (True, True)
     assert desk.flag_states() == ["open"]
 
@@ -247,10 +247,10 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(desk, tmp_path) -> 
         ({"quality": 7}, "line 3, quality: quality 7 is above 4"),
         ({"quality": 2.5}, "line 3, quality: quality must be an integer"),
         ({"groundedness": "high"}, "line 3, groundedness: .* not 'high'"),
-        ({"label": "bad"}, "line 3, label: is one of grounded, hallucinated, not 'bad'"),
-        ({"decision": "maybe"}, "line 3, decision: is one of confirm, dismiss, unsure, not 'maybe'"),
-        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: is a whole number from 1 to 5, not 9"),
-        ({"note": 5}, "line 3, note: is a text, not a number"),
+        ({"label": "bad"}, "line 3, label: must be one of grounded, hallucinated, not 'bad'"),
+        ({"decision": "maybe"}, "line 3, decision: must be one of confirm, dismiss, unsure, not 'maybe'"),
+        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: must be an integer from 1 to 5, not 9"),
+        ({"note": 5}, "line 3, note: must be a text, not a number"),
         ({"note": "\x00"}, "line 3, note: cannot be stored: NUL"),
         ({"seconds": -1}, "line 3, seconds"),
         ({"seconds": 1e300}, "line 3, seconds"),
@@ -277,7 +277,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     desk.queue()
     file = tmp_path / "b.jsonl"
     file.write_text('{"query": "q"}\n')
-    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this is no bundle"):
+    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this file is no bundle"):
         merged(desk, file)
     file.unlink()
     exported(desk, file)
@@ -286,10 +286,10 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     with pytest.raises(BadInput, match="line 2: not JSON"):
         merged(desk, file)
     file.write_text(whole + whole.splitlines()[1])
-    with pytest.raises(BadInput, match="line 3, item: stands on line 2 already"):
+    with pytest.raises(BadInput, match="line 3, item: is on line 2 already"):
         merged(desk, file)
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
-    with pytest.raises(NotFound, match="another database's bundle"):
+    with pytest.raises(NotFound, match="bundle is of another database"):
         merged(desk, file)
     with pytest.raises(BadInput, match="is there already"):
         exported(desk, file)

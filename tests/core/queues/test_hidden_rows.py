@@ -134,7 +134,6 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "pair_id": answer.pair_id,
         "pair_ids": (answer.pair_id,),
         "position": 0.0,
-        "preference_id": 1,
         "primary_judge": "rag",
         "queries": ("question of marked?",),
         "query_types": ("QA",),
@@ -187,7 +186,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
     }
 
 
-def given_to(
+def arguments_of(
     name: str, function: Callable[..., Any], values: dict[Any, Any]
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """The arguments of a call, none where only writers take one of them."""
@@ -229,7 +228,9 @@ def marks(store: Store, viewer: int | None, ask: Callable[[Connection], Any]) ->
 def test_no_function_of_the_store_gives_a_hidden_row(desk: QueueDesk) -> None:
     values = arguments(desk)
     calls = {
-        name: (function, given) for name, function in store_functions() if (given := given_to(name, function, values))
+        name: (function, given)
+        for name, function in store_functions()
+        if (given := arguments_of(name, function, values))
     }
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
     leaks, telling = {}, set()

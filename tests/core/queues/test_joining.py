@@ -83,7 +83,7 @@ def test_what_somebody_reviewed_stays(desk) -> None:
     desk.judge(answer, 0.9)
     assert desk.item_states() == ["open"]
     desk.review(desk.jon)
-    assert (desk.item_states(), desk.flag_states()) == (["settled"], ["superseded"])
+    assert (desk.item_states(), desk.flag_states()) == (["agreed"], ["superseded"])
 
 
 def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(desk) -> None:
@@ -91,7 +91,7 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(desk)
     desk.queue()
     done = desk.review(desk.mara)
     desk.judge(answer, 0.2, version=2)
-    assert (desk.flag_states(), desk.item_states()) == (["confirmed", "open"], ["settled", "open"])
+    assert (desk.flag_states(), desk.item_states()) == (["confirmed", "open"], ["agreed", "open"])
     desk.undo(done.review_id, desk.mara)
     assert desk.item_states() == ["left", "open"]  # it waits once
     assert desk.held(desk.mara).response_id == answer
@@ -202,7 +202,7 @@ def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(desk) -> None:
 
 def test_what_is_drawn_does_not_stand_where_something_is_served_again(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(sampling_rate=0.9, again_share=0.999)
+    desk.queue(sampling_rate=0.9, repeat_rate=0.999)
     desk.review(desk.mara)
     desk.later(days=8)
     again = desk.held(desk.mara)
@@ -240,7 +240,7 @@ def test_how_many_make_up_a_mix(share, others, expected) -> None:
 
 def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(again_share=0.999)
+    desk.queue(repeat_rate=0.999)
     desk.review(desk.mara, CONFIRM)
     assert desk.take(desk.mara) is None
     desk.later(days=8)
@@ -254,7 +254,7 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(de
 
 def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(desk) -> None:
     [answer] = desk.flagged(0.1)
-    desk.queue(again_share=0.999, blind_judge=True, order="oldest")
+    desk.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
     desk.review(desk.mara, CONFIRM, groundedness=0.2)
     desk.later(days=8)
     desk.review(desk.mara, DISMISS, groundedness=0.9)
@@ -267,7 +267,7 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
 
 def test_what_is_served_again_and_taken_back_is_there_again(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(needed=2, again_share=0.999)
+    desk.queue(needed=2, repeat_rate=0.999)
     desk.review(desk.mara, CONFIRM)
     desk.later(days=8)
     again = desk.review(desk.mara, DISMISS)
@@ -279,7 +279,7 @@ def test_what_is_served_again_and_taken_back_is_there_again(desk) -> None:
 def again_desk(desk, answers: int) -> None:
     """Mara reviewed so many answers eight days ago, each of which is to be served to her again."""
     desk.flagged(*[0.1] * answers)
-    desk.queue(again_share=0.999)
+    desk.queue(repeat_rate=0.999)
     for _ in range(answers):
         desk.review(desk.mara)
     desk.later(days=8)
@@ -287,7 +287,7 @@ def again_desk(desk, answers: int) -> None:
 
 
 def served_again(desk) -> int:
-    return sum(item["again_for"] is not None for item in desk.items())
+    return sum(item["repeat_for"] is not None for item in desk.items())
 
 
 def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(desk) -> None:
@@ -317,13 +317,13 @@ def test_one_answer_is_served_again_once(desk) -> None:
     for _ in range(2):
         desk.review(desk.mara)
     assert desk.take(desk.mara) is None
-    again = [item["response_id"] for item in desk.items() if item["again_for"] is not None]
+    again = [item["response_id"] for item in desk.items() if item["repeat_for"] is not None]
     assert len(again) == len(set(again)) == 3
 
 
 def test_what_one_took_back_is_not_served_again(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(again_share=0.999)
+    desk.queue(repeat_rate=0.999)
     first = desk.review(desk.mara)
     desk.undo(first.review_id, desk.mara)
     desk.later(days=8)
@@ -333,7 +333,7 @@ def test_what_one_took_back_is_not_served_again(desk) -> None:
 
 def test_the_last_word_on_a_split_is_not_served_again(desk) -> None:
     desk.flagged(0.1)
-    desk.queue(needed=2, again_share=0.999)
+    desk.queue(needed=2, repeat_rate=0.999)
     split = desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
     desk.adjudicate(split.item_id)

@@ -34,9 +34,9 @@ def test_a_changed_word_moves_item_and_flag_along(desk: QueueDesk) -> None:
     desk.queue(needed=2)
     first = desk.review(desk.mara, CONFIRM).review_id
     desk.review(desk.jon, DISMISS)
-    assert (desk.item_states(), desk.flag_states()) == (["split"], ["open"])
+    assert (desk.item_states(), desk.flag_states()) == (["conflict"], ["open"])
     changed = change(desk, first, desk.mara, DISMISS)
-    assert (desk.item_states(), desk.flag_states()) == (["settled"], ["dismissed"])
+    assert (desk.item_states(), desk.flag_states()) == (["agreed"], ["dismissed"])
     desk.undo(changed.review_id, desk.mara)
     assert (desk.item_states(), desk.flag_states()) == (["open"], ["open"])
     held = [lease for lease in desk.leases() if lease["reviewer_id"] == desk.mara.id]
@@ -51,14 +51,14 @@ def test_who_becomes_unsure_leaves_the_place_to_somebody_else(desk: QueueDesk) -
     change(desk, first, desk.mara, UNSURE)
     assert (desk.item_states(), desk.flag_states()) == (["open"], ["open"])
     desk.review(desk.ada, CONFIRM)
-    assert (desk.item_states(), desk.flag_states()) == (["settled"], ["confirmed"])
+    assert (desk.item_states(), desk.flag_states()) == (["agreed"], ["confirmed"])
 
 
 def test_what_was_said_blind_or_last_stays(desk: QueueDesk) -> None:
     desk.flagged(0.1, 0.2)
     desk.queue(blind_judge=True, order="oldest")
     blind = desk.review(desk.mara, CONFIRM)
-    with pytest.raises(DecisionRefused, match="before you saw the judge"):
+    with pytest.raises(DecisionRefused, match="blind review cannot be edited"):
         change(desk, blind.review_id, desk.mara, DISMISS)
     assert [line.final for line in own(desk, desk.mara)] == [True]
     revealed = desk.reveal(blind, desk.mara, DISMISS)

@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.methods.pair_report import pair_screen
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import prefer
-from judgeboard.reviews.leases import Held
+from judgeboard.reviews.leases import LeasedItem
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, decide_item, preference_at, reveal
 from judgeboard.reviews.shown import PairText, item_texts
 from judgeboard.store.filters import RowFilter
@@ -37,7 +37,7 @@ class PairDesk:
         self.desk.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
         return ids
 
-    def say(self, held: Held, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+    def say(self, held: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
         key = more.pop("request_key", f"pair key {next(KEYS)}")
         grade = Grade(note=more.pop("note", None))
         given = {"decision": preference, "grade": grade, "request_key": key, "now": self.desk.now} | more
@@ -100,14 +100,14 @@ def test_preferences_that_agree_settle_a_pair_and_others_split_it(pairs: PairDes
     desk = pairs.desk
     pairs.queue(2, needed=2)
     assert pairs.review(desk.mara, A).state is ItemState.OPEN
-    assert pairs.review(desk.jon, A).state is ItemState.SETTLED
+    assert pairs.review(desk.jon, A).state is ItemState.AGREED
     pairs.review(desk.mara, A)
     split = pairs.review(desk.jon, TIE)
-    assert split.state is ItemState.SPLIT
+    assert split.state is ItemState.CONFLICT
     with pytest.raises(BadInput, match="needs a reason"):
         pairs.adjudicate(split.item_id, B, reason=" ")
     pairs.adjudicate(split.item_id, B)
-    assert desk.item_states() == ["settled", "adjudicated"]
+    assert desk.item_states() == ["agreed", "adjudicated"]
     with pytest.raises(DecisionRefused, match="adjudicated already"):
         pairs.adjudicate(split.item_id, B)
 
@@ -140,7 +140,7 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: Pai
         pairs.undo(said, desk.mara)
     assert desk.take(desk.jon) is None
     again = pairs.review(desk.mara, B)
-    assert (again.item_id, again.state) == (said.item_id, ItemState.SETTLED)
+    assert (again.item_id, again.state) == (said.item_id, ItemState.AGREED)
     assert [(row["decision"], row["stage"]) for row in pairs.rows()] == [
         (None, "blind"),
         (Decision.WITHDRAWN, None),
@@ -175,7 +175,7 @@ def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairDesk) -> 
     pairs.queue(reveal=False)
     said = pairs.review(desk.mara, A)
     assert not said.reveal
-    with pytest.raises(DecisionRefused, match="keeps hidden"):
+    with pytest.raises(DecisionRefused, match="never shows the judge"):
         reveal(desk.store, said.review_id, reviewer=desk.mara, now=desk.now)
 
 
@@ -188,7 +188,7 @@ def test_who_holds_a_pair_says_it_in_its_queue_alone(pairs: PairDesk) -> None:
         prefer(desk.store, reviewer=desk.mara, request_key="outside", **given)
     pairs.say(held, desk.mara)
     prefer(desk.store, reviewer=desk.jon, request_key="jon's", **given)
-    assert desk.item_states() == ["settled"]
+    assert desk.item_states() == ["agreed"]
 
 
 def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairDesk) -> None:

@@ -8,7 +8,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.errors import NotFound
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.reviews.queues import PersonProgress, QueueProgress, queue_progress, rule_words
+from judgeboard.reviews.queues import PersonProgress, QueueProgress, describe_rules, queue_progress
 from judgeboard.store.filters import RowFilter
 from queue_desk import CONFIRM, DISMISS, NOW, UNSURE, QueueDesk
 
@@ -35,13 +35,13 @@ def test_items_are_counted_by_what_became_of_them(desk) -> None:
     held = desk.held(desk.ada)
     desk.held(desk.jon)  # the same item
     found = progress(desk)
-    counts = (found.items, found.waiting, found.held, found.settled, found.split, found.adjudicated, found.left)
+    counts = (found.items, found.waiting, found.leased, found.agreed, found.conflict, found.adjudicated, found.left)
     assert counts == (5, 1, 1, 1, 1, 1, 1)
     assert (found.reviews, found.reviews_needed, found.finished) == (6, 10, 2)
     assert (found.several, found.several_finished) == (5, 2)
     assert held.item_id != split.item_id
     desk.later(hours=1)
-    assert (progress(desk).waiting, progress(desk).held) == (2, 0)
+    assert (progress(desk).waiting, progress(desk).leased) == (2, 0)
 
 
 def test_each_person_has_done_what_they_said_and_did_not_take_back(desk) -> None:
@@ -67,9 +67,9 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(desk) -> None
         skip(desk.store, again.token, desk.mara, now=desk.now)
     desk.held(desk.mara)
     mara, ada = of_person(desk, "Mara"), of_person(desk, "Ada")
-    assert (mara.done, mara.unsure, mara.skipped, mara.holds, mara.median_seconds) == (3, 1, 1, 1, 20.0)
+    assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (3, 1, 1, 1, 20.0)
     assert mara.last == NOW + timedelta(minutes=3)
-    assert (ada.given, ada.done, ada.median_seconds, ada.last) == (True, 0, None, None)
+    assert (ada.assigned, ada.done, ada.median_seconds, ada.last) == (True, 0, None, None)
     assert [one.reviewer.name for one in progress(desk).people] == ["Mara", "Ada"]
 
 
@@ -101,10 +101,10 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(des
         blind_judge=True,
         blind_people=True,
         sampling_rate=0.1,
-        again_share=0.05,
+        repeat_rate=0.05,
         lease_seconds=300,
     )
-    words = rule_words(made.queue, for_lead=True)
+    words = describe_rules(made.queue, for_lead=True)
     assert words == (
         "flagged answers: legal",
         "in random order",
@@ -112,15 +112,15 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(des
         "blind to other people and the judge, who is shown after the review",
         "asks for groundedness, quality",
         "10 % randomly sampled",
-        "5 % served again to who reviewed it a week before",
-        "held for 5 minutes",
+        "5 % repeats of the reviewer's own items after a week",
+        "leased for 5 minutes",
     )
-    assert set(words) - set(rule_words(made.queue)) == {"5 % served again to who reviewed it a week before"}
+    assert set(words) - set(describe_rules(made.queue)) == {"5 % repeats of the reviewer's own items after a week"}
 
 
 def test_a_queue_of_pairs_promises_no_look_at_the_judge(desk: QueueDesk) -> None:
     made = desk.queue("pairs", subject="pairs", order="oldest")
-    assert "blind to other people and the judge" in rule_words(made.queue)
+    assert "blind to other people and the judge" in describe_rules(made.queue)
 
 
 def test_a_queue_that_is_not_there_is_said(desk) -> None:

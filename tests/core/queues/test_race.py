@@ -36,7 +36,7 @@ def check(store: Store, worked: list[Worked], items: int = ITEMS) -> None:
         }
     assert counts == {
         "flag": {"confirmed": items},
-        "queue_item": {"settled": items},
+        "queue_item": {"agreed": items},
         "lease": {True: items},
         "review": {"confirm": items},
     }

@@ -11,7 +11,7 @@ from judgeboard.reviews.queues import close_queue
 from judgeboard.store.filters import RowFilter
 from queue_desk import CONFIRM, DISMISS, UNSURE
 
-OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.SETTLED, ItemState.SPLIT, ItemState.ADJUDICATED
+OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.AGREED, ItemState.CONFLICT, ItemState.ADJUDICATED
 
 
 def test_a_flag_stays_open_until_its_item_has_its_reviews(desk) -> None:
@@ -134,7 +134,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(desk) -> None
     with pytest.raises(DecisionRefused, match="adjudicated already"):
         desk.adjudicate(item)
     desk.undo(review, desk.lead)
-    assert (desk.flag_states(), desk.item_states()) == (["open"], ["split"])
+    assert (desk.flag_states(), desk.item_states()) == (["open"], ["conflict"])
     desk.adjudicate(item, DISMISS)
     assert desk.flag_states() == ["dismissed"]
 
@@ -143,7 +143,7 @@ def test_nothing_is_adjudicated_before_it_is_split(desk) -> None:
     desk.flagged(0.1)
     desk.queue(needed=2)
     item = desk.items()[0]["id"]
-    with pytest.raises(DecisionRefused, match="still waits for reviews"):
+    with pytest.raises(DecisionRefused, match="still needs reviews"):
         desk.adjudicate(item)
     desk.review(desk.mara)
     desk.review(desk.jon)
@@ -198,7 +198,7 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
         ("revealed", "confirm", 0.2, ["judge"]),
     ]
     assert desk.reviews()[2]["replaces"] == desk.reviews()[1]["id"]
-    assert (desk.flag_states(), desk.item_states()) == (["dismissed"], ["settled"])
+    assert (desk.flag_states(), desk.item_states()) == (["dismissed"], ["agreed"])
 
 
 def test_the_judge_is_not_answered_before_it_was_shown(desk) -> None:
@@ -251,7 +251,7 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(desk) -> None:
     desk.queue(blind_judge=True, order="oldest", reveal=False)
     done = desk.review(desk.mara, DISMISS)
     assert not done.reveal
-    with pytest.raises(DecisionRefused, match="keeps hidden"):
+    with pytest.raises(DecisionRefused, match="never shows the judge"):
         reveal(desk.store, done.review_id, reviewer=desk.mara, now=desk.now)
 
 
@@ -296,7 +296,7 @@ def test_who_has_read_the_others_does_not_edit_a_split_away(desk) -> None:
     desk.queue(needed=2, blind_people=True)
     mine = desk.review(desk.mara, CONFIRM)
     desk.review(desk.jon, DISMISS)
-    with pytest.raises(DecisionRefused, match="a lead settles a split"):
+    with pytest.raises(DecisionRefused, match="Others have reviewed this item since"):
         edit(
             desk.store,
             review_id=mine.review_id,
@@ -305,4 +305,4 @@ def test_who_has_read_the_others_does_not_edit_a_split_away(desk) -> None:
             grade=Grade(),
             request_key="changed",
         )
-    assert desk.item_states() == ["split"]
+    assert desk.item_states() == ["conflict"]

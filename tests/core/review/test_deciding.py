@@ -79,7 +79,7 @@ def test_the_second_decision_is_refused_with_who_what_and_when(desk: Desk, flag:
 def test_what_came_with_a_refused_decision_is_kept(desk: Desk, flag: int) -> None:
     desk.decide(flag, desk.jon, Decision.DISMISS)
     for _ in range(2):  # pressed twice: kept once
-        with pytest.raises(DecisionRefused, match=r"Your note is kept with it\.$"):
+        with pytest.raises(DecisionRefused, match=r"Your note is kept\.$"):
             desk.decide(flag, desk.mara, Decision.CONFIRM, grade=GRADE, request_key="late")
     decided, kept = desk.reviews()
     assert (kept["decision"], kept["flag_id"], kept["reviewer_id"]) == (None, flag, desk.mara.id)
@@ -91,7 +91,7 @@ def test_what_came_with_a_refused_decision_is_kept(desk: Desk, flag: int) -> Non
 def test_the_last_draft_of_several_refused_presses_stands(desk: Desk, flag: int) -> None:
     desk.decide(flag, desk.jon, Decision.DISMISS)
     for quality in (1, 2):
-        with pytest.raises(DecisionRefused, match="Your grade is kept with it"):
+        with pytest.raises(DecisionRefused, match="Your grade is kept"):
             desk.decide(flag, desk.mara, Decision.CONFIRM, grade=Grade(quality=quality))
     assert [review["quality"] for review in desk.standing()] == [None, 2]
 
@@ -101,7 +101,7 @@ def test_a_superseded_flag_says_that_a_newer_verdict_came(desk: Desk, flag: int)
     assert desk.state(flag) == "superseded"
     with pytest.raises(DecisionRefused) as refused:
         desk.decide(flag, desk.mara, Decision.CONFIRM)
-    assert str(refused.value) == "A newer verdict replaced this flag on ragtruth-12260."
+    assert str(refused.value) == "A newer judgment replaced this flag on ragtruth-12260."
     assert desk.reviews() == []
 
 

@@ -7,7 +7,7 @@ import pytest
 from judgeboard.agreement.page import agreement_page
 from judgeboard.domain import Decision, Grade, Label, WhyDiffers
 from judgeboard.errors import BadInput
-from judgeboard.reviews.changes import differs, say_why
+from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.store.tables import JUDGMENT
 from judgeboard.store.verdict_pairs import why_counts
 from review_desk import Desk
@@ -82,7 +82,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(desk: Desk, judgments: li
     flag = desk.flags()[-1]["id"]
     given = Grade(quality=4, note="fine")
     desk.decide(flag, desk.mara, Decision.DISMISS, grade=given, seconds=12.0)
-    said = say_why(
+    said = explain_difference(
         desk.store,
         response_id=desk.response_id,
         reviewer=desk.mara,
@@ -99,8 +99,8 @@ def test_why_is_said_later_in_place_of_ones_own_review(desk: Desk, judgments: li
 
 def test_only_who_graded_says_why(desk: Desk, judgments: list[int]) -> None:
     desk.grade(desk.mara, quality=1)
-    with pytest.raises(BadInput, match="only who graded"):
-        say_why(
+    with pytest.raises(BadInput, match="grade the answer first"):
+        explain_difference(
             desk.store,
             response_id=desk.response_id,
             reviewer=desk.jon,

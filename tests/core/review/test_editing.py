@@ -59,7 +59,7 @@ def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(desk: Desk, f
 
 def test_only_ones_own_that_stands_is_changed(desk: Desk, flag: int) -> None:
     before = desk.decide(flag, desk.mara, Decision.CONFIRM).review_id
-    with pytest.raises(DecisionRefused, match="only Mara can change it"):
+    with pytest.raises(DecisionRefused, match="only Mara can edit it"):
         change(desk, before, desk.jon, Decision.DISMISS)
     second = change(desk, before, desk.mara, Decision.DISMISS).review_id
     with pytest.raises(DecisionRefused, match="something newer"):

@@ -63,7 +63,7 @@ def test_a_grade_taken_back_leaves_nothing_standing(desk: Desk) -> None:
     second = desk.grade(desk.mara, quality=3)
     undone = desk.undo(second, desk.mara)
     assert undone.message == (
-        "Undone: your grade of ragtruth-12260 is taken back. The one before it is in the history."
+        "Undone: your grade of ragtruth-12260 is withdrawn. Your earlier grade is in the history."
     )
     assert (undone.flag_id, undone.reopened) == (None, False)
     assert desk.standing() == []

@@ -3,12 +3,12 @@
 import pytest
 
 from judgeboard.domain import QueueOrder
-from judgeboard.reviews.conflicts import load_split, own_splits, split_items
+from judgeboard.reviews.conflicts import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.leases import JUDGE
-from judgeboard.store.queue_items import held_in_sight, item_by_id
+from judgeboard.store.queue_items import item_by_id, leased_where_visible
 from query_plans import plans_of
 from queue_desk import CONFIRM, DISMISS, QueueDesk, queue_desk
 
@@ -45,9 +45,9 @@ def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(desk: Que
 
 def test_splits_are_found_by_their_state(desk: QueueDesk) -> None:
     with desk.store.reading() as connection, plans_of(desk.store) as plans:
-        (line,) = split_items(connection).lines
-        own_splits(connection, desk.mara.id)
-        load_split(connection, line.item.item_id, desk.lead)
+        (line,) = open_conflicts(connection).lines
+        own_conflicts(connection, desk.mara.id)
+        load_conflict(connection, line.item.item_id, desk.lead)
     assert scans(plans) == []
     assert any("ix_queue_item_state (queue_id=? AND state=?)" in plan for plan in plans)
 
@@ -57,6 +57,6 @@ def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(desk: Q
     with desk.store.reading() as connection:
         item = item_by_id(connection, held.item_id)
         with plans_of(desk.store) as plans:
-            assert not held_in_sight(connection, item, desk.jon.id, JUDGE, desk.now)
+            assert not leased_where_visible(connection, item, desk.jon.id, JUDGE, desk.now)
     assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
     assert not any("ix_lease_reviewer" in plan for plan in plans), "all that they ever took"

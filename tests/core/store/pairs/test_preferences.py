@@ -23,7 +23,7 @@ def add(desk, pair_id: int, *given: GivenPreference) -> list[bool]:
         return store_preferences(connection, [PreferenceOf(pair_id, "s", "p", one) for one in given])
 
 
-def standing(desk, **which):
+def is_current(desk, **which):
     with desk.store.reading() as connection:
         return [
             (row.reviewer, row.shown, row.aspect, row.preference, row.value)
@@ -39,19 +39,19 @@ def test_people_and_aspects_and_orders_stand_apart(desk, pair_id) -> None:
     ]
     assert add(desk, pair_id, *given) == [True] * 3
     assert add(desk, pair_id, *given) == [False] * 3
-    assert standing(desk) == [
+    assert is_current(desk) == [
         ("ada", Shown.AB, "overall", Preference.A, None),
         ("ada", Shown.AB, "style", None, 1),
         ("ada", Shown.BA, "overall", Preference.B, None),
         ("bo", None, "overall", Preference.TIE, None),
     ]
-    assert standing(desk, pair_ids=[pair_id], aspect="style") == [("ada", Shown.AB, "style", None, 1)]
-    assert standing(desk, pair_ids=[]) == []
+    assert is_current(desk, pair_ids=[pair_id], aspect="style") == [("ada", Shown.AB, "style", None, 1)]
+    assert is_current(desk, pair_ids=[]) == []
 
 
 def test_other_words_replace_and_nothing_is_lost(desk, pair_id) -> None:
     assert add(desk, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
-    assert [row[3] for row in standing(desk)] == [Preference.TIE]
+    assert [row[3] for row in is_current(desk)] == [Preference.TIE]
     assert len(desk.rows(REVIEW)) == 3
     assert add(desk, pair_id, GivenPreference("ada", {"overall": A})) == [False]  # the file before, once more
 
@@ -62,7 +62,7 @@ def test_the_same_word_told_in_two_files_counts_once(desk, pair_id, first: int) 
     for _ in range(2):
         add(desk, pair_id, files[first])
         add(desk, pair_id, files[1 - first])
-    assert standing(desk) == [("ada", None, "overall", Preference.B, 1)]
+    assert is_current(desk) == [("ada", None, "overall", Preference.B, 1)]
 
 
 def test_a_preference_says_something_and_a_grade_has_its_scale() -> None:

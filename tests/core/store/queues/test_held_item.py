@@ -7,7 +7,7 @@ from judgeboard.reviews.leases import skip
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import load_item
-from judgeboard.store.leases import own_place
+from judgeboard.store.leases import own_progress
 from queue_desk import DISMISS, QueueDesk, queue_desk
 
 
@@ -45,7 +45,7 @@ def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(desk) -
 
     def place(who) -> tuple[int, int]:
         with desk.store.reading() as connection:
-            return own_place(connection, queue.id, who.id, desk.now)
+            return own_progress(connection, queue.id, who.id, desk.now)
 
     assert place(desk.mara) == (0, 4)
     desk.review(desk.mara)

@@ -56,7 +56,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
-    "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "made_by": "m"}
+    "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "created_by": "m"}
     | {"reveal": False, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
