@@ -92,6 +92,8 @@ def read_json_object(text: str) -> JsonReply:
 
 T = TypeVar("T")
 
+REPLACED = "characters that cannot be stored became U+FFFD"
+
 _REPLIES = frozenset({"ok", "unparsable", "refused", "truncated"})
 
 
@@ -207,9 +209,10 @@ def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], 
 
     def asked(status: Status, outcome: str, value: T | None = None, error: str | None = None) -> Asked[T]:
         *earlier, last = reply.attempts
+        detail = REPLACED if getattr(value, "replaced", False) else last.detail
         return Asked(
             status,
-            (*earlier, replace(last, status=outcome)),
+            (*earlier, replace(last, status=outcome, detail=detail)),
             value=value,
             error=error,
             raw=reply.text or reply.refusal or "",
