@@ -12,7 +12,6 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.health.report import health
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
