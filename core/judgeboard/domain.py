@@ -9,16 +9,17 @@ from typing import Any
 
 
 class Role(StrEnum):
-    """What a person may do here, each including the one before it; ``none`` stays as an author, no more."""
+    """A person's role; each role includes the permissions of the one before it. ``none`` is a removed person."""
 
     NONE = "none"
+    VIEWER = "viewer"
     REVIEWER = "reviewer"
     LEAD = "lead"
     ADMIN = "admin"
 
     @property
     def rank(self) -> int:
-        """0 to 3: who has a higher one may do all that the lower may."""
+        """0 to 4, from ``none`` to ``admin``."""
         return list(Role).index(self)
 
 

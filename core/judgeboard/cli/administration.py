@@ -87,7 +87,10 @@ def restore(version: str, db: str | None) -> None:
 
 
 ROLES = [role.value for role in Role if role is not Role.NONE]
-_ROLE_HELP = "Reviewers review; leads also make queues and change thresholds; admins also manage people."
+_ROLE_HELP = (
+    "Viewers see all pages; reviewers also review; leads also create queues and change thresholds; "
+    "admins also manage people."
+)
 
 
 @click.group(
