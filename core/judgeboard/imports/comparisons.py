@@ -9,9 +9,20 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, raw_text
-from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONING, REFERENCE, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.fields import (
+    ERROR,
+    JUDGE,
+    JUDGE_VERSION,
+    MAX_ID,
+    RAW,
+    REASONING,
+    REFERENCE,
+    Cells,
+    ColumnNames,
+    Unusable,
+    raw_text,
+)
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import shown_word, verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import LandedComparison

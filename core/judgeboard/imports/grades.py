@@ -17,9 +17,8 @@ from judgeboard.domain import (
     checked_quality,
 )
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked
-from judgeboard.imports.columns import RESPONSE_ID, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
+from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import ONLY_AT_THE_DESK, GradeOf, insert_grades

@@ -9,10 +9,17 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import (
+from judgeboard.imports.fields import (
+    JUDGE,
     MAX_ID,
     MAX_NAME,
+    METADATA,
+    QUERY_TYPE_OF_PAIR,
+    QUESTION,
+    RAW,
+    REFERENCE,
     Cells,
+    ColumnNames,
     Unusable,
     checked,
     metadata_in,
@@ -20,8 +27,7 @@ from judgeboard.imports.cells import (
     raw_text,
     spelled_number,
 )
-from judgeboard.imports.columns import JUDGE, METADATA, QUERY_TYPE_OF_PAIR, QUESTION, RAW, REFERENCE, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
 from judgeboard.store.comparisons import LandedComparison, key_of, land_comparisons, stored_comparisons

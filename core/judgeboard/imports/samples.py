@@ -9,9 +9,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import Cells, Unusable, raw_text
-from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells, ColumnNames, Unusable, raw_text
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word, store_pairs
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import LandedComparison

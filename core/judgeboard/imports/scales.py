@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.domain import DimensionScore
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import Cells, Unusable
+from judgeboard.imports.fields import Cells, Unusable
 
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)"
 _SCALE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.+|-|–|to)\s*{_NUMBER}\s*(\(.*\))?\s*", re.DOTALL)

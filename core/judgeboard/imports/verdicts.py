@@ -8,9 +8,20 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import Label, Status, Verdict, checked_groundedness, checked_quality
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, raw_text
-from judgeboard.imports.columns import ERROR, JUDGE, RAW, REASONING, RESPONSE_ID, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.fields import (
+    ERROR,
+    JUDGE,
+    MAX_ID,
+    RAW,
+    REASONING,
+    RESPONSE_ID,
+    Cells,
+    ColumnNames,
+    Unusable,
+    checked,
+    raw_text,
+)
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judge_versions import StoredVersion

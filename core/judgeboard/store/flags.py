@@ -10,8 +10,18 @@ from sqlalchemy import Connection, bindparam, case, exists, func, insert, select
 
 from judgeboard.domain import JURY, Decision, FlagState, Label, ResponseKind, Status
 from judgeboard.flags import random_sample
-from judgeboard.flags.rule import FailedSignal, JudgeSignal, Rule, Signals, SupremeMark, Texts
-from judgeboard.flags.rules import Raise, StandingFlag, reasons_for, reconcile
+from judgeboard.flags.rule import (
+    FailedSignal,
+    JudgeSignal,
+    Raise,
+    RaisedFlag,
+    Rule,
+    Signals,
+    SupremeMark,
+    Texts,
+    reasons_for,
+    reconcile,
+)
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import Said, ShortJudgment, ShortResponse
@@ -249,11 +259,11 @@ def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
     return connection.execute(query).scalar_one()
 
 
-def _standing(connection: Connection, response_ids: Sequence[int]) -> dict[int, list[StandingFlag]]:
-    standing: dict[int, list[StandingFlag]] = {}
+def _standing(connection: Connection, response_ids: Sequence[int]) -> dict[int, list[RaisedFlag]]:
+    standing: dict[int, list[RaisedFlag]] = {}
     rows = connection.execute(_STANDING, {"ids": response_ids})
     for response_id, id_, rule, raise_key, state, details in rows:
-        standing.setdefault(response_id, []).append(StandingFlag(id_, rule, raise_key, FlagState(state), details))
+        standing.setdefault(response_id, []).append(RaisedFlag(id_, rule, raise_key, FlagState(state), details))
     return standing
 
 
