@@ -88,11 +88,7 @@ class _Column:
 
 
 def parse_mapping(pairs: Iterable[str]) -> dict[str, str]:
-    """Return ``{theirs: ours}`` from texts like ``THEIRS=ours``.
-
-    Raises:
-        BadInput: A text without ``=``, or one column named twice.
-    """
+    """Return ``{theirs: ours}`` from texts like ``THEIRS=ours``."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         theirs, equals, ours = pair.rpartition("=")
@@ -112,9 +108,6 @@ class Columns:
         mapping: The user's choices, ``{theirs: ours}``; they come before all names.
         left_over: How a column that is no field is handled, in words.
         reads_left_over: Whether such a column is read all the same, given the fields with a column.
-
-    Raises:
-        BadInput: The mapping names an unknown field, or one field for two columns.
     """
 
     def __init__(

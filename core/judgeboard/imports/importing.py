@@ -454,11 +454,7 @@ def read_records(
     name: str | None = None,
     actor: str = "library",
 ) -> Reading:
-    """Read a file of one kind, lazily; arguments as of `import_file`.
-
-    Raises:
-        BadInput: The file, the kind, the format or the mapping cannot be used.
-    """
+    """Read a file of one kind, lazily; arguments as of `import_file`."""
     chosen = kind_class(kind)
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE

@@ -82,11 +82,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_class(kind: str) -> type["ImportKind[Any]"]:
-    """Return the class of a kind.
-
-    Raises:
-        BadInput: There is no such kind.
-    """
+    """Return the class of a kind."""
     if kind not in KINDS:
         raise BadInput(f"--kind is one of {', '.join(KINDS)}, not {kind!r}")
     module, _, name = KINDS[kind].home.partition(":")

@@ -47,11 +47,7 @@ _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
 
 def preference_word(field: str, value: Any) -> Preference:
-    """Return the preference that a word says: a, b, or tie (also n, equal), in any case.
-
-    Raises:
-        Unusable: It says none.
-    """
+    """Return the preference that a word says: a, b, or tie (also n, equal), in any case."""
     found = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
     if found is None:
         shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
@@ -358,9 +354,6 @@ def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answ
         source: The source of a row without its own.
         letter: The gold of a row without its own.
         answers: Whether it must have two answers; else both or none.
-
-    Raises:
-        Unusable: A field is missing or has a value that no pair can have.
     """
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):

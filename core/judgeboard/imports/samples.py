@@ -117,11 +117,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
-    """Return a list, its items read one by one, None where it is absent.
-
-    Raises:
-        Unusable: It is no list, or not of ``length`` items.
-    """
+    """Return a list, its items read one by one, None where it is absent."""
     value = cells.json(field)
     if value is None:
         return None

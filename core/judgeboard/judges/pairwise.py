@@ -65,11 +65,7 @@ class ParsedComparison:
 
 
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
-    """Return the aspects of a comparison.
-
-    Raises:
-        BadInput: There is none, one is named twice, or a name is empty, too long or cannot be shown.
-    """
+    """Return the aspects of a comparison."""
     if not aspects or len(set(aspects)) < len(aspects):
         raise BadInput("a comparison needs at least one aspect, each of them named once")
     for aspect in aspects:
@@ -133,11 +129,7 @@ class PairwiseJudge(ModelJudge):
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
     ) -> None:
-        """Make a judge of a chat model; it compares each of the ``aspects`` separately.
-
-        Raises:
-            BadInput: An aspect cannot be used.
-        """
+        """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
         self.aspects = checked_aspects(aspects)
         super().__init__(endpoint, max_output)
         self._domain = domain

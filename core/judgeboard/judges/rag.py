@@ -229,11 +229,7 @@ class JudgeFile:
 
 
 def read_judge_file(path: Path) -> JudgeFile:
-    """Read a judge file.
-
-    Raises:
-        BadInput: It cannot be read or used; the message names file, line and field.
-    """
+    """Read a judge file."""
     file = read_yaml(path)
     judge_file = file.read(JudgeFile)
     check_examples(file, judge_file.examples, RAG_SCORES)

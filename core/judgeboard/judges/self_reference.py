@@ -145,9 +145,6 @@ class SelfReferenceJudge(ModelJudge):
             domain: The model's field of expertise, for the prompts.
             max_output: Maximum number of tokens in a verdict.
             solve_output: Maximum number of tokens in a sample.
-
-        Raises:
-            BadInput: ``k`` or the temperature is outside its range.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")

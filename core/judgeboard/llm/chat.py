@@ -100,19 +100,12 @@ class ChatModel(Protocol):
     @property
     def host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
-        ...
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer ``request``.
-
-        Raises:
-            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
-        """
-        ...
+        """Answer ``request``."""
 
     async def aclose(self) -> None:
         """Release connections; the model is not asked again."""
-        ...
 
 
 Chat = Callable[[list[dict[str, Any]]], Any]

@@ -23,9 +23,6 @@ def choose_provider(name: str | None = None, *, model: str | None = None, base_u
     """Return the provider that is named, or else that of the model's name.
 
     A model at an address of its own is asked as OpenAI's are, whatever its name: gateways serve all models so.
-
-    Raises:
-        BadInput: There is no provider of this name.
     """
     if name is not None:
         if name not in PROVIDERS:
@@ -119,9 +116,6 @@ def model_endpoint(
         tries: Calls made at most for one question; None is as ``RETRIES`` has it.
         prices: Price file of the user.
         replies: File of recorded raw replies to answer from instead of an endpoint.
-
-    Raises:
-        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
     """
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")

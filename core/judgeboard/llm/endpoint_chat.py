@@ -157,12 +157,7 @@ class EndpointChat:
         await self._client.close()
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer ``request``, calling again where that can help; every call becomes an ``Attempt``.
-
-        Raises:
-            EndpointRefused: 401, 402, 403, 404, an unknown model, a used-up account, nothing ever answered
-                there, or it asks for a wait of more than a minute.
-        """
+        """Answer ``request``, calling again where that can help; every call becomes an ``Attempt``."""
         shape, why, failures = self.shape, request.why, 0
         attempts: list[Attempt] = []
         while True:

@@ -76,9 +76,6 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
     """Return what a job carries to ask the stored version that these fields make, None where they ask another thing.
 
     That is a judge which judged nothing here, or one at another address than it is asked at.
-
-    Raises:
-        BadInput: The fields make no judge.
     """
     version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
     known = None if version is None else judge_spec(connection, version)
@@ -116,9 +113,6 @@ def estimate_calls(
     """Estimate a job from what it selects now and from the latest judgments of the same kind of judge and model.
 
     No key is needed here: the worker that makes the calls may have one.
-
-    Raises:
-        BadInput: The judge or the filter cannot be used, or the judge version is retired.
     """
     version = make_judge(**{"api_key": "none", **judge}).version
     with store.reading() as connection:
@@ -266,11 +260,7 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
 
 
 def job_progress(store: Store, job_id: str) -> JobProgress:
-    """Return how far a job is, from the store alone.
-
-    Raises:
-        NotFound: There is no such job.
-    """
+    """Return how far a job is, from the store alone."""
     with store.reading() as connection:
         job = get_job(connection, job_id)
         run = None if job.run_id is None else get_run(connection, job.run_id)

@@ -23,12 +23,10 @@ class Step(Protocol):
     @property
     def status(self) -> Status:
         """What became of it."""
-        ...
 
     @property
     def cost_micro(self) -> int | None:
         """What it cost, in millionths; None is unknown."""
-        ...
 
 
 T = TypeVar("T")
