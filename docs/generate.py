@@ -135,6 +135,21 @@ def formats() -> str:
     return table(("format", "name", "file endings"), rows)
 
 
+def roles() -> str:
+    """Return the table of roles."""
+    from judgeboard.domain import ROLES
+    from judgeboard.people.permissions import role_words
+
+    return table(
+        ("role", "permissions, with those of the roles before it"), [_role(role_words(role)) for role in ROLES]
+    )
+
+
+def _role(words: str) -> tuple[str, str]:
+    name, _, added = words.partition(": ")
+    return name.lower(), "none of its own" if added == "." else added.rstrip(".")
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "flag rules": flag_rules,
     "thresholds": thresholds,
@@ -143,6 +158,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "health checks": health_checks,
     "statistics": statistics,
     "formats": formats,
+    "roles": roles,
 }
 """What `<!-- table: NAME -->` in a page is replaced with."""
 

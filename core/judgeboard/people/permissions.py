@@ -74,6 +74,12 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
 """The permissions; the roles themselves are `domain.Role`, each of which includes the ones before it."""
 
 
+def role_words(role: Role) -> str:
+    """Return what a role adds to the one before it, as a line for people."""
+    added = [permission.words.rstrip(",") for permission in PERMISSIONS.values() if permission.least is role]
+    return f"{role.value.capitalize()}: {'; '.join(words[:1].lower() + words[1:] for words in added)}."
+
+
 def role_of(person: Reviewer) -> Role:
     """Return what a person may do.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import ResponseKind, Role
+from judgeboard.domain import ROLES, ResponseKind, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     IMPORTED,
@@ -34,7 +34,6 @@ from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-ROLES = (Role.REVIEWER, Role.LEAD, Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)
