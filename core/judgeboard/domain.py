@@ -23,6 +23,10 @@ class Role(StrEnum):
         return list(Role).index(self)
 
 
+ROLES = tuple(role for role in Role if role is not Role.NONE)
+"""The roles that an admin gives to people."""
+
+
 class Stage(StrEnum):
     """When a review was given: before its author saw the judge, after, or as the last word on a split."""
 

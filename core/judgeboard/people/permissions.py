@@ -25,6 +25,7 @@ IMPORTED = "import"
 class Action(StrEnum):
     """An action that needs a permission; its value is stored in the event of a refused attempt."""
 
+    SEE_PAGES = "see_pages"
     REVIEW = "review"
     REJUDGE_ONE = "rejudge_one"
     MAKE_QUEUES = "make_queues"
@@ -54,6 +55,7 @@ class Permission(NamedTuple):
 
 PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
     {
+        Action.SEE_PAGES: Permission(Role.VIEWER, "Seeing all pages"),
         Action.REVIEW: Permission(Role.REVIEWER, "Reviewing"),
         Action.REJUDGE_ONE: Permission(Role.REVIEWER, "Rejudging an answer"),
         Action.MAKE_QUEUES: Permission(Role.LEAD, "Creating and closing queues"),
@@ -71,15 +73,11 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
 )
 """The permissions: for each action the lowest role that has it."""
 
-ROLES: Mapping[Role, str] = MappingProxyType(
-    {
-        Role.VIEWER: "Viewer: sees all pages, changes nothing.",
-        Role.REVIEWER: "Reviewer: also reviews, and rejudges single answers.",
-        Role.LEAD: "Lead: also creates and assigns queues, adjudicates, imports, changes settings, rejudges many.",
-        Role.ADMIN: "Admin: also manages people and retires judge versions.",
-    }
-)
-"""The roles that an admin gives, with their descriptions."""
+
+def role_words(role: Role) -> str:
+    """Return what a role adds to the one before it, as a line for people."""
+    added = [permission.words.rstrip(",") for permission in PERMISSIONS.values() if permission.least is role]
+    return f"{role.value.capitalize()}: {'; '.join(words[:1].lower() + words[1:] for words in added)}."
 
 
 def role_of(person: Reviewer) -> Role:
@@ -173,7 +171,7 @@ def may(person: Reviewer, action: Action) -> bool:
 def why_not(action: Action, role: Role) -> str:
     """Return the sentence of a refusal."""
     yours = "you are not among the people here" if role is Role.NONE else f"you are a {role}"
-    *roles, last = (f"{role}s" for role in ROLES if role.rank >= PERMISSIONS[action].least.rank)
+    *roles, last = (f"{role}s" for role in Role if role.rank >= PERMISSIONS[action].least.rank)
     needed = f"{', '.join(roles)} and {last}" if roles else last
     return f"{action.words} is for {needed}; {yours}. Ask an admin."
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import ResponseKind, Role
+from judgeboard.domain import ROLES, ResponseKind, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     IMPORTED,
     REFUSED,
-    ROLES,
     SIGNED_IN,
     Action,
     Actor,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from judgeboard.domain import Role
+from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import ROLES, SIGNED_IN, Action
+from judgeboard.people.permissions import SIGNED_IN, Action, role_words
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
     PersonLine,
@@ -114,11 +114,11 @@ def _changes(lines: list[PersonLine]) -> None:
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
         role = st.selectbox(
             "Role",
-            list(ROLES),
-            index=list(ROLES).index(Role.REVIEWER),
+            ROLES,
+            index=ROLES.index(Role.REVIEWER),
             format_func=str.capitalize,
             key="people_role",
-            help="\n\n".join(ROLES.values()),
+            help="\n\n".join(map(role_words, ROLES)),
         )
         st.button(
             "Add",
@@ -135,7 +135,7 @@ def _changes(lines: list[PersonLine]) -> None:
     said: str | None = st.session_state.pop(_SAID, None)
     if said is not None:
         problem(said) if said.startswith("Not ") else show(tag("div", said, cls="jb-say", role="status"))
-    caption(*ROLES.values())
+    caption(*map(role_words, ROLES))
 
 
 def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
@@ -145,8 +145,8 @@ def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
         now = by_name[name].role
         role = st.selectbox(
             "New role",
-            list(ROLES),
-            index=list(ROLES).index(now) if now in ROLES else 0,
+            ROLES,
+            index=ROLES.index(now) if now in ROLES else 0,
             format_func=str.capitalize,
             key=f"people_new_role_{name}_{now}",
         )

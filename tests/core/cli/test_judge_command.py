@@ -65,7 +65,7 @@ def test_json_stands_alone_on_standard_output(
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
         assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, None)
     assert len(counted) == 1 + ("--jury" in more)
-    assert said.get("repeats", {}).keys() >= {"items"} or "--repeats" not in more
+    assert said.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
     assert said.get("jury", {}).keys() >= {"items"} or "--jury" not in more
 
 

@@ -1,6 +1,6 @@
-"""Prints what landing costs: CPU milliseconds a row for responses and judgments, flags and currents included.
+"""Measures the cost of storing: CPU milliseconds per response and per judgment, flags and current judgments included.
 
-Example: `python benchmarks/landing.py --rows 3200 --batch 16 --batch 64 [--db URL]`
+Example: `python benchmarks/storing_rate.py --rows 3200 --batch 16 --batch 64 [--db URL]`
 """
 
 import argparse
@@ -55,18 +55,18 @@ def timed(rows: int, work: Callable[[], None]) -> str:
 
 
 def measure(store: Store, rows: int, batch: int) -> None:
-    """Land the same log in batches of one size: new, again, judged by two judges and by a new version of the first."""
+    """Store the same log in batches of one size: new, again, judged by two judges and by a new version of the first."""
     log = answers(rows, f"log in batches of {batch}")
     ids: list[int] = []
 
-    def land() -> None:
+    def store_log() -> None:
         for start in range(0, rows, 1_000):
             with store.writing() as connection:
                 ids.extend(land_responses(connection, log[start : start + 1_000]).new)
 
     print(f"batch {batch}: {'CPU ms/row':>26}   elapsed")
-    print(f"  responses, new          {timed(rows, land)}")
-    print(f"  responses, again        {timed(rows, land)}")
+    print(f"  responses, new          {timed(rows, store_log)}")
+    print(f"  responses, again        {timed(rows, store_log)}")
     for name, params in (("rag", {}), ("nli", {}), ("rag", {"temperature": 1})):
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion(name, name, params=params))
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--db")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(options.db or Path(folder) / "landing.db", create=True)
+        store = open_store(options.db or Path(folder) / "storing.db", create=True)
         for batch in options.batch or [16, 64]:
             measure(store, options.rows, batch)
         store.close()
