@@ -38,7 +38,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedComparison:
-    """What a judge said of a pair in one order, recorded elsewhere, still naming the pair by its outside id."""
+    """A recorded comparison of a pair in one order, with the external id of the pair."""
 
     pair_id: str
     judge: RecordedJudge
@@ -55,8 +55,8 @@ class ImportedComparison:
 class ComparisonImport(RecordedImport[ImportedComparison]):
     """Comparisons of replay judge versions, one run per judge and file.
 
-    ``verdict`` speaks of the stored answers A and B, whatever the ``order`` shown; none means that the judge was
-    asked and gave no usable one, which ``status`` may say more of.
+    ``verdict`` is about the stored answers A and B, whatever the ``order`` shown. A row without a verdict is an
+    unusable reply; its ``status`` can tell more.
     """
 
     columns: ClassVar[ColumnNames] = {

@@ -96,7 +96,7 @@ class Judging(VerdictMethod[JudgingSummary]):
         )
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
-        """Return the reader of asks, each handed out once, by response id."""
+        """Return the reader of asks, by response id."""
         # From the other end where another process may be at the same run: the two then meet, instead of paying for
         # each answer twice.
         after: int | None = None

@@ -132,10 +132,10 @@ def try_file(
         BadInput: It is no file of rows, or the mapping cannot be used.
     """
     summary, rejected = _import(store, stream, choice, on_rows, dry_run=True)
-    plain = replace(choice, mapping={})
+    plain = replace(choice, mapping=())
     if not choice.mapping:
         unmapped = summary.columns
-    elif before is not None and replace(before.choice, mapping={}) == plain:
+    elif before is not None and replace(before.choice, mapping=()) == plain:
         unmapped = before.unmapped
     else:
         unmapped = _import(store, stream, plain, on_rows, dry_run=True)[0].columns
