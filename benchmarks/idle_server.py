@@ -1,4 +1,4 @@
-"""How much CPU a server takes on which nobody works: `uv run python benchmarks/idle_server.py [SECONDS]`."""
+"""Measures the CPU use of an idle server: `uv run python benchmarks/idle_server.py [SECONDS]`."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-SETTLE_SECONDS = 15.0
+WARM_UP_SECONDS = 15.0
 LIMIT_PERCENT = 1.0
 
 
@@ -29,7 +29,7 @@ def main() -> int:
         )
         try:
             _wait_until_served(port)
-            time.sleep(SETTLE_SECONDS)
+            time.sleep(WARM_UP_SECONDS)
             before = _cpu_seconds(server.pid)
             time.sleep(seconds)
             percent = (_cpu_seconds(server.pid) - before) / seconds * 100

@@ -40,7 +40,7 @@ def weather_tool(seed: int) -> Tool:
 
 
 def scripted_assistant(tool: Tool) -> Callable[[Messages], str]:
-    """Return a chat call that asks the tool and says what it said, without a model."""
+    """Return a chat call that calls the tool and reports its result, without a model."""
 
     def chat(_messages: Messages) -> str:
         return f"It is {tool('Paris')} °C in Paris."
@@ -58,7 +58,7 @@ def scripted_judge(messages: Messages) -> str:
         said = {
             "evaluation": "No place on Earth is that cold.",
             "rating": 1,
-            "feedback": "The temperature cannot be right: ask the weather tool again and check what it says.",
+            "feedback": "The temperature cannot be right: ask the weather tool again and check its result.",
         }
     return json.dumps(said)
 

@@ -1,19 +1,19 @@
 """Judgeboard: judge logged RAG answers, flag the ones to distrust, review them, measure the judge.
 
-One answer, nothing stored::
+Judge one answer without a database::
 
     verdict = judgeboard.judge_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
     shown = judgeboard.annotate(answer, verdict.groundedness)
 
-A whole log, in a database::
+Judge a whole log::
 
-    store = judgeboard.open_store("desk.db", create=True)
+    store = judgeboard.open_store("judgeboard.db", create=True)
     judgeboard.import_file(store, "answers.jsonl")
     judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
     judgeboard.measure(store)
 
-``__init__.pyi`` lists the public names with the module that defines each. A module is loaded when one of its names is
-first used. Every error that a caller can cause is a `JudgeboardError`.
+``__init__.pyi`` lists the public names with the module that defines each. Every error that a caller can cause is a
+`JudgeboardError`.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The value types of Judgeboard: frozen, validated on construction, without I/O."""
+"""The value types of Judgeboard: immutable, validated on construction, without I/O."""
 
 import math
 from collections.abc import Mapping
@@ -9,21 +9,26 @@ from typing import Any
 
 
 class Role(StrEnum):
-    """What a person may do here, each including the one before it; ``none`` stays as an author, no more."""
+    """A person's role; each role includes the permissions of the one before it. ``none`` is a removed person."""
 
     NONE = "none"
+    VIEWER = "viewer"
     REVIEWER = "reviewer"
     LEAD = "lead"
     ADMIN = "admin"
 
     @property
     def rank(self) -> int:
-        """0 to 3: who has a higher one may do all that the lower may."""
+        """0 to 4, from ``none`` to ``admin``."""
         return list(Role).index(self)
 
 
+ROLES = tuple(role for role in Role if role is not Role.NONE)
+"""The roles that an admin gives to people."""
+
+
 class Stage(StrEnum):
-    """When a review was given: before its author saw the judge, after, or as the last word on a split."""
+    """When a review was made: before its author saw the judge, after, or as the adjudication of a conflict."""
 
     BLIND = "blind"
     REVEALED = "revealed"
@@ -31,7 +36,7 @@ class Stage(StrEnum):
 
 
 class WhyDiffers(StrEnum):
-    """Why a person and the judge differ on an answer, in the person's opinion."""
+    """A person's reason for another grade than the judge's."""
 
     MISSED_SUPPORT = "missed_support"
     FLUENT_TEXT = "fluent_text"
@@ -43,14 +48,14 @@ class WhyDiffers(StrEnum):
 
 
 class QueueState(StrEnum):
-    """A closed queue hands out nothing, and its open items hold no flag open."""
+    """A closed queue gives no leases, and its open items keep no flag open."""
 
     OPEN = "open"
     CLOSED = "closed"
 
 
 class QueueOrder(StrEnum):
-    """Which item of a queue comes first; all but ``oldest`` and ``random`` are made from judges' scores."""
+    """The order of the items of a queue; all but ``oldest`` and ``random`` use judges' scores."""
 
     SEVERITY = "severity"
     OLDEST = "oldest"
@@ -60,7 +65,7 @@ class QueueOrder(StrEnum):
 
 
 class ItemState(StrEnum):
-    """Where a queue item is: ``left`` stopped matching before anybody reviewed it."""
+    """The state of a queue item; ``left`` items stopped matching before anybody reviewed them."""
 
     OPEN = "open"
     AGREED = "agreed"
@@ -70,7 +75,7 @@ class ItemState(StrEnum):
 
 
 class ResponseKind(StrEnum):
-    """Where a response comes from; pages and statistics read ``log`` unless they say otherwise."""
+    """The origin of a response; pages and statistics read ``log`` by default."""
 
     LOG = "log"
     CONTROL = "control"
@@ -80,7 +85,7 @@ class ResponseKind(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of one request to a judge; only ``ok`` carries a verdict."""
+    """The result of one request to a judge; only ``ok`` has a verdict."""
 
     OK = "ok"
     UNPARSABLE = "unparsable"
@@ -89,14 +94,14 @@ class Status(StrEnum):
 
 
 class Label(StrEnum):
-    """A two-valued verdict, stored as it was given and never derived on write."""
+    """A verdict with two values; it is stored as given, never derived."""
 
     GROUNDED = "grounded"
     HALLUCINATED = "hallucinated"
 
 
 class ClaimStatus(StrEnum):
-    """What a judge says of one statement inside an answer."""
+    """Whether the passages support a statement of an answer."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -104,14 +109,14 @@ class ClaimStatus(StrEnum):
 
 
 class FeedbackKind(StrEnum):
-    """The scale on which a user spoke: thumbs (1 up, 0 down) or stars (1 to 5)."""
+    """The scale of user feedback: thumbs (1 up, 0 down) or stars (1 to 5)."""
 
     THUMBS = "thumbs"
     STARS = "stars"
 
 
 class FlagState(StrEnum):
-    """Derived from reviews and from newer judgments or feedback."""
+    """The state of a flag, derived from reviews and from newer judgments or feedback."""
 
     OPEN = "open"
     CONFIRMED = "confirmed"
@@ -120,7 +125,7 @@ class FlagState(StrEnum):
 
 
 class Decision(StrEnum):
-    """What a reviewer said of a flag; ``withdrawn`` takes an earlier review back."""
+    """A reviewer's decision on a flag; ``withdrawn`` undoes an earlier review."""
 
     CONFIRM = "confirm"
     DISMISS = "dismiss"
@@ -129,7 +134,7 @@ class Decision(StrEnum):
 
 
 class RunState(StrEnum):
-    """``running`` without a live owner can be resumed."""
+    """The state of a run; a ``running`` run without a live process can be resumed."""
 
     RUNNING = "running"
     DONE = "done"
@@ -138,7 +143,7 @@ class RunState(StrEnum):
 
 
 class Preference(StrEnum):
-    """Which of two answers is better, in terms of the stored answers, whatever the order shown."""
+    """Which of the two stored answers is better, independent of the order shown."""
 
     A = "a"
     B = "b"
@@ -146,7 +151,7 @@ class Preference(StrEnum):
 
 
 class Shown(StrEnum):
-    """The order in which a pair was shown: the stored answer A first, or B."""
+    """The order in which a pair was shown: stored answer A first, or B first."""
 
     AB = "ab"
     BA = "ba"
@@ -176,7 +181,7 @@ def checked_quality(value: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the user of the assistant said: ``value`` is 0 or 1 for thumbs, 1 to 5 for stars; ``at`` is UTC."""
+    """Feedback of the assistant's user: ``value`` is 0 or 1 for thumbs, 1 to 5 for stars; ``at`` is UTC."""
 
     kind: FeedbackKind
     value: float
@@ -192,7 +197,7 @@ class Feedback:
 
     @property
     def quality(self) -> float:
-        """The same on the quality scale: thumbs up 4, down 1; stars 1 + (stars - 1) * 0.75."""
+        """The feedback on the quality scale: thumbs up 4, down 1; stars 1 + (stars - 1) * 0.75."""
         if self.kind is FeedbackKind.THUMBS:
             return 4.0 if self.value == 1 else 1.0
         return 1 + (self.value - 1) * 0.75
@@ -202,8 +207,8 @@ class Feedback:
 class Response:
     """A logged answer with its query and passages, before it is stored.
 
-    ``passages`` None means that the log did not carry them; an empty tuple means that nothing was retrieved.
-    ``derived_from`` is the stored response that a made answer (any ``kind`` but log) was made from.
+    ``passages`` is None where the log has none, and empty where nothing was retrieved. ``derived_from`` is the id of
+    the response from which an answer (of any ``kind`` but log) was made.
     """
 
     source: str
@@ -225,7 +230,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class JudgeInput:
-    """What a judge is shown of a stored response."""
+    """The part of a stored response that a judge sees."""
 
     response_id: int
     query: str
@@ -238,10 +243,10 @@ class JudgeInput:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of the answer as a judge saw it; quotes are verbatim or marked as not found.
+    """A judge's finding on one statement of an answer.
 
-    ``passage`` counts from 1. ``answer_start``/``answer_end`` are offsets into the stored answer, None where the
-    quote was not found there; ``passage_start``/``passage_end`` likewise into that passage.
+    ``passage`` counts from 1. Starts and ends are character offsets into the stored answer and that passage, None where
+    the text does not contain the quote.
     """
 
     text: str
@@ -257,7 +262,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call to a model: why it was made, what came of it, its raw text, tokens and duration."""
+    """One call to a model: its reason, result, raw text, tokens and duration."""
 
     why: str  # first | retry | repair | format | parameter
     status: str  # ok | http_<code> | timeout | connection | unparsable | refused | truncated | raised
@@ -270,9 +275,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """The account of one step, a request to a model with its repair: what came of it, as it came, what it took.
+    """The record of one request to a model, repair included.
 
-    ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency; None is unknown.
+    ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency, None if unknown.
     """
 
     status: Status
@@ -290,7 +295,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
-    """A judge's score on a dimension of its own; ``value`` None is not scored, ``scale`` reads like "1-5"."""
+    """A score on a dimension; ``value`` is None where it was not scored, ``scale`` is like "1-5"."""
 
     dimension: str
     value: float | None
@@ -300,9 +305,9 @@ class DimensionScore:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one request to a judge gave: a usable verdict (status ok) or the reason why there is none.
+    """The result of one request to a judge: a usable verdict (status ok), or the reason why there is none.
 
-    ``cost_micro`` is in millionths of the price file's currency; None is unknown, never 0.
+    ``cost_micro`` is in millionths of the price file's currency, None if unknown.
     """
 
     status: Status
@@ -324,26 +329,26 @@ class Verdict:
     scores: tuple[DimensionScore, ...] = ()
 
     @classmethod
-    def of(cls, record: StepRecord, **said: Any) -> "Verdict":
-        """Return the verdict of a step: its account, and what was ``said`` (the other fields) where it is usable."""
+    def of(cls, record: StepRecord, **values: Any) -> "Verdict":
+        """Return the verdict of a record, with the ``values`` of its other fields."""
         account = {name: getattr(record, name) for name in StepRecord.__dataclass_fields__}
-        return cls(**account, **said)
+        return cls(**account, **values)
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)
         checked_quality(self.quality)
         if self.status is not Status.OK and any(score.value is not None for score in self.scores):
-            raise ValueError(f"a judgment that is {self.status} carries no score")
+            raise ValueError(f"a judgment that is {self.status} has no score")
         if self.status is not Status.OK and (self.groundedness, self.quality, self.label) != (None, None, None):
-            raise ValueError(f"a judgment that is {self.status} carries no verdict")
+            raise ValueError(f"a judgment that is {self.status} has no verdict")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
-    """A judge exactly as it judged: content-addressed by ``fingerprint`` (store.judgments.judge_versions), immutable.
+    """A judge with everything that changes a verdict; immutable, identified by its `judges.judge.fingerprint`.
 
-    ``kind`` is the kind of judge (rag, lexical, replay, …); ``name`` is what people call it and what *current* and
-    *primary* go by; ``params`` holds everything that changes a verdict (temperature, maximum output, domain, …).
+    ``kind`` is the kind of judge (rag, lexical, replay, …). Each ``name`` has its own version numbers; the primary
+    judge is chosen by name. ``params`` are temperature, maximum output, domain and so on.
     """
 
     name: str
@@ -356,10 +361,10 @@ class JudgeVersion:
 
 @dataclass(frozen=True, slots=True)
 class ClaimMark:
-    """What a person says of one statement of an answer: of a judge's claim, or of a sentence.
+    """A person's mark on a judge's claim or on a sentence of an answer.
 
-    ``start``/``end`` are offsets into the stored answer, None where a judge's quote does not stand there. A mark on a
-    claim names the judgment and the claim's ``number`` in it, from 1; one on a sentence names neither.
+    ``start`` and ``end`` are character offsets into the stored answer, None where it does not contain the quote.
+    A mark on a claim has the judgment's id and the claim's ``number`` in it, from 1.
     """
 
     status: ClaimStatus
@@ -372,10 +377,10 @@ class ClaimMark:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What a person gives an answer; every part may be missing.
+    """A person's grade of an answer; every part can be missing.
 
-    ``scores`` are on the dimensions of a rubric, ``claim_marks`` on single statements; ``why_differs`` is why the
-    person thinks otherwise than the judge whose verdict they saw.
+    ``scores`` are on the dimensions of a rubric, ``claim_marks`` on single statements; ``why_differs`` is the reason
+    for another grade than the judge's.
     """
 
     label: Label | None = None
@@ -395,7 +400,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class ImportedGrade:
-    """A person's grade from a file, still naming its response by the outside id; ``scores`` are on their own scales."""
+    """A person's grade from a file, with the external id of its response; ``scores`` are on their own scales."""
 
     response_id: str
     annotator: str
@@ -406,18 +411,8 @@ class ImportedGrade:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedVerdict:
-    """A verdict recorded elsewhere, still naming its response by the outside id."""
-
-    response_id: str
-    judge: str
-    verdict: Verdict
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row of a file that cannot come in: where it stands, which field, why, and the row itself."""
+    """A row of a file that cannot be stored: its line, the field, the reason, and the row itself."""
 
     line: int
     field: str | None
@@ -428,10 +423,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic with its interval: ``value`` None is undefined, and ``reason`` says why.
+    """A statistic with its interval; ``value`` is None where it is undefined, for the ``reason``.
 
-    ``n`` counts the responses (or rows) it rests on, ``method`` names the interval, ``unit`` what was resampled,
-    ``level`` how often such intervals hold the truth. ``left_out`` says what was not counted, as (why, how many).
+    ``n`` is the number of responses (or rows), ``method`` the kind of interval, ``unit`` what was resampled, ``level``
+    the confidence level. ``left_out`` lists what was not counted, as (reason, number).
     """
 
     value: float | None
@@ -446,15 +441,15 @@ class Estimate:
 
 
 OVERALL = "overall"
-"""The aspect of a preference that names none."""
+"""The default aspect of a preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two answers to one question, before they are stored; without answers it is a question that was sampled.
+    """Two answers to one question, before they are stored; without answers, a question that was sampled.
 
-    ``response_a``/``response_b`` are outside ids of logged responses that the answers were taken from. ``sides`` are
-    the ids of two stored responses where these are themselves the answers: no copies are stored then.
+    ``response_a`` and ``response_b`` are external ids of logged responses with these answers. ``sides`` are the ids of
+    two stored responses that are the answers themselves; no copies are stored then.
     """
 
     source: str
@@ -480,7 +475,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class AspectPreference:
-    """What a person says of a pair on one aspect: a side, a grade on a scale (above 0: B is better), or both."""
+    """A person's preference on one aspect: A, B or tie, a grade on a scale (above 0: B is better), or both."""
 
     preference: Preference | None = None
     value: float | None = None
@@ -488,14 +483,14 @@ class AspectPreference:
 
     def __post_init__(self) -> None:
         if self.preference is None and self.value is None:
-            raise ValueError("no preference: name a side, a tie or a grade")
+            raise ValueError("no preference: give A, B, tie or a grade")
         if (self.value is None) != (self.scale is None):
             raise ValueError("a grade needs its scale")
 
 
 @dataclass(frozen=True, slots=True)
 class GivenPreference:
-    """A person's preference from a file: what they said by aspect, in which order the answers were ``shown``."""
+    """A person's preferences from a file, by aspect; ``shown`` is the order of the answers."""
 
     annotator: str
     aspects: Mapping[str, AspectPreference]
@@ -505,10 +500,10 @@ class GivenPreference:
 
 
 RECORDED = "replay"
-"""Verdicts that came in by an import."""
+"""The kind of imported judges."""
 JURY = "jury"
-"""One verdict made of several judges' ones."""
+"""The kind of juries: several judges' combined judgment."""
 REPEATS = "repeats"
-"""One verdict made of several by the same judge."""
+"""The kind of a judge's combined repeats."""
 AUDIT = "audit"
-"""A supreme judge's: it judges the judgments of another."""
+"""The kind of supreme judges, which review judgments."""

@@ -1,19 +1,19 @@
-"""The exceptions of Judgeboard, each carrying the message that its user reads.
+"""The exceptions of Judgeboard; the text of each is the message for the user.
 
-JudgeboardError                 base: one line that says what is wrong and what to do; exit code 2
+JudgeboardError                 base class; exit code 2
 ├── BadInput                    a value, filter, file or option cannot be used
-├── MissingDatabase             no database where one was expected
-├── SchemaMismatch              the database is of another revision than this program
-├── NotFound                    no response, flag, judge version, run or job with this id
-├── DecisionRefused             a review cannot be stored now; says who or what was first
-├── NotAllowed                  a person's role does not allow what they asked for; says whose does
-├── EndpointRefused             401, 403 or 404 from the model's endpoint, or a wait that no run sits out
-└── UnknownPrice                a cost limit was asked for and the model has no price
+├── MissingDatabase             there is no database at this place
+├── SchemaMismatch              the database has another schema revision
+├── NotFound                    there is no response, flag, judge version, run or job with this id
+├── DecisionRefused             a review cannot be stored, because something changed in the meantime
+├── NotAllowed                  the person's role lacks the permission
+├── EndpointRefused             the endpoint refuses all calls (401, 403, 404), or asks for a long wait
+└── UnknownPrice                there is a cost limit, but the model has no price
 """
 
 
 class JudgeboardError(Exception):
-    """Base of all expected errors: the text is one line for a person, without a traceback."""
+    """Base of all expected errors; the text is one line for the user."""
 
     exit_code = 2
 
@@ -23,28 +23,28 @@ class BadInput(JudgeboardError):
 
 
 class MissingDatabase(JudgeboardError):
-    """There is no database at the place that was named."""
+    """There is no database at this place."""
 
 
 class SchemaMismatch(JudgeboardError):
-    """The database was made by another revision of the schema."""
+    """The database has another schema revision."""
 
 
 class NotFound(JudgeboardError):
-    """No row with this id."""
+    """There is no row with this id."""
 
 
 class DecisionRefused(JudgeboardError):
-    """A decision was not stored; the text says what happened meanwhile."""
+    """A decision was not stored; the text is the reason."""
 
 
 class NotAllowed(JudgeboardError):
-    """The role of the person who asked does not allow it; the text says which one does."""
+    """The person's role lacks the permission; the text names the roles that have it."""
 
 
 class EndpointRefused(JudgeboardError):
-    """The endpoint answered 401, 403 or 404, or asked for a long wait: no row can succeed until that is over."""
+    """The endpoint answered 401, 403 or 404, or asked for a long wait: no call can succeed now."""
 
 
 class UnknownPrice(JudgeboardError):
-    """A cost limit cannot be kept because the price of the model is not known."""
+    """The cost limit cannot be kept, because the price of the model is not known."""

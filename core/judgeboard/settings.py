@@ -1,4 +1,4 @@
-"""The settings that the environment gives, and how they are shown."""
+"""The settings from environment variables."""
 
 import os
 import re
@@ -19,14 +19,13 @@ _PASSWORD = re.compile(
 
 
 class Settings(BaseModel):
-    """The environment's part of the settings: None is not set, and a command option wins over all of them.
+    """The settings of the environment, None where a variable is not set; a command option takes precedence.
 
     ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
-    first admin where people sign in, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the API and the name of the
-    judge's model, ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes.
-    The primary judge and the thresholds of the flag rules (``flags.rule.Thresholds``) win over the stored ones;
-    ``JUDGEBOARD_ALWAYS_REVIEW`` lists query types, separated by commas. Keys and addresses of providers are read by
-    `provider_key` and `provider_address`.
+    first admin, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the provider and name of the judge's model,
+    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. Primary judge and
+    thresholds (``flags.rule.Thresholds``) take precedence over stored ones; ``JUDGEBOARD_ALWAYS_REVIEW`` is a
+    comma-separated list of query types.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -59,7 +58,7 @@ class Settings(BaseModel):
 
 
 class ConfigLine(NamedTuple):
-    """One line of `judgeboard config`: the variable, its value as it may be shown, whether the environment sets it."""
+    """One line of `judgeboard config`: the variable, its masked value, and whether the environment sets it."""
 
     variable: str
     value: str | None
@@ -67,11 +66,7 @@ class ConfigLine(NamedTuple):
 
 
 def load_settings() -> Settings:
-    """Return what the environment sets now.
-
-    Raises:
-        BadInput: A variable holds no value of its kind; the text names it.
-    """
+    """Return the current settings of the environment; raise BadInput for a value of the wrong type."""
     named = ((name.upper(), value) for name, value in os.environ.items() if value)
     return _parse(tuple(sorted((name, value) for name, value in named if name.startswith(PREFIX))))
 
@@ -82,12 +77,12 @@ def variable_of(field: str) -> str:
 
 
 def provider_key(provider: str) -> str | None:
-    """Return the key of a provider: OPENAI_API_KEY, ANTHROPIC_API_KEY and so on, as everywhere."""
+    """Return the key of a provider: OPENAI_API_KEY, ANTHROPIC_API_KEY and so on."""
     return os.environ.get(f"{provider.upper()}_API_KEY") or None
 
 
 def provider_address(provider: str) -> str | None:
-    """Return another address of a provider than its own: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
+    """Return the configured address of a provider: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 

@@ -8,7 +8,7 @@ MOODS = {
     "grounded": 4,  # all that was asked, all from the passages
     "gap": 3,  # from the passages, but part of the question stays open
     "terse": 3,  # the bare value
-    "padded": 4,  # right, with a made-up remark behind it
+    "padded": 4,  # right, followed by an invented addition
     "slip": 4,  # one of several statements is not in the passages
     "wrong": 3,  # contradicts the passage
     "mixed": 3,  # half from the passages

@@ -17,7 +17,7 @@ SYSTEM_SQL = (
 
 
 def typed(dice: Dice, query: str) -> str:
-    """Return ``query`` as somebody types it on a phone or at a desk."""
+    """Return ``query`` as somebody types it on a phone or on a computer."""
     throw = dice.below(20)
     if throw < 2:
         return dice.pick(GREETINGS) + query

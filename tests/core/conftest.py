@@ -7,7 +7,7 @@ import pytest
 
 from graded_log import GradedLog
 from judgeboard.domain import Rejected
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 from judgeboard.store.engine import Store
 
 

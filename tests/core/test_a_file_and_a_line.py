@@ -14,8 +14,10 @@ import pytest
 import judgeboard
 
 PACKAGE = Path(judgeboard.__file__).parent
+GENERATE = Path(__file__).parents[2] / "docs" / "generate.py"
 
-RULE = """
+RULE = """\"""Flags an answer in capital letters.\"""
+
 from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
 
@@ -26,7 +28,8 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 RULE = Rule("shouted", reason, lambda details, params: f"{details['length']} capital letters.", True, reads_texts=True)
 """
-JUDGE = """
+JUDGE = """\"""The judge that contradicts.\"""
+
 from judgeboard.domain import JudgeVersion, Status, Verdict
 
 
@@ -98,6 +101,19 @@ class Copy:
     def judgeboard(self, *arguments: str) -> str:
         return self.run("-c", "from judgeboard.cli import main; main()", *arguments, "--db", "log.db")
 
+    def line(self, file: str, old: str, new: str) -> None:
+        """Change one line of a file of the package."""
+        path = self.package / file
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, old
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def documented(self, table: str) -> str:
+        """Return a table of the documentation, generated from the copy."""
+        return self.run(
+            "-c", f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())"
+        )
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
@@ -127,6 +143,7 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
         flags = database.execute("SELECT details FROM flag WHERE rule = 'shouted'").fetchall()
     assert [json.loads(details) for (details,) in flags] == [{"length": 3}]
+    assert "| `shouted` | Flags an answer in capital letters. |" in copy.documented("flag rules")
 
 
 def test_a_judge(copy: Copy) -> None:
@@ -142,6 +159,7 @@ def test_a_judge(copy: Copy) -> None:
     copy.judgeboard("import", str(rows(copy)))
     copy.judgeboard("judge", "--judge", "contrary")
     assert "contrary v1" in copy.judgeboard("versions", "list")
+    assert "| `contrary` | The judge that contradicts. |" in copy.documented("judges")
 
 
 def test_a_provider(copy: Copy) -> None:
@@ -156,3 +174,53 @@ def test_a_provider(copy: Copy) -> None:
     answer = json.loads(copy.run("-c", ASK, OTHER_API_KEY="k-other", OPENAI_API_KEY="k-openai"))
     assert answer == ["ok", "/v1/talk", "k-other", False]
     assert "OTHER_API_KEY" in copy.judgeboard("config")
+    assert "https://other.example/v1" in copy.documented("providers")
+
+
+COMMAND = """
+import click
+
+
+@click.command()
+def hello_command() -> None:
+    \"""Greet.\"""
+    click.echo("hello")
+"""
+
+
+def test_a_command(copy: Copy) -> None:
+    copy.add(
+        "cli/hello.py",
+        COMMAND,
+        "cli/app.py",
+        ('    "judge": "judge",\n', '    "judge": "judge",\n    "hello": "hello",\n'),
+    )
+    assert copy.run("-c", "from judgeboard.cli import main; main()", "hello") == "hello\n"
+    assert "hello" in copy.run("-c", "from judgeboard.cli import main; main()", "--help")
+
+
+def test_a_role_is_a_line_and_each_permission_names_it(copy: Copy) -> None:
+    copy.line("domain.py", '    REVIEWER = "reviewer"\n', '    AUDITOR = "auditor"\n    REVIEWER = "reviewer"\n')
+    copy.judgeboard("migrate")
+    copy.judgeboard("people", "add", "ann@example.org", "--role", "auditor")
+    assert '"role": "auditor"' in copy.judgeboard("people", "list", "--json")
+    code = (
+        "from judgeboard.domain import Role; from judgeboard.store.reviewers import Reviewer; "
+        "from judgeboard.people.permissions import Action, may; "
+        "print([may(Reviewer(1, 'oidc', 'ann', role), Action.REVIEW) for role in Role])"
+    )
+    assert copy.run("-c", code) == "[False, False, False, True, True, True]\n"
+    assert "| auditor |" in copy.documented("roles")
+
+
+def test_a_default_threshold_is_one_number(copy: Copy) -> None:
+    copy.line(
+        "flags/rule.py", "low_groundedness: float = _number(0.5, 0, 1)", "low_groundedness: float = _number(0.6, 0, 1)"
+    )
+    assert "| `low_groundedness` | `0.6` |" in copy.documented("thresholds")
+    verdicts = copy.folder / "verdicts.jsonl"
+    verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8")
+    copy.judgeboard("import", str(rows(copy)))
+    copy.judgeboard("import", "--kind", "verdicts", str(verdicts))
+    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
+        assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)

@@ -22,7 +22,7 @@ from judgeboard.agreement.answer_pairs import (
 from judgeboard.agreement.choice import By, Unit, slices_of
 from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.imports.cells import Unusable
+from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of

@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
 from judgeboard.cli.asking import show_json
-from judgeboard.domain import Role
+from judgeboard.domain import ROLES, Role
 
 if TYPE_CHECKING:
     from judgeboard.people.roster import PersonLine
@@ -86,8 +86,8 @@ def restore(version: str, db: str | None) -> None:
     click.echo(f"{back.title} is in use again")
 
 
-ROLES = [role.value for role in Role if role is not Role.NONE]
-_ROLE_HELP = "Reviewers review; leads also make queues and change thresholds; admins also manage people."
+_ROLE = click.Choice([role.value for role in ROLES])
+_ROLE_HELP = "What the person may do. Each role includes the ones before it."
 
 
 @click.group(
@@ -103,7 +103,7 @@ def people_command() -> None:
 
 @people_command.command("add", epilog=options.example("judgeboard people add ann@example.org --role lead"))
 @click.argument("address", metavar="E-MAIL")
-@click.option("--role", type=click.Choice(ROLES), default="reviewer", show_default=True, help=_ROLE_HELP)
+@click.option("--role", type=_ROLE, default="reviewer", show_default=True, help=_ROLE_HELP)
 @options.database
 def add(address: str, role: str, db: str | None) -> None:
     """Let somebody in who signs in with this e-mail address."""
@@ -118,7 +118,7 @@ def add(address: str, role: str, db: str | None) -> None:
 
 @people_command.command("role", epilog=options.example("judgeboard people role ann@example.org admin"))
 @click.argument("address", metavar="E-MAIL")
-@click.argument("role", type=click.Choice(ROLES))
+@click.argument("role", type=_ROLE)
 @options.database
 def role_(address: str, role: str, db: str | None) -> None:
     """Give somebody another role; it counts from their next action on."""

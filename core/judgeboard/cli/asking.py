@@ -76,7 +76,7 @@ def check_pairs(file: str | Path, source: str | None) -> None:
     Raises:
         BadInput: There is no such file, or it is none that can be read.
     """
-    from judgeboard.imports.reading import read_records
+    from judgeboard.imports.importing import read_records
 
     read_records(file, kind="pairs", source=source).close()
 

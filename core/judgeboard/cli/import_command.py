@@ -93,7 +93,7 @@ def import_command(
 ) -> int:
     """Import the files; return the highest exit code."""
     from judgeboard.cli.options import actor
-    from judgeboard.imports.columns import parse_mapping
+    from judgeboard.imports.fields import parse_mapping
 
     if rejected is not None and len(files) > 1:
         raise BadInput("--rejected takes one file: import the files one by one")
@@ -206,7 +206,7 @@ def _unread(summary: "ImportSummary") -> list[str]:
 
 def _of_another_kind(summary: "ImportSummary") -> bool:
     """Whether rows have the columns of another kind: they need that kind, not other names."""
-    from judgeboard.imports.reading import OfAnotherKind
+    from judgeboard.imports.importing import OfAnotherKind
 
     return any(isinstance(row, OfAnotherKind) for row in summary.first_rejected)
 

@@ -1,11 +1,12 @@
-"""What a flag rule reads, its thresholds, and what it answers."""
+"""What a flag rule is: its signals, thresholds and reasons, and how the flags of a response follow from them."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
-from judgeboard.domain import Feedback, Label, Status
+from judgeboard.domain import Feedback, FlagState, Label, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,69 @@ class Rule:
     each_judge: bool = False
     reads_texts: bool = False
     holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _holds
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedFlag:
+    """An open or decided flag of a response; ``details`` are those of an open flag."""
+
+    id: int
+    rule: str
+    raise_key: str
+    state: FlagState
+    details: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """A flag to raise; ``decided_before_id`` is the latest decided flag of the rule, on another judge version."""
+
+    reason: Reason
+    decided_before_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The changes to the flags of one response: flags to raise, ids of open flags to supersede."""
+
+    to_raise: tuple[Raise, ...] = ()
+    to_supersede: tuple[int, ...] = ()
+
+
+def reasons_for(signals: Signals, thresholds: Thresholds, rules: Iterable[Rule]) -> list[Reason]:
+    """Return the reasons of the rules, at most one for each rule and judge version."""
+    reasons: list[Reason] = []
+    for rule in rules:
+        reason = rule.reason(signals, thresholds)
+        reasons += [reason] if isinstance(reason, Reason) else reason or ()
+    return reasons
+
+
+def reconcile(reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Iterable[Rule]) -> Reconciled:
+    """Return which flags to raise and to supersede, from the reasons of ``rules`` and the existing ``flags``.
+
+    A flag is raised once for each rule and judge version. An open flag of one of the rules is superseded when its
+    reason no longer exists, or when it names a judge that no longer gives this reason. Decided flags and flags of other
+    rules, do not change.
+    """
+    asked = {rule.name: rule for rule in rules}
+    now = {reason.raise_key: reason for reason in reasons}
+    gone = [
+        flag
+        for flag in flags
+        if flag.state is FlagState.OPEN
+        and flag.rule in asked
+        and not (
+            flag.raise_key in now
+            and (flag.details is None or asked[flag.rule].holds(flag.details, now[flag.raise_key].details))
+        )
+    ]
+    known = {flag.raise_key for flag in flags if flag not in gone}
+    decided = {flag.rule: flag.id for flag in sorted(flags, key=attrgetter("id")) if flag.state is not FlagState.OPEN}
+    return Reconciled(
+        tuple(Raise(reason, decided.get(reason.rule)) for reason in reasons if reason.raise_key not in known),
+        tuple(flag.id for flag in gone),
+    )
 
 
 HALF_STEP = 5e-10

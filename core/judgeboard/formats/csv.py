@@ -21,9 +21,6 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     Comma, semicolon, tab or bar: what cuts the header into most columns. A record with other bytes than UTF-8, more
     or fewer cells than the header, or a quote that is not closed properly is rejected by itself. A quote that is
     never closed swallows what follows, up to 64 MB: that is one rejected record too, and says where it began.
-
-    Raises:
-        BadInput: The first line is no header in UTF-8, or two columns have one name.
     """
     csv.field_size_limit(MAX_ROW_BYTES)
     lines = _Lines(source)

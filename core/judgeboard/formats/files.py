@@ -64,9 +64,6 @@ class ByteSource:
     Args:
         file: A path, ``-`` for standard input, or a stream opened for bytes (which stays open).
         name: How messages call it; by default the path, ``standard input`` or the stream's own name.
-
-    Raises:
-        BadInput: It is missing, a directory, not readable or empty.
     """
 
     def __init__(self, file: str | Path | BinaryIO, name: str | None = None) -> None:
@@ -104,11 +101,7 @@ class ByteSource:
             self._copy.close()
 
     def peek(self) -> bytes:
-        """Return up to 64 KiB from the start (after decompression) without consuming them.
-
-        Raises:
-            BadInput: Not even the first byte can be read.
-        """
+        """Return up to 64 KiB from the start (after decompression) without consuming them."""
         while len(self._head) < PEEK and self._broken is None:
             try:
                 self._head += next(self._plain)
@@ -134,11 +127,7 @@ class ByteSource:
         yield from self._plain
 
     def seekable(self) -> BinaryIO:
-        """Return the bytes as a file that can be read in any order; what cannot be is copied to a temporary file.
-
-        Raises:
-            BadInput: The compressed file is not whole.
-        """
+        """Return the bytes as a file that can be read in any order; what cannot be is copied to a temporary file."""
         if not self.gzipped and self._raw.seekable():
             self._raw.seek(0)
             return self._raw
@@ -243,9 +232,6 @@ def write_whole(path: Path, write: Callable[[BinaryIO], int]) -> int:
 
     A symbolic link stays, and what it names is written. A pipe or a device is written as it comes: it holds nothing
     that could be replaced.
-
-    Raises:
-        BadInput: It cannot be written.
     """
     try:
         file = _replaceable(path)

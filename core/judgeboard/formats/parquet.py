@@ -21,9 +21,6 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield rows as JSON values: times as ISO text, bytes as UTF-8, NaN (how pandas writes a missing number) as null.
 
     Values that JSON has no kind for (durations, UUIDs) come as their text.
-
-    Raises:
-        BadInput: Not a whole Parquet file, or two columns have one name.
     """
     import pyarrow as pa
     from pyarrow import parquet

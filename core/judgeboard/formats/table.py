@@ -54,11 +54,7 @@ FORMATS = {
 
 
 def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
-    """Return the format of a file: the one asked for, else by its ending, else by its content.
-
-    Raises:
-        BadInput: An unknown format, or bytes that cannot be rows of it.
-    """
+    """Return the format of a file: the one asked for, else by its ending, else by its content."""
     if wanted != AUTO and wanted not in FORMATS:
         raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
@@ -123,9 +119,6 @@ def write_rows(
         columns: What is written, in this order.
         target: A path, see `write_whole`, or a stream opened for bytes, which stays open.
         format: A key of `FORMATS`.
-
-    Raises:
-        BadInput: An unknown format, or the file cannot be written.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")

@@ -78,11 +78,7 @@ class YamlFile:
         return YamlFile(self.name, content, lines)
 
     def read(self, kind: type[T]) -> T:
-        """Return the content as a value of ``kind``, a dataclass whose annotations say what its fields may be.
-
-        Raises:
-            BadInput: A field is unknown, missing or of another kind; the first of them is named with its line.
-        """
+        """Return the content as a value of ``kind``, a dataclass whose annotations say what its fields may be."""
         if not isinstance(self.content, dict):
             raise self.fail("the file must be a mapping of names to values")
         try:
@@ -112,11 +108,7 @@ def _reason(fault: "ErrorDetails") -> str:
 
 
 def read_yaml(path: Path) -> YamlFile:
-    """Read a YAML file (JSON is YAML too).
-
-    Raises:
-        BadInput: It cannot be read, is empty or no YAML, or gives a field twice.
-    """
+    """Read a YAML file (JSON is YAML too)."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise BadInput(f"{path} has more than {MOST_BYTES:,} bytes")

@@ -9,9 +9,20 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, raw_text
-from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONING, REFERENCE, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.fields import (
+    ERROR,
+    JUDGE,
+    JUDGE_VERSION,
+    MAX_ID,
+    RAW,
+    REASONING,
+    REFERENCE,
+    Cells,
+    ColumnNames,
+    Unusable,
+    raw_text,
+)
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import shown_word, verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import NewComparison
@@ -27,7 +38,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedComparison:
-    """What a judge said of a pair in one order, recorded elsewhere, still naming the pair by its outside id."""
+    """A recorded comparison of a pair in one order, with the external id of the pair."""
 
     pair_id: str
     judge: RecordedJudge
@@ -44,8 +55,8 @@ class ImportedComparison:
 class ComparisonImport(RecordedImport[ImportedComparison]):
     """Comparisons of replay judge versions, one run per judge and file.
 
-    ``verdict`` speaks of the stored answers A and B, whatever the ``order`` shown; none means that the judge was
-    asked and gave no usable one, which ``status`` may say more of.
+    ``verdict`` is about the stored answers A and B, whatever the ``order`` shown. A row without a verdict is an
+    unusable reply; its ``status`` can tell more.
     """
 
     columns: ClassVar[ColumnNames] = {

@@ -17,9 +17,8 @@ from judgeboard.domain import (
     checked_quality,
 )
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked
-from judgeboard.imports.columns import RESPONSE_ID, ColumnNames
-from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
+from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
@@ -30,7 +29,7 @@ from judgeboard.store.responses import responses_named
 
 @dataclass(frozen=True, slots=True)
 class ImportedPreference:
-    """A person's preference from a file of grades, still naming its pair by the outside id."""
+    """A person's preference from a file of grades, with the external id of its pair."""
 
     pair_id: str
     given: GivenPreference
@@ -38,11 +37,10 @@ class ImportedPreference:
 
 
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
-    """Grades of imported reviewers, and their preferences; a person grades a response once in a file.
+    """Grades and preferences of imported reviewers; a person grades a response once in a file.
 
-    A grade has a label, a groundedness or a quality, or several; a note, spans and a corrected answer come beside.
-    With a ``scale`` of its own its quality is a score on that scale, as are the numbers by name in ``aspects``.
-    ``source`` None means that the response is looked for in all sources.
+    A grade needs a label, a groundedness or a quality; note, spans and corrected answer are optional. With a ``scale``,
+    its quality and the numbers in ``aspects`` are scores on that scale.
     """
 
     columns: ClassVar[ColumnNames] = {

@@ -1,41 +1,43 @@
-"""Stores a file of any kind, in whole batches; rejected rows go to a file beside it."""
+"""Reads a file of any kind and stores it in batches; rejected rows go to a file beside it."""
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self, TextIO
+from typing import Any, BinaryIO, Self, TextIO
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
-from judgeboard.imports.columns import ColumnUse
-from judgeboard.imports.kind import ImportKind, Stored
-from judgeboard.imports.kinds import kind_class
-from judgeboard.imports.reading import read_records
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import ByteSource, Row, Unreadable
+from judgeboard.formats.table import AUTO, Format, find_format
+from judgeboard.imports.fields import MAX_NAME, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
+from judgeboard.imports.kinds import KINDS, ImportKind, Stored, kind_class
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import finish_batch, same_file_before, start_batch
 
 BATCH_ROWS = 1_000
+LOOK_AHEAD = 1_000
+DEFAULT_SOURCE = "default"
+MOST_KEPT = 20  # first records, and first rejected rows, that a summary has
 
-
-class OnProgress(Protocol):
-    """Told after every batch: rows read so far and the share of the file, None where that is not known."""
-
-    def __call__(self, rows: int, share: float | None) -> None:
-        """Show it."""
+OnProgress = Callable[[int, float | None], None]
+"""Called after each batch with the rows read so far and the share of the file (None: not known)."""
 
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What became of the rows of one file: rows = new + unchanged + rejected (conflicts among them).
+    """The result of an import: rows = new + unchanged + rejected (conflicts are rejected rows).
 
-    ``unreadable`` says why the file broke off; ``before`` is when the same bytes came in earlier. The first conflicts
-    are kept apart too: rows that nobody could read come before them in a batch.
+    ``unreadable`` is the reason if the file could not be read to its end; ``before`` is the time of an earlier import
+    of the same bytes. ``first_conflicts`` are listed separately because unusable rows come before them in a batch.
+    ``first_records`` are the first records of the file.
     """
 
     file: str
@@ -52,17 +54,18 @@ class ImportSummary:
     rejected_file: Path | None = None
     rejected_problem: str | None = None
     before: datetime | None = None
+    first_records: list[Any] = field(default_factory=list)
     first_rejected: list[Rejected] = field(default_factory=list)
     first_conflicts: list[Rejected] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
-        """Rows read."""
+        """Number of rows read."""
         return self.new + self.unchanged + self.rejected
 
     @property
     def usable(self) -> int:
-        """Rows that are in the store now (or could be, in a dry run)."""
+        """Number of rows that are stored (in a dry run: that would be)."""
         return self.new + self.unchanged
 
     @property
@@ -72,22 +75,22 @@ class ImportSummary:
 
     @property
     def not_read(self) -> tuple[str, ...]:
-        """The columns with values that are not read, though nobody said to leave them out."""
+        """The columns with values that are not read and that no mapping leaves out."""
         return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
 
     @property
     def id_from_content(self) -> bool:
-        """Whether the ids of the rows are made of what is read of them: read otherwise, the same rows are new."""
+        """Whether the ids are derived from the content, so that another mapping would import these rows again."""
         return self.kind == "responses" and "external_id" in {use.ours for use in self.columns if use.theirs is None}
 
     @property
     def not_found(self) -> tuple[str, ...]:
-        """The fields that no row goes without and no column is taken for."""
+        """The required fields without a column."""
         empty = {use.ours for use in self.columns if use.theirs is None}
         return tuple(name for name in kind_class(self.kind).needed if name in empty)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers that the batch keeps."""
+        """Return the numbers that are stored with the batch."""
         return {
             "rows": self.rows,
             "new": self.new,
@@ -103,7 +106,7 @@ def import_file(
     file: str | Path | BinaryIO,
     *,
     kind: str = "responses",
-    format: str = "auto",  # noqa: A002 - the name of the command's option
+    format: str = AUTO,  # noqa: A002 - the name of the command's option
     mapping: Mapping[str, str] | None = None,
     source: str | None = None,
     dry_run: bool = False,
@@ -113,26 +116,25 @@ def import_file(
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> ImportSummary:
-    """Import one file; the same file again changes nothing.
+    """Import one file; importing the same file again changes nothing.
 
-    Rows come in batches of 1,000, each in one transaction: a crash leaves whole batches, and the next import
-    completes them. Rows that cannot come in go to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field
-    and reason. A dry run stores and writes nothing.
+    Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
+    Rejected rows are written to ``rejected`` with line, field and reason.
 
     Args:
-        store: Where to.
+        store: The database.
         file: A path, ``-`` for standard input, or a stream of bytes; gzipped or not.
-        kind: What is in the file: one of `KINDS`.
+        kind: Kind of file, one of `KINDS`.
         format: ``auto`` or one of `FORMATS`.
         mapping: ``{theirs: ours}`` for columns that are not recognised.
-        source: The log's name for rows without their own; for grades, verdicts and comparisons, where the responses
-            or pairs are looked for.
-        dry_run: Only say what would happen.
-        rejected: Where rejected rows go.
+        source: Name of the log, for rows without a source (default: ``default``). For kinds that refer to stored
+            responses or pairs, the log that has them (default: any).
+        dry_run: Store and write nothing.
+        rejected: File of rejected rows (default: ``FILE.rejected.jsonl``).
         actor: Who imports.
-        name: How messages call a stream.
-        on_progress: Told after each batch.
-        on_rejected: Given each rejected row, in a dry run too; no file of them is then written.
+        name: Name of a stream in messages.
+        on_progress: Called after each batch.
+        on_rejected: Called with each rejected row, also in a dry run; no file of rejected rows is written then.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -148,7 +150,7 @@ def import_file(
                 summary.before = same_file_before(connection, digest, kind)
         target = rejected or rejected_path(name or (file if isinstance(file, str | Path) else "upload"))
         with RejectedFile(target) as rejects:
-            reject = on_rejected or (_drop if dry_run else rejects.add)
+            reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
             batch = _Batch(store, reading.kind, summary, reject, actor, digest)
             for item in reading:
                 batch.add(reading.line, item)
@@ -166,8 +168,6 @@ def import_file(
 
 
 class _Batch:
-    """Rows on their way into the store, stored 1,000 at a time."""
-
     def __init__(
         self,
         store: Store,
@@ -197,6 +197,8 @@ class _Batch:
         else:
             self._records.append(item)
             self._lines.append(line)
+            if len(self._summary.first_records) < MOST_KEPT:
+                self._summary.first_records.append(item)
 
     def store(self) -> None:
         if not self._records:
@@ -205,7 +207,7 @@ class _Batch:
             attempt = connection.begin_nested()
             batch_id = self._batch_id or self._start(connection)
             stored = self._kind.store(connection, self._records, batch_id, datetime.now(UTC))
-            # A file that brings nothing new leaves nothing behind, not even a batch.
+            # A file without anything new stores nothing, not even a batch.
             if self._summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()
             else:
@@ -249,19 +251,15 @@ class _Batch:
     def _reject(self, rejected: Rejected) -> None:
         self._summary.rejected += 1
         self._summary.conflicts += rejected.conflict
-        if rejected.conflict and len(self._summary.first_conflicts) < 20:
+        if rejected.conflict and len(self._summary.first_conflicts) < MOST_KEPT:
             self._summary.first_conflicts.append(rejected)
-        if len(self._summary.first_rejected) < 20:
+        if len(self._summary.first_rejected) < MOST_KEPT:
             self._summary.first_rejected.append(rejected)
         self._pass_on(rejected)
 
 
-def _drop(_rejected: Rejected) -> None:
-    """Keep no rejected row: a dry run writes nothing."""
-
-
 def _sha256(file: str | Path | BinaryIO) -> str | None:
-    """Hash a file that can be read twice; standard input and other streams without a way back cannot."""
+    """Hash a file that can be read twice, which standard input cannot."""
     if not isinstance(file, str | Path):
         if not file.seekable():
             return None
@@ -277,7 +275,7 @@ def _sha256(file: str | Path | BinaryIO) -> str | None:
 
 
 def rejected_path(file: str | Path) -> Path:
-    """Return where the rejected rows of a file go: ``FILE.rejected.jsonl``; for ``-`` into the current folder."""
+    """Return the default file of rejected rows: ``FILE.rejected.jsonl``; for ``-`` in the current folder."""
     return Path("stdin.rejected.jsonl") if str(file) == "-" else Path(f"{file}.rejected.jsonl")
 
 
@@ -285,14 +283,10 @@ _START = b'{"line": '  # how every line of such a file starts
 
 
 class RejectedFile:
-    """JSON lines of line, field, reason and row; the file is made with the first of them.
+    """A file of rejected rows: JSON lines of line, field, reason and row; it is created with the first row.
 
-    It replaces an older one of its kind and nothing else: the log itself, or the database, may have been named.
-
-    Attributes:
-        path: Where it is written.
-        count: How many rows were rejected, written or not.
-        problem: Why they could not be written, None where they could: the good rows come in all the same.
+    It replaces only an older file of rejected rows: a person may name the log itself, or the database. ``problem`` is
+    the reason if rows could not be written; the good rows are stored all the same.
     """
 
     def __init__(self, path: Path) -> None:
@@ -311,7 +305,7 @@ class RejectedFile:
             return
         try:
             self._file.close()
-        except OSError as failure:  # a full disk shows here at the latest, after the good rows came in
+        except OSError as failure:  # a full disk is noticed here at the latest
             self.problem = self.problem or self._unwritten(failure)
 
     def add(self, rejected: Rejected) -> None:
@@ -322,7 +316,7 @@ class RejectedFile:
         try:
             if self._file is None:
                 if not _replaceable(self.path):
-                    self.problem = f"{self.path} holds something else than rejected rows: use --rejected PATH"
+                    self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
                     return
                 self._file = self.path.open("w", encoding="utf-8")
             self._file.write(rejected_line(rejected))
@@ -334,7 +328,7 @@ class RejectedFile:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether nothing is there, or what an earlier import wrote (pipes and devices lose nothing)."""
+    """Whether the file is missing or from an earlier import; pipes and devices lose nothing."""
     if not path.is_file():
         return True
     with path.open("rb") as file:
@@ -342,21 +336,161 @@ def _replaceable(path: Path) -> bool:
 
 
 def rejected_line(rejected: Rejected) -> str:
-    """Return a rejected row as a line of JSON, whatever it holds."""
+    """Return a rejected row as a line of JSON; a row that JSON cannot represent becomes a text."""
     line = {"line": rejected.line, "field": rejected.field, "reason": rejected.reason, "row": rejected.row}
-    return _json(line) + "\n"
-
-
-def _json(line: dict[str, Any]) -> str:
-    # Escaped to ASCII: half characters, one reason to be rejected, have no bytes in UTF-8.
-    try:
-        return json.dumps(line, allow_nan=False)
+    try:  # ASCII, because a lone surrogate, one reason for a rejection, has no bytes in UTF-8
+        return json.dumps(line, allow_nan=False) + "\n"
     except (ValueError, RecursionError):
-        return json.dumps({**line, "row": _shown(line["row"])})
+        try:
+            row = repr(rejected.row)
+        except RecursionError:
+            row = "nested too deeply to be shown"
+        return json.dumps({**line, "row": row}) + "\n"
 
 
-def _shown(row: Any) -> str:
+class Reading(Iterator[Any]):
+    """An import file being read: an iterator over its records and its `Rejected` rows.
+
+    If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
+    the line or row that was read last.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        format_: Format,
+        kind: ImportKind[Any],
+        kind_name: str,
+        mapping: Mapping[str, str] | None,
+    ) -> None:
+        self.name = source.name
+        self.format = format_
+        self.kind = kind
+        self.unreadable: str | None = None
+        self.line = 0
+        self._source = source
+        self._kind_name = kind_name
+        self._columns = Columns(kind.columns, mapping, left_over=kind.left_over, reads_left_over=kind.reads_left_over)
+        self._rows_of_file = self._noting_the_end(format_.read(source))
+        self._items = self._opened()
+
+    def __next__(self) -> Any:
+        item = next(self._items)
+        self.line = item.line
+        return item if isinstance(item, Rejected) else self._record(item)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file that was read, 0 to 1; None where its size is not known."""
+        return self._source.position / self._source.size if self._source.size else None
+
+    def columns(self) -> tuple[ColumnUse, ...]:
+        """Return how the columns of the rows read so far are used."""
+        return self._columns.report()
+
+    def close(self) -> None:
+        """Close the file; reading to the end does so too."""
+        self._rows_of_file.close()
+        self._source.close()
+
+    def _opened(self) -> Iterator[Row | Rejected]:
+        """Read the first row now, or as many as the mapping needs: a wrong file or option is refused at once."""
+        items = self._rows_of_file
+        ahead = list(itertools.islice(items, 1))
+        for item in ahead:
+            if isinstance(item, Row):
+                self._columns.plan(item.values)
+            if self._columns.unseen and len(ahead) < LOOK_AHEAD:
+                ahead.extend(itertools.islice(items, 1))
+        if missing := self._columns.unseen:
+            raise BadInput(
+                f"--map: {self.name} has no column {missing[0]!r} in its first {len(ahead):,} rows; "
+                f"it has {', '.join(self._columns.names[:30]) or 'no columns'}"
+            )
+        return itertools.chain(ahead, items)
+
+    def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
+        last = 0
+        try:
+            for item in items:
+                last = item.line
+                yield item
+        except Unreadable as error:
+            self.unreadable = f"unreadable after row {last}: {error}"
+            yield Rejected(last + 1, None, self.unreadable, None)
+        self._source.close()
+
+    def _record(self, row: Row) -> Any:
+        plan = self._columns.plan(row.values)
+        if fault := fault_in(row.values):
+            theirs, reason = fault
+            ours = next((ours for ours, name in plan.taken.items() if name == theirs), theirs)
+            return Rejected(row.line, ours, reason, row.values)
+        try:
+            return self.kind.build(Cells(row.values, plan.taken, plan.extra, self.format.textual))
+        except Unusable as error:
+            other = kind_meant(self._kind_name, plan.taken, row.values)
+            if other is None:
+                return Rejected(row.line, error.field, error.reason, row.values)
+            reason = f"{error.reason}; the row looks like one of {other}: choose that kind (--kind {other})"
+            return OfAnotherKind(row.line, error.field, reason, row.values, other_kind=other)
+
+
+def read_records(
+    file: str | Path | BinaryIO,
+    *,
+    kind: str = "responses",
+    format: str = AUTO,  # noqa: A002 - the name of the command's option
+    mapping: Mapping[str, str] | None = None,
+    source: str | None = None,
+    name: str | None = None,
+    actor: str = "library",
+) -> Reading:
+    """Read a file of one kind, lazily; arguments as of `import_file`."""
+    chosen = kind_class(kind)
+    if source is None and chosen.brings_answers:
+        source = DEFAULT_SOURCE
+    importing = chosen(None if source is None else _source_name(source), actor)
+    opened = ByteSource(file, name)
     try:
-        return repr(row)
-    except RecursionError:
-        return "nested too deeply to be shown"
+        return Reading(opened, find_format(opened, format), importing, kind, mapping)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _source_name(source: str) -> str:
+    if not source.strip() or len(source) > MAX_NAME or fault_in({"source": source}):
+        raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
+    return source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfAnotherKind(Rejected):
+    """A rejected row with the columns of ``other_kind``."""
+
+    other_kind: str
+
+
+def kind_meant(chosen: str, taken: Collection[str], columns: Iterable[str]) -> str | None:
+    """Return another kind than the chosen one whose required columns a row has.
+
+    None if ``taken``, the fields with a column, has the required fields of the chosen kind, or if no other kind fits.
+    Kinds with texts and with most required columns are tried first.
+    """
+    if all(name in taken for name in kind_class(chosen).needed):
+        return None
+    names = {simple_name(column) for column in columns}
+    classes = {kind: kind_class(kind) for kind in KINDS if kind != chosen}
+    for kind, other in sorted(classes.items(), key=lambda item: (not item[1].brings_answers, -len(item[1].needed))):
+        if not any(names.isdisjoint(other.columns[name]) for name in other.needed):
+            return kind
+    return None

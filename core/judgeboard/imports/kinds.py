@@ -1,21 +1,26 @@
-"""KINDS, the kinds of files that can be imported: one file and one line here each."""
+"""KINDS, the kinds of files that can be imported, and the base class of a kind: columns, record, storing."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from judgeboard.errors import BadInput
+from judgeboard.imports.fields import Cells, ColumnNames
 
-if TYPE_CHECKING:
-    from judgeboard.imports.kind import ImportKind
+if TYPE_CHECKING:  # listing the kinds loads no database library
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one kind of file is offered to people, and where its class is.
+    """One kind of file: the place of its class and its words for people.
 
-    ``home`` is read when the kind is used, so that listing the kinds loads no database library. ``noun`` is one record
-    in a sentence; ``next_step`` is the command to run after an import, None where a page follows.
+    ``home`` is imported when the kind is used, so that listing the kinds loads no database library. ``noun`` is one
+    record in a sentence. ``next_step`` is the command to run after an import, None where a page follows.
     """
 
     home: str
@@ -76,14 +81,201 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def kind_class(kind: str) -> "type[ImportKind[Any]]":
-    """Return the class of a kind.
-
-    Raises:
-        BadInput: There is no such kind.
-    """
+def kind_class(kind: str) -> type["ImportKind[Any]"]:
+    """Return the class of a kind."""
     if kind not in KINDS:
         raise BadInput(f"--kind is one of {', '.join(KINDS)}, not {kind!r}")
     module, _, name = KINDS[kind].home.partition(":")
     found: type[ImportKind[Any]] = getattr(import_module(module), name)
     return found
+
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The reason why the record at ``index`` of a batch was not stored."""
+
+    index: int
+    field: str | None
+    reason: str
+    conflict: bool = False
+
+
+@dataclass(slots=True)
+class Stored:
+    """The result of storing one batch."""
+
+    new: int = 0
+    unchanged: int = 0
+    feedback_added: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+class ImportKind(ABC, Generic[Record]):
+    """Builds the records of one file and stores them.
+
+    Args:
+        source: The source of rows without their own; for kinds that refer to stored responses or pairs, the source
+            that has them (None: any).
+        actor: Who imports.
+
+    Attributes:
+        columns: The fields and their other names.
+        needed: Required fields; they tell the kind of a row.
+        left_over: How a column that is no field is handled, in words.
+        brings_answers: Whether rows have answers or questions of their own; other kinds refer to stored ones.
+    """
+
+    columns: ClassVar[ColumnNames]
+    needed: ClassVar[tuple[str, ...]]
+    left_over: ClassVar[str] = "not stored"
+    brings_answers: ClassVar[bool] = False
+
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        self.source = source
+        self.actor = actor
+        self.seen = SeenIds()
+
+    @classmethod
+    def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them
+        """Return the required fields of a file with columns for ``fields``."""
+        return cls.needed
+
+    @classmethod
+    def reads_left_over(cls, fields: Collection[str]) -> bool:  # noqa: ARG003 - grades depend on them
+        """Whether columns that are no field are read too, in a file with columns for ``fields``."""
+        return False
+
+    @abstractmethod
+    def build(self, cells: Cells) -> Record:
+        """Return the record of a row; raise Unusable where a field is missing or has a wrong value."""
+
+    @abstractmethod
+    def store(self, connection: "Connection", records: Sequence[Record], batch_id: int, now: datetime) -> Stored:
+        """Store the new records of a batch in the caller's transaction."""
+
+    def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
+        """Finish after the last batch; return how many rows counted as unchanged turned out to be new."""
+        return 0
+
+    @abstractmethod
+    def as_row(self, record: Record) -> dict[str, Any]:
+        """Return a record as a row that can be imported again, for previews and rejected rows."""
+
+
+class Named(Protocol):
+    """A stored response or pair."""
+
+    @property
+    def source(self) -> str:
+        """Its source."""
+
+
+Found = TypeVar("Found", bound=Named)
+
+
+class RowOutcomes:
+    """The results of the rows of one batch: new, refused, or (the rest) unchanged."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self.new: set[int] = set()
+        self.problems: dict[int, Problem] = {}
+
+    def refuse(self, index: int, field_: str | None, reason: str, *, conflict: bool = False) -> None:
+        """Refuse a row; its first reason is kept."""
+        self.problems.setdefault(index, Problem(index, field_, reason, conflict=conflict))
+
+    def find(
+        self, what: str, names: Mapping[int, tuple[str, str | None]], named: Mapping[str, Sequence[Found]]
+    ) -> dict[int, Found]:
+        """Return the stored response or pair of each row; refuse a row with none or with several.
+
+        Args:
+            what: response or pair.
+            names: External id and source (None: any) by the row's index.
+            named: Stored responses or pairs by external id.
+        """
+        found: dict[int, Found] = {}
+        for index, (external_id, source) in names.items():
+            candidates = [each for each in named.get(external_id, ()) if source is None or each.source == source]
+            if len(candidates) == 1:
+                found[index] = candidates[0]
+            elif candidates:
+                sources = " and ".join(repr(each.source) for each in candidates)
+                self.refuse(
+                    index, f"{what}_id", f"{external_id!r} is in the sources {sources}: choose one with --source"
+                )
+            else:
+                where = "" if source is None else f" in source {source!r}"
+                self.refuse(index, f"{what}_id", f"no {what} {external_id!r}{where}: import the {what}s first")
+        return found
+
+    def stored(self) -> Stored:
+        """Return the counts; a row with a problem is neither new nor unchanged."""
+        new = len(self.new - self.problems.keys())
+        problems = [self.problems[index] for index in sorted(self.problems)]
+        return Stored(new, self._rows - new - len(problems), problems=problems)
+
+
+_DIGEST = 16
+_FREE = bytes(_DIGEST)
+_FIRST_SLOTS = 1024
+
+
+class SeenIds:
+    """A set of texts, as 128-bit digests in one open-addressing table that is at most two thirds full.
+
+    It takes 24 to 48 bytes for an id; a set of digests takes more than 100. Two ids share a digest in about one of
+    10^26 files with a million ids.
+    """
+
+    def __init__(self) -> None:
+        self._table = bytearray(_FIRST_SLOTS * _DIGEST)
+        self._slots = _FIRST_SLOTS
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: str) -> bool:
+        digest = _digest(key)
+        return self._digest_at(self._place(digest)) == digest
+
+    def add(self, key: str) -> bool:
+        """Add an id and return whether it is new."""
+        digest = _digest(key)
+        place = self._place(digest)
+        if self._digest_at(place) == digest:
+            return False
+        self._table[place : place + _DIGEST] = digest
+        self._count += 1
+        if self._count * 3 > self._slots * 2:
+            self._grow()
+        return True
+
+    def _digest_at(self, place: int) -> bytes:
+        return bytes(self._table[place : place + _DIGEST])
+
+    def _place(self, digest: bytes) -> int:
+        """Return the place of the digest, or the free place for it."""
+        slot = int.from_bytes(digest[:8], "little") % self._slots
+        while self._digest_at(slot * _DIGEST) not in {digest, _FREE}:
+            slot = (slot + 1) % self._slots
+        return slot * _DIGEST
+
+    def _grow(self) -> None:
+        old = self._table
+        self._slots *= 2
+        self._table = bytearray(self._slots * _DIGEST)
+        for start in range(0, len(old), _DIGEST):
+            digest = bytes(old[start : start + _DIGEST])
+            if digest != _FREE:
+                place = self._place(digest)
+                self._table[place : place + _DIGEST] = digest
+
+
+def _digest(key: str) -> bytes:
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()

@@ -9,10 +9,17 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import (
+from judgeboard.imports.fields import (
+    JUDGE,
     MAX_ID,
     MAX_NAME,
+    METADATA,
+    QUERY_TYPE_OF_PAIR,
+    QUESTION,
+    RAW,
+    REFERENCE,
     Cells,
+    ColumnNames,
     Unusable,
     checked,
     metadata_in,
@@ -20,8 +27,7 @@ from judgeboard.imports.cells import (
     raw_text,
     spelled_number,
 )
-from judgeboard.imports.columns import JUDGE, METADATA, QUERY_TYPE_OF_PAIR, QUESTION, RAW, REFERENCE, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
@@ -41,11 +47,7 @@ _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
 
 def preference_word(field: str, value: Any) -> Preference:
-    """Return the preference that a word says: a, b, or tie (also n, equal), in any case.
-
-    Raises:
-        Unusable: It says none.
-    """
+    """Return the preference of a word: a, b, or tie (also n, equal), in any case."""
     found = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
     if found is None:
         shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
@@ -54,7 +56,7 @@ def preference_word(field: str, value: Any) -> Preference:
 
 
 def verdict_in(cells: Cells, field: str) -> dict[str, Preference]:
-    """Return what a judge said by aspect; a word alone is on ``overall``, and nothing said is empty."""
+    """Return a judge's preferences by aspect; a single word is for ``overall``."""
     value = cells.get(field)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = parsed_json(field, value)
@@ -66,10 +68,10 @@ def verdict_in(cells: Cells, field: str) -> dict[str, Preference]:
 
 
 def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
-    """Return what stands in ``human``: a letter is the gold, a list is what people said, each an object.
+    """Return the gold label (a letter) or the people's preferences (a list of objects) in the field ``human``.
 
-    A person's object has ``annotator``, perhaps ``shown``, ``scale``, ``note`` and ``at``; ``preference`` is on the
-    aspect ``overall``, every other key is an aspect with a side or a grade. Somebody who says nothing is left out.
+    A person's object has ``annotator`` and optional ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is for
+    the aspect ``overall``; every other key is an aspect. People without a preference are left out.
     """
     value = cells.get("human")
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -88,7 +90,7 @@ def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ..
 
 
 def aspects_in(field: str, given: Mapping[str, Any], scale: NumberScale) -> dict[str, AspectPreference]:
-    """Return what a person said by aspect: a number is a grade on ``scale``, a word names a side or a tie."""
+    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie."""
     return {
         _aspect(field, aspect): _said(f"{field}.{aspect}" if field else aspect, value, scale)
         for aspect, value in given.items()
@@ -113,7 +115,7 @@ def aspects_as_row(aspects: Mapping[str, AspectPreference]) -> dict[str, Any]:
 
 
 def shown_word(field: str, value: Any) -> Shown | None:
-    """Return the order that a word says: ab or ba, in any case, None for none."""
+    """Return the order of a word: ab or ba, in any case, None for None."""
     if value is None:
         return None
     word = value.strip().lower() if isinstance(value, str) else ""
@@ -177,9 +179,9 @@ PAIR_COLUMNS: ColumnNames = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedPair:
-    """A row of a file of pairs: the pair, what one judge said of it by order, and what people said.
+    """A row of a file of pairs: the pair, one judge's verdicts by order, and people's preferences.
 
-    An order without an entry in ``verdicts`` was not asked, or asked without a usable verdict: the whole file tells.
+    Only the whole file tells whether an order without a verdict was not asked or had no usable reply.
     """
 
     pair: Pair
@@ -203,19 +205,18 @@ class MissingOrder:
 
 @dataclass(slots=True)
 class MissingOrders:
-    """Collects, per judge, the orders that have verdicts and the (pair, order) that have none.
+    """Collects, for each judge, the orders with verdicts and the (pair, order) without one.
 
-    Pairs go by source and outside id: the ids of a dry run's pairs are gone with it.
-
-    A judge with verdicts in one order only was asked in that order; with both, both were asked of every pair that it
-    has a row for. One without any verdict in the whole file was asked with A first, as the file has the answers.
+    Pairs are identified by source and external id, because the pairs of a dry run have no lasting ids. A judge with
+    verdicts in one order only was asked in that order. A judge with both was asked in both for each of its pairs. A
+    judge without any verdict in the file was asked with A first.
     """
 
     _orders: dict[str, set[Shown]] = field(default_factory=dict)
     _missing: dict[str, dict[tuple[Key, Shown], MissingOrder]] = field(default_factory=dict)
 
     def note(self, judge: str, pair: Key, given: set[Shown], raws: dict[Shown, str], *, row_is_new: bool) -> None:
-        """Take note of a row of a judge."""
+        """Add a row of a judge."""
         self._orders.setdefault(judge, set()).update(given)
         missing = self._missing.setdefault(judge, {})
         for shown in Shown:
@@ -227,7 +228,7 @@ class MissingOrders:
         return list(self._orders)
 
     def asked_in_vain(self, judge: str) -> dict[tuple[Key, Shown], MissingOrder]:
-        """Return what a judge was asked without a usable verdict."""
+        """Return the pairs and orders without a usable verdict of a judge."""
         orders = self._orders[judge] or {Shown.AB}
         return {key: one for key, one in self._missing[judge].items() if key[1] in orders}
 
@@ -235,11 +236,8 @@ class MissingOrders:
 class PairImport(RecordedImport[ImportedPair]):
     """Pairs, comparisons of replay judge versions, and preferences; a pair has a row for every judge.
 
-    ``verdict_order_ab`` is what the judge preferred when A was shown first, ``verdict_order_ba`` when B was; both
-    speak of the stored answers A and B, whatever the order shown.
-
-    Which orders were asked in vain is known when the file has been read (see `MissingOrders`): these comparisons are
-    stored at the end.
+    ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first; both are
+    about the stored answers A and B. Comparisons without a usable verdict are stored at the end, see `MissingOrders`.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -345,17 +343,7 @@ class PairImport(RecordedImport[ImportedPair]):
 
 
 def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answers: bool = True) -> Pair:
-    """Return the pair that a row speaks of.
-
-    Args:
-        cells: The row.
-        source: The source of a row without its own.
-        letter: The gold of a row without its own.
-        answers: Whether it must have two answers; else both or none.
-
-    Raises:
-        Unusable: A field is missing or has a value that no pair can have.
-    """
+    """Return the pair of a row; ``source`` and the gold ``letter`` are defaults for a row without its own."""
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):

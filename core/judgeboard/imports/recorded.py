@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import Preference, RunState
-from judgeboard.imports.kind import ImportKind, Record, RowOutcomes
+from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes
 from judgeboard.judges.judge import replay_version
 from judgeboard.store.comparisons import (
     ComparisonKey,

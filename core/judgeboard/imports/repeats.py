@@ -8,18 +8,22 @@ from typing import Any, ClassVar, NamedTuple
 from sqlalchemy import Connection
 
 from judgeboard.domain import RECORDED, DimensionScore, JudgeVersion, Response, ResponseKind, Status, Verdict
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, metadata_in, raw_text
-from judgeboard.imports.columns import (
+from judgeboard.imports.fields import (
     ANSWER,
+    MAX_ID,
     METADATA,
     MODEL_AS_JUDGE,
     QUERY_TYPE_OF_PAIR,
     QUESTION,
     RAW,
     REFERENCE,
+    Cells,
     ColumnNames,
+    Unusable,
+    metadata_in,
+    raw_text,
 )
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport
 from judgeboard.imports.samples import listed
 from judgeboard.imports.scales import SCORE, scale_in

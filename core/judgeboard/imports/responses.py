@@ -10,9 +10,21 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, metadata_in, parsed_json, spelled_number
-from judgeboard.imports.columns import ANSWER, METADATA, QUESTION, REFERENCE, ColumnNames
-from judgeboard.imports.kind import ImportKind, Problem, Stored
+from judgeboard.imports.fields import (
+    ANSWER,
+    MAX_ID,
+    METADATA,
+    QUESTION,
+    REFERENCE,
+    Cells,
+    ColumnNames,
+    Unusable,
+    checked,
+    metadata_in,
+    parsed_json,
+    spelled_number,
+)
+from judgeboard.imports.kinds import ImportKind, Problem, Stored
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
 from judgeboard.text import as_utc

@@ -9,10 +9,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import Cells, Unusable, raw_text
-from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
+from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells, ColumnNames, Unusable, raw_text
+from judgeboard.imports.kinds import RowOutcomes, Stored
+from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.judge_versions import StoredVersion
@@ -118,11 +117,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
-    """Return a list, its items read one by one, None where it is absent.
-
-    Raises:
-        Unusable: It is no list, or not of ``length`` items.
-    """
+    """Return a list, its items read one by one, None where it is absent."""
     value = cells.json(field)
     if value is None:
         return None

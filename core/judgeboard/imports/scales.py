@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.domain import DimensionScore
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.cells import Cells, Unusable
+from judgeboard.imports.fields import Cells, Unusable
 
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)"
 _SCALE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.+|-|–|to)\s*{_NUMBER}\s*(\(.*\))?\s*", re.DOTALL)
@@ -26,11 +26,7 @@ class NumberScale:
         return f"{self.low:g}..{self.high:g}" if self.low < 0 else f"{self.low:g}-{self.high:g}"
 
     def checked(self, field: str, value: object) -> float:
-        """Return a number of this scale.
-
-        Raises:
-            Unusable: It is none, or lies outside.
-        """
+        """Return a number of this scale."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise Unusable(field, f"{str(value)[:60]!r} is no number of the scale {self}")
         if not self.low <= value <= self.high:
@@ -43,11 +39,7 @@ GRADES_OF_PAIRS = NumberScale(-2, 2)
 
 
 def scale_in(field: str, text: str) -> NumberScale:
-    """Return the scale that a text describes.
-
-    Raises:
-        Unusable: It describes none.
-    """
+    """Return the scale that a text describes."""
     found = _SCALE.fullmatch(text)
     if found is None or float(found[1]) >= float(found[2]):
         raise Unusable(field, f"{text[:60]!r} is no scale: write it like 1-5 or -2..2")
@@ -55,11 +47,7 @@ def scale_in(field: str, text: str) -> NumberScale:
 
 
 def scale_of_pairs(field: str, text: str | None) -> NumberScale:
-    """Return the scale of people's grades of pairs: 0 is a tie, numbers above it speak for B.
-
-    Raises:
-        Unusable: The text describes another one.
-    """
+    """Return the scale of people's grades of pairs: 0 is a tie, numbers above it speak for B."""
     if text is None:
         return GRADES_OF_PAIRS
     scale = scale_in(field, text)
@@ -77,11 +65,7 @@ _QUALITY = "1-4"
 
 
 def own_scale(cells: Cells) -> NumberScale | None:
-    """Return the scale that the row's numbers are on, None where it is that of quality.
-
-    Raises:
-        Unusable: What stands there describes no scale.
-    """
+    """Return the scale that the row's numbers are on, None where it is that of quality."""
     text = cells.text("scale")
     scale = None if text is None else scale_in("scale", text)
     return None if scale is None or str(scale) == _QUALITY else scale
@@ -92,9 +76,6 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
 
     Without ``field``, the judge's reply (``raw``) is read where it is nothing but numbers by name on the
     row's scale.
-
-    Raises:
-        Unusable: A number without its scale, or outside of it.
     """
     given = cells.json(field)
     if given is not None and not isinstance(given, dict):

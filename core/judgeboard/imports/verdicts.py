@@ -8,9 +8,20 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import Label, Status, Verdict, checked_groundedness, checked_quality
-from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, raw_text
-from judgeboard.imports.columns import ERROR, JUDGE, RAW, REASONING, RESPONSE_ID, ColumnNames
-from judgeboard.imports.kind import RowOutcomes, Stored
+from judgeboard.imports.fields import (
+    ERROR,
+    JUDGE,
+    MAX_ID,
+    RAW,
+    REASONING,
+    RESPONSE_ID,
+    Cells,
+    ColumnNames,
+    Unusable,
+    checked,
+    raw_text,
+)
+from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judge_versions import StoredVersion
@@ -22,7 +33,7 @@ from judgeboard.store.storing import store_judgments
 
 @dataclass(frozen=True, slots=True)
 class ImportedVerdict:
-    """A verdict recorded elsewhere, still naming its response by the outside id."""
+    """A recorded verdict, with the external id of its response."""
 
     response_id: str
     judge: str
@@ -31,12 +42,10 @@ class ImportedVerdict:
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
-    """Judgments of replay judge versions, one run per judge and file; a judge judges a response once in a file.
+    """Judgments of recorded judges, one run for each judge and file; a judge judges a response once in a file.
 
-    A verdict has a label, a groundedness or a quality, or several; one without any says by its ``status`` why
-    (unparsable, refused, error). With a ``scale`` of its own its quality is a score on that scale, as are the numbers
-    by name in ``scores``: never a quality from 1 to 4. ``source`` None means that the response is looked for in all
-    sources.
+    A verdict has a label, a groundedness or a quality; a row without a verdict has a ``status`` (unparsable, refused,
+    error). With a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -67,7 +76,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         scores = scores_in(cells, scale, "scores")
         has_verdict = bool(scores) or (label, groundedness, quality) != (None, None, None)
         if has_verdict and status is not Status.OK:
-            raise Unusable("status", f"a judgment that is {status} carries no verdict")
+            raise Unusable("status", f"a judgment that is {status} has no verdict")
         if not has_verdict and status is Status.OK:
             raise Unusable(None, "no verdict: give label, groundedness or quality, or a status that says why not")
         verdict = Verdict(
@@ -92,7 +101,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         batch_id: int,  # noqa: ARG002 - the shape of all kinds
         now: datetime,
     ) -> Stored:
-        """Store the verdicts whose response is found, in a log or else in a pair; another verdict is a conflict."""
+        """Store the verdicts on responses of logs and pairs; a different verdict is a conflict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = responses_named(connection, {external_id for external_id, _ in names.values()})

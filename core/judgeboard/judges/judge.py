@@ -1,53 +1,61 @@
-"""What a judge is, what is chosen when one is made, and the address of its version."""
+"""The interface of judges, their options, and the fingerprint of a judge version."""
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from judgeboard.domain import RECORDED, JudgeInput, JudgeVersion, Verdict
-from judgeboard.judges.material import Example
+from judgeboard.judges.material import Example, repair_of
 from judgeboard.judges.rubric_file import Rubric
+from judgeboard.llm.asking import Asked, ask
+from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+
+DEFAULT_MAX_OUTPUT = 512
+DEFAULT_DOMAIN = "general knowledge"
 
 
 class Judge(Protocol):
-    """Asks for a verdict on one answer at a time; safe to call concurrently from one event loop."""
+    """Judges one answer at a time; can be called concurrently from one event loop."""
 
     @property
     def version(self) -> JudgeVersion:
-        """What judges, exactly; the same for every call of this object."""
-        ...
+        """The judge version; it never changes."""
 
     @property
     def endpoint_host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
-        ...
 
     @property
     def priced(self) -> bool:
-        """Whether the cost of a call is known; False when the price file does not say it."""
-        ...
+        """Whether the cost of a call is known."""
 
     async def judge(self, item: JudgeInput) -> Verdict:
-        """Return the verdict on ``item``; a failure of this one row is a verdict of another status, never raised.
+        """Return the verdict on ``item``; a failure of this one call is a verdict with another status.
 
         Raises:
-            EndpointRefused: No row can succeed until the key, the address or the model's name is mended.
+            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
         """
-        ...
 
     async def aclose(self) -> None:
-        """Release connections; the judge is not called again."""
-        ...
+        """Release connections."""
+
+
+TEMPERATURE = 0
+T = TypeVar("T")
 
 
 class ModelJudge:
-    """A judge over one model, which is closed with it."""
+    """A judge that asks one chat model, with one repair of an unusable reply; the model is closed with it."""
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
+    prompt_name: ClassVar[str]
+
+    def __init__(self, endpoint: ModelEndpoint, max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         self._endpoint = endpoint
+        self._max_output = max_output
 
     @property
     def endpoint_host(self) -> str | None:
@@ -56,12 +64,34 @@ class ModelJudge:
 
     @property
     def priced(self) -> bool:
-        """Whether a call's cost is known; what recorded replies once cost is not."""
+        """Whether the cost of a call is known."""
         return self._endpoint.priced
 
     async def aclose(self) -> None:
         """Close the chat model."""
         await self._endpoint.aclose()
+
+    def _request(
+        self,
+        messages: list[Message],
+        subject: str,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "",
+        *,
+        logprobs: bool = False,
+    ) -> ChatRequest:
+        return ChatRequest(
+            messages=messages,
+            schema=schema,
+            schema_name=schema_name,
+            max_output=self._max_output,
+            parameters={"temperature": TEMPERATURE},
+            subject=subject,
+            logprobs=logprobs,
+        )
+
+    async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
+        return await ask(self._endpoint.chat, request, parse, repair=repair_of(self.prompt_name))
 
 
 def prompt_hash(prompt: str) -> str:
@@ -70,11 +100,10 @@ def prompt_hash(prompt: str) -> str:
 
 
 def fingerprint(version: JudgeVersion) -> str:
-    """Return the SHA-256 over everything that makes a judge version, as 64 hexadecimal digits.
+    """Return the SHA-256 of name, kind, model, parameters, prompt and scale, as 64 hexadecimal digits.
 
-    Two versions have one fingerprint exactly when name, kind, model, parameters, prompt and scale are equal;
-    the order of the parameters does not count. The bytes hashed are canonical JSON, so the address is the same
-    in every process, on every machine and in every later release.
+    The order of the parameters does not count. The hashed bytes are canonical JSON, so the fingerprint is the same on
+    every machine and in every release.
 
     Raises:
         ValueError: A parameter is NaN or infinite.
@@ -93,41 +122,36 @@ def fingerprint(version: JudgeVersion) -> str:
 
 
 def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
-    """Return the version under which the verdicts of ``judge``, as their file names it, are kept.
+    """Return the version that stores imported verdicts of ``judge``; only name and model tell it from others.
 
-    Nobody asks it again: what it was told and how is not known here, so its name (and model, where given) is all
-    that tells it from others. ``recorded`` is the fingerprint that it had in the database it was exported from.
+    ``recorded`` is its fingerprint in the database that it was exported from.
     """
     params = {} if recorded is None else {"recorded": recorded}
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
 
 
-DEFAULT_MAX_OUTPUT = 512
-DEFAULT_DOMAIN = "general knowledge"
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """The choices of one run; a judge takes those that concern it.
+    """The options of a judge; each judge uses those that concern it.
 
     Attributes:
-        name: What people call the judge; the kind's own name by default. *Current* and *primary* go by it.
-        model: Name of the chat model, as the endpoint knows it.
-        provider: How the endpoint is spoken to: openai or anthropic; None is as the model's name says.
-        base_url: Address of the endpoint, with its ``/v1``; None is the provider's own.
-        api_key: May be None where ``base_url`` is given: local servers want none.
-        concurrency: Calls in flight at most; the connection pool is sized by it.
-        max_output: Tokens a reply may have; part of the judge version.
-        domain: What the prompt says the judge is an expert of; part of the judge version.
+        name: Name of the judge (default: its kind).
+        model: Name of the chat model at its endpoint.
+        provider: openai or anthropic (default: from the name of the model).
+        base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
+        api_key: Not needed with ``base_url``: local servers take calls without a key.
+        concurrency: Maximum number of calls in flight.
+        max_output: Maximum number of tokens in a reply; part of the judge version.
+        domain: The judge's field of expertise, for the prompt; part of the judge version.
         claims: Also ask for the claims of the answer; part of the judge version.
-        rubric: What the rubric judge scores, as a rubric or its file; part of the judge version.
-        judge_file: File of the rag judge's domain and examples; part of the judge version.
-        examples: Further examples for the rag and the rubric judge; part of the judge version.
-        logprobs: Also keep the expected score, by the probabilities of its digit; part of the judge version.
-        replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to judge from instead of an endpoint.
-        prices: Price file of the user; its models win over the ones that are shipped.
-        timeout_s: Seconds that one call may take.
-        tries: Calls made at most for one question while they fail in ways that may pass.
+        rubric: Rubric, or rubric file, of the rubric judge; part of the judge version.
+        judge_file: File with domain and examples of the rag judge; part of the judge version.
+        examples: More examples for the rag and the rubric judge; part of the judge version.
+        logprobs: Also store the expected score, computed from token log-probabilities; part of the judge version.
+        replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
+        prices: Price file; it takes precedence over the shipped prices.
+        timeout_s: Maximum number of seconds for one call.
+        tries: Maximum number of calls for one question after failures that can be temporary.
     """
 
     name: str | None = None
@@ -149,11 +173,7 @@ class JudgeOptions:
     tries: int | None = None
 
     def endpoint(self, asker: str) -> ModelEndpoint:
-        """Return the model of these options; ``asker`` is who needs it, for messages.
-
-        Raises:
-            BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
-        """
+        """Return the model of these options, see `model_endpoint`; ``asker`` names the judge in messages."""
         return model_endpoint(
             asker,
             model=self.model,

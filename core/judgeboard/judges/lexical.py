@@ -106,7 +106,7 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
 
 
 FORMULA = 1
-"""Raised with every change of the formula or its word lists, so that old and new verdicts never mix."""
+"""The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
 def _named(overlap_: Overlap, limit: int = 12) -> str:

@@ -1,9 +1,9 @@
-"""Texts in prompts: prompt files, fences, the material of an answer, worked examples."""
+"""The texts of prompts: prompt files, fences around foreign texts, the material of an answer, examples."""
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, Strict
 
 from judgeboard.domain import JudgeInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file
+from judgeboard.llm.chat import Message
 from judgeboard.text import storable
 
 _HEADING = re.compile(r"(?m)^# (.+)\n")
@@ -21,7 +22,7 @@ _HEADING = re.compile(r"(?m)^# (.+)\n")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file: its whole ``text`` (what a judge version keeps) and its sections by their heading."""
+    """A prompt file: its ``text``, which is part of a judge version, and its sections by heading."""
 
     text: str
     sections: dict[str, str]
@@ -29,22 +30,32 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """Read ``prompts/<name>.md``, whose level-1 headings cut it into sections."""
+    """Read ``prompts/NAME.md``; its level-1 headings begin the sections."""
     text = resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
     _, *parts = _HEADING.split(text)
     return Prompt(text, {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)})
 
 
 def fill(section: str, **values: str) -> str:
-    """Put ``values`` in place of ``{name}``, each in one pass: braces inside of a value stay as they are."""
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), section)
+    """Replace ``{name}`` by its value, in one pass: braces inside a value stay."""
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), section)
+
+
+def repair_of(name: str) -> Callable[[str], str]:
+    """Return what makes the repair request of a prompt file from the error of a reply."""
+    return lambda error: fill(load_prompt(name).sections["Repair"], error=error)
+
+
+def chat(instructions: Iterable[str], task: str) -> list[Message]:
+    """Return the system message, made of the instructions, and the user message."""
+    return [{"role": "system", "content": "\n\n".join(instructions)}, {"role": "user", "content": task}]
 
 
 def fence_token(texts: Iterable[str]) -> str:
-    """Return a token of 16 hexadecimal digits that stands in none of ``texts``, whatever their case.
+    """Return 16 hexadecimal digits that none of ``texts`` contains, in upper or lower case.
 
-    It is derived from the texts, so that the same item gives the same prompt and a recording can be replayed; and
-    since it hangs on every character of them, nobody can write it into one of them beforehand.
+    The token is derived from the texts: the same item gives the same prompt, and nobody can put the token into a text
+    in advance.
     """
     folded = [text.casefold() for text in texts]
     digest = hashlib.sha256()
@@ -59,11 +70,18 @@ def fence_token(texts: Iterable[str]) -> str:
 
 
 def fenced(title: str, text: str, token: str) -> str:
-    """Return ``text`` between a line that opens and a line that closes the fence ``token``.
-
-    The text itself is unchanged but for characters that JSON over HTTP cannot carry.
-    """
+    """Return ``text`` between the two lines of a fence; characters that JSON cannot carry are replaced."""
     return f"[BEGIN {title} {token}]\n{storable(text)[0]}\n[END {title} {token}]"
+
+
+def fenced_parts(token: str, *parts: tuple[str, str]) -> str:
+    """Return several texts with their titles, each fenced."""
+    return "\n\n".join(fenced(title, text, token) for title, text in parts)
+
+
+def numbered(title: str, texts: Iterable[str] | None) -> list[tuple[str, str]]:
+    """Return texts with the titles "PASSAGE 1", "PASSAGE 2" and so on; none for None."""
+    return [(f"{title} {number}", text) for number, text in enumerate(texts or (), start=1)]
 
 
 _NOT_KEPT = "(The passages that the assistant saw were not kept.)"
@@ -71,18 +89,17 @@ _NOTHING = "(The retrieval found nothing: there are no passages.)"
 
 
 def answer_material(item: JudgeInput, **more: str) -> tuple[str, str]:
-    """Return the fence's token and the fenced texts: question, passages, answer, then ``more`` under its titles.
+    """Return the fence token and the fenced question, passages and answer, then ``more`` by title.
 
-    That passages were not kept, or that nothing was retrieved, is said in their place.
+    Passages that were not logged, or not found, are replaced by a sentence.
     """
     passages = item.passages or ()
     token = fence_token((item.query, item.answer, *passages, *more.values()))
-    shown = [fenced(f"PASSAGE {number}", text, token) for number, text in enumerate(passages, start=1)]
+    shown = fenced_parts(token, *numbered("PASSAGE", passages))
     if not shown:
-        shown = [_NOT_KEPT if item.passages is None else _NOTHING]
-    parts = [fenced("QUESTION", item.query, token), *shown, fenced("ANSWER", item.answer, token)]
-    parts += [fenced(title, text, token) for title, text in more.items()]
-    return token, "\n\n".join(parts)
+        shown = _NOT_KEPT if item.passages is None else _NOTHING
+    question = fenced("QUESTION", item.query, token)
+    return token, "\n\n".join([question, shown, fenced_parts(token, ("ANSWER", item.answer), *more.items())])
 
 
 _TEXTS = ("query", "answer", "reference", "reasoning")
@@ -94,17 +111,9 @@ Context = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answer and what it deserves.
+    """An answer with its right scores: groundedness and quality, or the dimensions of a rubric.
 
-    Attributes:
-        query: What was asked.
-        answer: The answer.
-        scores: What it deserves, by the name of the score: groundedness and quality, or dimensions of a rubric.
-        reasoning: Why.
-        passages: What was retrieved; None where the example shows none.
-        reference: A right answer.
-        kind: ``good`` or ``bad``, in words for the judge.
-        response_id: The stored response that it was taken from, whose texts may be forgotten.
+    ``response_id`` is the stored response that it was taken from.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -119,45 +128,41 @@ class Example:
     response_id: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     def as_param(self) -> dict[str, Any]:
-        """Return what a judge version keeps of it: all of one from a file, only the address of one from the log.
+        """Return the part of a judge version's parameters that this example is.
 
-        A judge version is never changed, so it may not hold a text that somebody may want forgotten.
+        An example from a file is stored whole. One from the log is stored as its id and hash only: a judge version
+        never changes, and the texts of a response can be forgotten.
         """
-        said = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {"scores": dict(self.scores)}
-        said["passages"] = None if self.passages is None else list(self.passages)
+        values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {"scores": dict(self.scores)}
+        values["passages"] = None if self.passages is None else list(self.passages)
         if self.response_id is None:
-            return {name: value for name, value in said.items() if value is not None}
-        content = json.dumps(said, sort_keys=True, ensure_ascii=True)
+            return {name: value for name, value in values.items() if value is not None}
+        content = json.dumps(values, sort_keys=True, ensure_ascii=True)
         return {"response": self.response_id, "sha256": hashlib.sha256(content.encode()).hexdigest()}
 
 
 def example_params(examples: Sequence[Example]) -> dict[str, Any]:
-    """Return the parameters of a judge version that these examples are part of; none for none."""
+    """Return the parameters that these examples add to a judge version."""
     return {"examples": [example.as_param() for example in examples]} if examples else {}
 
 
 def example_responses(params: Mapping[str, Any]) -> frozenset[int]:
-    """Return the stored responses that a judge version was shown as examples: it may not be measured by them."""
+    """Return the ids of stored responses that a judge version saw as examples; agreement leaves them out."""
     listed = params.get("examples")
     examples = listed if isinstance(listed, list) else []  # a version recorded elsewhere may use the name otherwise
-    return frozenset(one["response"] for one in examples if isinstance(one, dict) and "response" in one)
+    return frozenset(each["response"] for each in examples if isinstance(each, dict) and "response" in each)
 
 
 def examples_prompt(examples: Sequence[Example]) -> str:
-    """Return the text of the prompt that goes with examples, for the judge version; empty for none."""
+    """Return the prompt text that examples add to a judge version; empty without examples."""
     return load_prompt("examples").text if examples else ""
 
 
 def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = None) -> str:
-    """Return the part of the instructions that shows the examples, every text of theirs fenced.
-
-    Args:
-        examples: At least one.
-        shown: The scores to show; all by default.
-    """
-    texts = [text for one in examples for text in (*(getattr(one, name) for name in _TEXTS), *(one.passages or ()))]
+    """Return the part of the instructions that shows the examples; ``shown`` limits their scores."""
+    texts = [text for each in examples for text in (*(getattr(each, name) for name in _TEXTS), *(each.passages or ()))]
     token = fence_token([text for text in texts if text])
-    listed = "\n\n".join(_listed(number, one, token, shown) for number, one in enumerate(examples, start=1))
+    listed = "\n\n".join(_listed(number, each, token, shown) for number, each in enumerate(examples, start=1))
     return fill(load_prompt("examples").sections["Examples"], fence=token, examples=listed)
 
 
@@ -166,11 +171,8 @@ def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[s
 
     Args:
         file: The file, or the part of it, that has them.
-        examples: What was read of its field ``examples``.
-        known: Name of each score to its lowest value, its highest, and whether it is an integer.
-
-    Raises:
-        BadInput: One of them cannot be used; the message names file, line and field.
+        examples: The value of its field ``examples``.
+        known: For each score its lowest value, its highest value, and whether it is an integer.
     """
     for place, example in enumerate(examples):
         if not example.scores:
@@ -186,22 +188,18 @@ def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[s
                 raise file.fail(f"the score must be from {low:g} to {high:g}, not {value:g}", *where)
 
 
-def _listed(number: int, one: Example, token: str, shown: Sequence[str] | None) -> str:
+def _listed(number: int, example: Example, token: str, shown: Sequence[str] | None) -> str:
     title = f"EXAMPLE {number}"
-    reference = [] if one.reference is None else [fenced(f"{title} REFERENCE ANSWER", one.reference, token)]
-    passages = [
-        fenced(f"{title} PASSAGE {place}", passage, token) for place, passage in enumerate(one.passages or (), start=1)
+    parts = [
+        ("QUESTION", example.query),
+        *numbered("PASSAGE", example.passages),
+        *([] if example.reference is None else [("REFERENCE ANSWER", example.reference)]),
+        ("ANSWER", example.answer),
     ]
-    why = [] if not one.reasoning else [fenced(f"{title} REASON", one.reasoning, token)]
-    deserved = {name: value for name, value in one.scores.items() if shown is None or name in shown}
-    return "\n".join(
-        [
-            f"Example {number}" + (f", a {one.kind} answer:" if one.kind else ":"),
-            fenced(f"{title} QUESTION", one.query, token),
-            *passages,
-            *reference,
-            fenced(f"{title} ANSWER", one.answer, token),
-            f"What it deserves: {json.dumps(deserved, ensure_ascii=False)}",
-            *why,
-        ]
-    )
+    scores = {name: value for name, value in example.scores.items() if shown is None or name in shown}
+    lines = [f"Example {number}" + (f", a {example.kind} answer:" if example.kind else ":")]
+    lines += [fenced(f"{title} {name}", text, token) for name, text in parts]
+    lines.append(f"What it deserves: {json.dumps(scores, ensure_ascii=False)}")
+    if example.reasoning:
+        lines.append(fenced(f"{title} REASON", example.reasoning, token))
+    return "\n".join(lines)

@@ -1,49 +1,43 @@
-"""The judge that compares two answers in one order."""
+"""The judge that compares the two answers of a pair, in one order."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from judgeboard.domain import OVERALL, JudgeVersion, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
-from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
-from judgeboard.judges.reply_forms import closed, require_exactly
-from judgeboard.llm.asking import Asked, UnusableReply, ask, read_json_object
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, TEMPERATURE, ModelJudge
+from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered
+from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
+from judgeboard.llm.asking import read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
 
 class SolvedQuestion(Protocol):
-    """All that a solver reads of a stored pair: it never sees the two answers."""
+    """A stored pair without its two answers, which a solver must not see."""
 
     @property
     def external_id(self) -> str:
-        """What a recording is looked up by."""
-        ...
+        """Finds the recorded replies."""
 
     @property
     def question(self) -> str | None:
         """None only after forgetting."""
-        ...
 
     @property
     def options(self) -> tuple[str, ...] | None:
-        """The options that the question asks about."""
-        ...
+        """The options of a multiple-choice question."""
 
     @property
     def passages(self) -> tuple[str, ...] | None:
-        """The passages that both answers were given."""
-        ...
+        """The passages behind both answers."""
 
 
 FIRST, SECOND, TIE = "first", "second", "tie"
 LONGEST_ASPECT = 60
 
-_FIELDS = ("reasoning", "verdict")
 _MEANS = {
     Shown.AB: {FIRST: Preference.A, SECOND: Preference.B, TIE: Preference.TIE},
     Shown.BA: {FIRST: Preference.B, SECOND: Preference.A, TIE: Preference.TIE},
@@ -52,30 +46,26 @@ _MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class ParsedComparison:
-    """A reply that passed validation: the verdict (first, second, tie) and the reasoning of each aspect."""
+    """A valid reply: verdict (first, second, tie) and reasoning by aspect."""
 
     verdicts: Mapping[str, str]
     reasonings: Mapping[str, str]
     replaced: bool = False
 
     def preferences(self, shown: Shown) -> dict[str, Preference]:
-        """Return the verdicts in terms of the stored answers, which were shown in this order."""
+        """Return the preferred stored answer by aspect; the answers were shown in this order."""
         return {aspect: _MEANS[shown][verdict] for aspect, verdict in self.verdicts.items()}
 
     @property
     def reasoning(self) -> str:
-        """The reasoning as one text; of several aspects each in a line that names it."""
+        """The reasoning as one text, with one line for each of several aspects."""
         if len(self.reasonings) == 1:
             return next(iter(self.reasonings.values()))
-        return "\n".join(f"{aspect}: {said}" for aspect, said in self.reasonings.items())
+        return "\n".join(f"{aspect}: {reasoning}" for aspect, reasoning in self.reasonings.items())
 
 
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
-    """Return the aspects of a comparison.
-
-    Raises:
-        BadInput: There is none, one is named twice, or a name is empty, too long or cannot be shown.
-    """
+    """Return the aspects of a comparison."""
     if not aspects or len(set(aspects)) < len(aspects):
         raise BadInput("a comparison needs at least one aspect, each of them named once")
     for aspect in aspects:
@@ -84,73 +74,36 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
     return tuple(aspects)
 
 
-def comparison_schema(aspects: Sequence[str]) -> dict[str, Any]:
-    """Return the strict JSON schema of a verdict on these aspects; reasons come before verdicts."""
-    verdict = {"type": "string", "enum": [FIRST, SECOND, TIE]}
-    entry = closed({"reasoning": {"type": "string"}, "verdict": verdict})
-    return closed(dict.fromkeys(aspects, entry))
+def comparison_form(aspects: Sequence[str]) -> Form:
+    """Return the form of a verdict on these aspects; reasons come before verdicts."""
+    return Form(dict.fromkeys(aspects, entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})))
 
 
 def comparison_example(aspects: Sequence[str]) -> str:
-    """Return a verdict of this form as JSON, for models that are asked in words alone."""
+    """Return a verdict of this form as JSON, for models that do not take a schema."""
     return json.dumps({aspect: {"reasoning": "…", "verdict": TIE} for aspect in aspects}, ensure_ascii=False)
 
 
-def parse_comparison(text: str, aspects: Sequence[str]) -> ParsedComparison:
-    """Read and validate a reply; one bad field makes the whole of it unusable.
-
-    Strictly: "First" and "A" are no verdicts, and every aspect must be there: half a verdict would make the two orders
-    of a pair differ in what they speak of.
-
-    Raises:
-        UnusableReply: With the reason, like "overall: verdict must be one of first, second, tie, not 'A'".
-    """
-    reply = read_json_object(text)
-    require_exactly(reply.content, aspects, "")
-    entries = {aspect: _entry(reply.content[aspect], aspect) for aspect in aspects}
-    return ParsedComparison(
-        {aspect: verdict for aspect, (verdict, _) in entries.items()},
-        {aspect: reasoning for aspect, (_, reasoning) in entries.items()},
-        reply.replaced,
-    )
-
-
-def _entry(given: Any, aspect: str) -> tuple[str, str]:
-    if not isinstance(given, dict):
-        raise UnusableReply(f"{aspect} must be an object with reasoning and verdict, not {given!r}")
-    require_exactly(given, _FIELDS, f"{aspect}: ")
-    reasoning, verdict = given["reasoning"], given["verdict"]
-    if not isinstance(reasoning, str):
-        raise UnusableReply(f"{aspect}: reasoning must be a text, not {reasoning!r}")
-    if not isinstance(verdict, str) or verdict not in _MEANS[Shown.AB]:
-        raise UnusableReply(f"{aspect}: verdict must be one of first, second, tie, not {verdict!r}")
-    return verdict, reasoning
-
-
 PAIRWISE = "pairwise"
-"""The kind of every judge version that compares pairs in both orders."""
-
-_TEMPERATURE = 0
+"""The kind of judge versions that compare pairs."""
 
 
 class ComparedPair(SolvedQuestion, Protocol):
-    """What the judge reads of a stored pair: the question, and its two answers."""
+    """A stored pair with its two answers."""
 
     @property
     def answer_a(self) -> str | None:
         """None where it was never recorded, or is forgotten."""
-        ...
 
     @property
     def answer_b(self) -> str | None:
         """None where it was never recorded, or is forgotten."""
-        ...
 
 
 class Comparison(NamedTuple):
-    """What the judge said of a pair in one order.
+    """A judge's comparison of a pair in one order.
 
-    ``preferences`` go by aspect and are in terms of the stored answers; empty where ``record`` is not ok.
+    ``preferences`` has the preferred stored answer by aspect; it is empty unless the status of ``record`` is ok.
     """
 
     record: StepRecord
@@ -159,11 +112,13 @@ class Comparison(NamedTuple):
 
 
 class PairwiseJudge(ModelJudge):
-    """Asks a chat model which of two answers is better; whoever asks does so in both orders.
+    """Judges which of two answers is better; the caller asks in both orders.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. The model says first, second or tie of
-    what it was shown, which is translated back to the stored answers.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. The model replies first, second or tie,
+    which becomes a preference for a stored answer.
     """
+
+    prompt_name = PAIRWISE
 
     def __init__(
         self,
@@ -174,118 +129,79 @@ class PairwiseJudge(ModelJudge):
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
     ) -> None:
-        """Make a judge of a model.
-
-        Args:
-            endpoint: Who is asked; closed with the judge.
-            name: What people call the judge.
-            aspects: What is compared, each by itself; part of the version.
-            domain: What the prompt says the judge is an evaluator of.
-            max_output: Tokens a reply may have.
-
-        Raises:
-            BadInput: An aspect cannot be used.
-        """
+        """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
         self.aspects = checked_aspects(aspects)
-        super().__init__(endpoint)
+        super().__init__(endpoint, max_output)
         self._domain = domain
-        self._max_output = max_output
-        self._parse = partial(parse_comparison, aspects=self.aspects)
+        self._form = comparison_form(self.aspects)
+        params = {"temperature": TEMPERATURE, "max_output": max_output, "domain": domain}
         self.version = JudgeVersion(
             name=name,
             kind=PAIRWISE,
             model=endpoint.model,
-            params={
-                "temperature": _TEMPERATURE,
-                "max_output": max_output,
-                "domain": domain,
-                "aspects": list(self.aspects),
-            },
-            prompt=load_prompt("pairwise").text,
+            params=params | {"aspects": list(self.aspects)},
+            prompt=load_prompt(PAIRWISE).text,
             scale="a, b or tie",
         )
 
     async def compare(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> Comparison:
-        """Ask which answer of ``pair`` is better, with one repair where the reply cannot be used.
+        """Ask which answer of ``pair`` is better.
 
         Args:
             pair: A stored pair with both its answers.
-            shown: Which stored answer stands first.
-            reference: An answer that the judge is shown as the correct one.
+            shown: The order in which the answers are shown.
+            reference: An answer that the judge sees as the correct one.
 
         Raises:
-            EndpointRefused: No pair can succeed until the key, the address or the model's name is mended.
+            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
             ValueError: A text of the pair is missing.
         """
-        asked = await ask(self._endpoint.chat, self.request(pair, shown, reference), self._parse, repair=_repair)
-        parsed = asked.value
-        record = _with_note(asked).record(self._endpoint.price)
+        asked = await self._ask(self.request(pair, shown, reference), self._parse)
+        record, parsed = asked.record(self._endpoint.price), asked.value
         if parsed is None:
             return Comparison(record, {}, None)
         return Comparison(record, parsed.preferences(shown), parsed.reasoning)
 
     def request(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> ChatRequest:
-        """Return the question that `compare` puts to the model; arguments and errors as there."""
-        task, parts = _task(pair, shown, reference)
-        return ChatRequest(
-            messages=[
-                {"role": "system", "content": self._instructions(parts)},
-                {"role": "user", "content": task},
-            ],
-            schema=comparison_schema(self.aspects),
-            schema_name="comparison",
-            max_output=self._max_output,
-            parameters={"temperature": _TEMPERATURE},
-            subject=f"{pair.external_id}:{shown.value}",
+        """Return the request of `compare`; arguments and errors as there."""
+        if pair.question is None or pair.answer_a is None or pair.answer_b is None:
+            raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")
+        answers = (pair.answer_a, pair.answer_b)
+        first, second = answers if shown is Shown.AB else answers[::-1]
+        options, passages = pair.options or (), pair.passages or ()
+        references = [] if reference is None else [reference]
+        token = fence_token((pair.question, *options, *passages, *references, first, second))
+        material = fenced_parts(
+            token,
+            ("QUESTION", pair.question),
+            *((f"OPTION {_letter(place)}", option) for place, option in enumerate(options)),
+            *numbered("PASSAGE", passages),
+            *(("CORRECT ANSWER", text) for text in references),
+            ("FIRST ANSWER", first),
+            ("SECOND ANSWER", second),
         )
-
-    def _instructions(self, parts: Sequence[str]) -> str:
-        sections = load_prompt("pairwise").sections
-        return "\n\n".join(
-            [
-                fill(sections["Role"], domain=self._domain),
-                sections["Comparing"],
-                *(sections[part] for part in parts),
-                fill(sections["Aspects"], aspects=", ".join(f'"{aspect}"' for aspect in self.aspects)),
-                fill(sections["Reply"], example=comparison_example(self.aspects)),
-            ]
+        sections = load_prompt(PAIRWISE).sections
+        parts = {"Options": options, "Passages": passages, "Reference": references}
+        instructions = (
+            fill(sections["Role"], domain=self._domain),
+            sections["Comparing"],
+            *(sections[name] for name, texts in parts.items() if texts),
+            fill(sections["Aspects"], aspects=", ".join(f'"{aspect}"' for aspect in self.aspects)),
+            fill(sections["Reply"], example=comparison_example(self.aspects)),
         )
+        messages = chat(instructions, fill(sections["Task"], fence=token, material=material))
+        subject = f"{pair.external_id}:{shown.value}"
+        return self._request(messages, subject, self._form.schema, "comparison")
 
-
-def _task(pair: ComparedPair, shown: Shown, reference: str | None) -> tuple[str, list[str]]:
-    """Return the user's message, and which sections of the instructions its material needs."""
-    if pair.question is None or pair.answer_a is None or pair.answer_b is None:
-        raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")
-    answers = (pair.answer_a, pair.answer_b)
-    first, second = answers if shown is Shown.AB else answers[::-1]
-    options, passages = pair.options or (), pair.passages or ()
-    references = [] if reference is None else [reference]
-    token = fence_token((pair.question, *options, *passages, *references, first, second))
-    material = [
-        fenced("QUESTION", pair.question, token),
-        *(fenced(f"OPTION {_letter(place)}", option, token) for place, option in enumerate(options)),
-        *(fenced(f"PASSAGE {number}", passage, token) for number, passage in enumerate(passages, start=1)),
-        *(fenced("CORRECT ANSWER", text, token) for text in references),
-        fenced("FIRST ANSWER", first, token),
-        fenced("SECOND ANSWER", second, token),
-    ]
-    given = {"Options": options, "Passages": passages, "Reference": references}
-    task = fill(load_prompt("pairwise").sections["Task"], fence=token, material="\n\n".join(material))
-    return task, [part for part, texts in given.items() if texts]
+    def _parse(self, text: str) -> ParsedComparison:
+        reply = read_json_object(text)
+        entries = self._form.read(reply.content)
+        return ParsedComparison(
+            {aspect: entries[aspect]["verdict"] for aspect in self.aspects},
+            {aspect: entries[aspect]["reasoning"] for aspect in self.aspects},
+            reply.replaced,
+        )
 
 
 def _letter(place: int) -> str:
-    """Return A, B, … for the place of an option, a number behind Z."""
     return chr(ord("A") + place) if place < 26 else str(place + 1)
-
-
-def _repair(error: str) -> str:
-    return fill(load_prompt("pairwise").sections["Repair"], error=error)
-
-
-def _with_note(asked: Asked[ParsedComparison]) -> Asked[ParsedComparison]:
-    """Note on the last call that characters of its reply could not be stored as they came."""
-    if asked.value is None or not asked.value.replaced:
-        return asked
-    *earlier, last = asked.attempts
-    return replace(asked, attempts=(*earlier, replace(last, detail="characters that cannot be stored became U+FFFD")))

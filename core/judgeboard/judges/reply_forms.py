@@ -1,74 +1,213 @@
-"""Forms of replies that several judges share: closed objects, marks, option letters, expected scores."""
+"""The forms of judges' replies: JSON objects, marks, option letters, and scores expected from token probabilities."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from string import ascii_uppercase
-from typing import Any
+from typing import Annotated, Any, cast
 
-from judgeboard.domain import DimensionScore
+from pydantic import (
+    ConfigDict,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    with_config,
+)
+from pydantic_core import ErrorDetails
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from judgeboard.domain import DimensionScore, checked_groundedness, checked_quality
 from judgeboard.judges.rubric_file import EXPECTED
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.chat import TokenChance
 
-
-def closed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object with exactly these fields, in this order."""
-    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
+_CLOSED = ConfigDict(extra="forbid")
 
 
-def require_exactly(content: Mapping[str, Any], fields: Sequence[str], where: str = "") -> None:
-    """Refuse an object that lacks a field or has another one; ``where`` names its part of the reply, as "claim 2: ".
+def _checked(check: Callable[[str, Any], Any], schema: Mapping[str, Any]) -> Any:
+    def validate(value: Any, info: ValidationInfo) -> Any:
+        return check(str(info.field_name), value)
 
-    Raises:
-        UnusableReply: With the reason, like "the field 'quality' is missing".
+    return Annotated[Any, PlainValidator(validate), WithJsonSchema(dict(schema))]
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, not {value!r}")
+    return value
+
+
+def _rating(name: str, value: Any) -> int:
+    if value is None:
+        raise ValueError(f"{name} is null")
+    try:
+        return cast("int", checked_quality(value))
+    except ValueError as error:
+        raise ValueError(str(error).replace("quality", name, 1)) from None
+
+
+def _groundedness(name: str, value: Any) -> float:
+    if value is None:
+        raise ValueError(f"{name} is null")
+    return cast("float", checked_groundedness(value))
+
+
+def _passage_number(name: str, value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) > 10**6):
+        raise ValueError(f"{name} must be the number of a passage, not {value!r}")
+    return value
+
+
+def text_field(**schema: Any) -> Any:
+    """Return the type of a text; ``schema`` is added to its JSON schema."""
+    return _checked(_text, {"type": "string", **schema})
+
+
+def choice_field(choices: Sequence[str]) -> Any:
+    """Return the type of one of some words."""
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        return choices[choices.index(value)]  # the member of an enumeration, where they are of one
+
+    return _checked(check, {"type": "string", "enum": list(choices)})
+
+
+def integer_field(levels: Sequence[int]) -> Any:
+    """Return the type of an integer on a scale without gaps."""
+
+    def check(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value not in levels:
+            raise ValueError(f"{name} must be an integer from {levels[0]} to {levels[-1]}, not {value!r}")
+        return value
+
+    return _checked(check, {"type": "integer", "enum": list(levels)})
+
+
+TEXT = text_field()
+TEXT_OR_NULL = _checked(lambda name, value: None if value is None else _text(name, value), {"type": ["string", "null"]})
+GROUNDEDNESS = _checked(_groundedness, {"type": "number", "description": "from 0.0 to 1.0"})
+PASSAGE_NUMBER = _checked(_passage_number, {"type": ["integer", "null"]})
+RATING = _checked(_rating, {"type": "integer", "enum": [1, 2, 3, 4]})
+"""An integer from 1 to 4, like quality."""
+
+
+def entry(fields: Mapping[str, Any], *, optional: bool = False) -> Any:
+    """Return the type of an object with exactly these fields; all of them may be missing where they are optional."""
+    return with_config(_CLOSED)(TypedDict("Entry", dict(fields), total=not optional))  # type: ignore[operator]
+
+
+def list_of(fields: Mapping[str, Any]) -> Any:
+    """Return the type of a list of objects with exactly these fields."""
+    kind = entry(fields)
+    return list[kind]  # type: ignore[valid-type]  # made from values
+
+
+class Form:
+    """The form of a reply in JSON: an object with exactly these fields, whose values are never converted.
+
+    Args:
+        fields: Name to type, in the order in which a model should write them.
+        optional: Whether fields may be missing.
     """
-    missing = [name for name in fields if name not in content]
-    if missing:
-        raise UnusableReply(f"{where}the field {missing[0]!r} is missing")
-    refuse_others(content, fields, where)
+
+    def __init__(self, fields: Mapping[str, Any], *, optional: bool = False) -> None:
+        self.fields = tuple(fields)
+        self._types = fields
+        self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(entry(fields, optional=optional))
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The strict JSON schema."""
+        schema = self._adapter.json_schema()
+        plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
+        return plain
+
+    def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate the object of a reply; one bad field makes the whole of it unusable.
+
+        Raises:
+            UnusableReply: With the reason, like "the field 'quality' is missing".
+        """
+        try:
+            return self._adapter.validate_python(content)
+        except ValidationError as error:
+            raise UnusableReply(self._reason(min(error.errors(), key=_priority))) from None
+
+    def _reason(self, fault: ErrorDetails) -> str:
+        *place, name = fault["loc"]
+        where = f"{_place(place)}: " if place else ""
+        match fault["type"]:
+            case "missing":
+                return f"{where}the field {name!r} is missing"
+            case "extra_forbidden":
+                return f"{where}the field {name!r} was not asked for"
+            case "list_type":
+                return f"{where}{name} must be a list, not {fault['input']!r}"
+            case "dict_type":
+                if isinstance(name, int):
+                    return f"{_place(fault['loc'])}: must be an object, not {fault['input']!r}"
+                fields = " and ".join(self._types[name].__annotations__)
+                return f"{where}{name} must be an object with {fields}, not {fault['input']!r}"
+        return f"{where}{fault['msg'].removeprefix('Value error, ')}"
 
 
-def refuse_others(content: Mapping[str, Any], fields: Sequence[str], where: str = "") -> None:
-    """Refuse an object that has a field beside these.
+def _priority(fault: ErrorDetails) -> int:
+    return {"missing": 0, "extra_forbidden": 1}.get(fault["type"], 2)
 
-    Raises:
-        UnusableReply: With its name.
-    """
-    extra = [name for name in content if name not in fields]
-    if extra:
-        raise UnusableReply(f"{where}the field {extra[0]!r} was not asked for")
+
+def _place(steps: Sequence[int | str]) -> str:
+    """Name a place in a reply: ``claims``, 1 is "claim 2"."""
+    name, *numbers = steps
+    return f"{str(name).removesuffix('s')} {int(numbers[0]) + 1}" if numbers else str(name)
+
+
+def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a schema without the titles that pydantic adds, and with its definitions in their places."""
+    if isinstance(schema, list):
+        return [_plain(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _plain(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {
+        name: _plain(value, definitions)
+        for name, value in schema.items()
+        if name != "$defs" and not (name == "title" and isinstance(value, str))
+    }
 
 
 CORRECT, INCORRECT = "correct 1", "incorrect 0"
 
 
 def parse_mark(text: str) -> bool:
-    """Return whether a reply says correct; white space around it is none of it.
+    """Return whether a reply is ``correct 1``; white space around it is ignored.
 
     Raises:
-        UnusableReply: It says anything else, or anything more: that is never taken for ``incorrect 0``.
+        UnusableReply: It is neither ``correct 1`` nor ``incorrect 0``.
     """
-    said = text.strip()
-    if said == CORRECT:
-        return True
-    if said == INCORRECT:
-        return False
-    raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {said[:80]!r}")
+    mark = text.strip()
+    if mark not in {CORRECT, INCORRECT}:
+        raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {mark[:80]!r}")
+    return mark == CORRECT
 
 
 _LONE = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 
 
 def letters_of(options: Sequence[str]) -> tuple[str, ...]:
-    """Return one letter per option; none where there are more options than letters."""
+    """Return one letter for each option; no letters for more than 26 options."""
     return tuple(ascii_uppercase[: len(options)]) if len(options) <= len(ascii_uppercase) else ()
 
 
 def letter_in(text: str, options: Sequence[str]) -> str | None:
-    """Return the option letter that ``text`` is ("b", "(B)", "B."), None where it is none or holds anything else."""
-    found = _LONE.fullmatch(text.strip())
-    letter = found[1].upper() if found else None
+    """Return the option letter in ``text`` ("b", "(B)", "B."), None for any other text."""
+    match = _LONE.fullmatch(text.strip())
+    letter = match[1].upper() if match else None
     return letter if letter in letters_of(options) else None
 
 
@@ -81,36 +220,34 @@ _DIGIT = re.compile(r"[^\w.]*(\d)(?![\d.])")
 
 
 def expected_scores(
-    tokens: Sequence[TokenChance] | None, given: Sequence[tuple[str, int | None, str]], *, low: int, high: int
+    tokens: Sequence[TokenChance] | None, scores: Sequence[tuple[str, int | None, str]], *, low: int, high: int
 ) -> tuple[DimensionScore, ...]:
-    """Return an expected score for each integer that a model gave, nothing where its tokens do not tell.
+    """Return the expected score of each integer that a model gave, where the token probabilities allow it.
 
     Args:
         tokens: The tokens of the reply; None where the endpoint gave none.
-        given: For each score its dimension, the integer, and a pattern of what stands before it in the reply.
+        scores: For each score its dimension, the integer, and a pattern of the text before it in the reply.
         low: The scale's lowest level.
         high: Its highest, 9 at most.
     """
     if not tokens:
         return ()
     text = "".join(token.text for token in tokens)
-    found = []
-    for dimension, score, before in given:
-        value = None if score is None else _expected(tokens, _place(text, before, score), low, high)
+    expected = []
+    for dimension, score, before in scores:
+        # The last match counts: a model may have thought aloud before it replied.
+        places = (
+            []
+            if score is None
+            else [match.start(1) for match in re.finditer(rf"{before}({score})(?!\d)", text, re.DOTALL)]
+        )
+        value = _expected(tokens, places[-1], low, high) if places else None
         if value is not None:
-            found.append(DimensionScore(f"{EXPECTED}{dimension}", value, f"{low}-{high}"))
-    return tuple(found)
+            expected.append(DimensionScore(f"{EXPECTED}{dimension}", value, f"{low}-{high}"))
+    return tuple(expected)
 
 
-def _place(text: str, before: str, score: int) -> int | None:
-    """Where the digit stands in the reply: what a model thought before it replied is passed over."""
-    places = [found.start(1) for found in re.finditer(rf"{before}({score})(?!\d)", text, re.DOTALL)]
-    return places[-1] if places else None
-
-
-def _expected(tokens: Sequence[TokenChance], place: int | None, low: int, high: int) -> float | None:
-    if place is None:
-        return None
+def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) -> float | None:
     end = 0
     for token in tokens:
         end += len(token.text)

@@ -91,11 +91,7 @@ def overall(scores: Mapping[str, float], weights: Mapping[str, float]) -> float 
 
 
 def read_rubric(path: Path) -> Rubric:
-    """Read a rubric file.
-
-    Raises:
-        BadInput: It cannot be read or used; the message names file and line.
-    """
+    """Read a rubric file."""
     return rubric_from(read_yaml(path))
 
 
@@ -107,11 +103,7 @@ def default_rubric() -> Rubric:
 
 
 def rubric_from(file: YamlFile) -> Rubric:
-    """Return the rubric of a file, or of a part of one.
-
-    Raises:
-        BadInput: It cannot be used; the message names file, line and field.
-    """
+    """Return the rubric of a file, or of a part of one."""
     rubric = file.read(Rubric)
     names = [dimension.name.casefold() for dimension in rubric.dimensions]
     for place, name in enumerate(names):

@@ -1,28 +1,27 @@
-"""The judge that solves the question first and compares with and without its own solution."""
+"""The judge that answers the question itself first, then compares with and without its own answer as reference."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
 from judgeboard.domain import JudgeVersion, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
-from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
+from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered, repair_of
 from judgeboard.judges.pairwise import PairwiseJudge, SolvedQuestion
-from judgeboard.judges.reply_forms import closed, letter_in, letters_of, require_exactly
+from judgeboard.judges.reply_forms import TEXT, Form, letter_in, letters_of, text_field
 from judgeboard.llm.asking import UnusableReply, ask, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
 TEMPERATURE = 0.7
 DEFAULT_SOLVE_OUTPUT = 1024
-
-_FIELDS = ("reasoning", "answer")
+_PROMPT = "self_solve"
 
 
 class Solved(NamedTuple):
-    """One sample: ``answer`` (an option letter, or a free text) where the record's status is ok, else None."""
+    """One sample: ``answer`` (an option letter or a free text) is None unless the record's status is ok."""
 
     answer: str | None
     record: StepRecord
@@ -42,67 +41,48 @@ class SelfSolver:
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_SOLVE_OUTPUT,
     ) -> None:
-        """Make a solver of a model.
-
-        Args:
-            endpoint: Who is asked; whoever made it closes it.
-            temperature: Of the samples, 0 to 2.
-            domain: What the prompt says the model is an expert of.
-            max_output: Tokens a reply may have.
-        """
+        """Make a solver of a model, which the caller closes; ``temperature`` is from 0 to 2."""
         self.temperature = temperature
         self.max_output = max_output
         self._endpoint = endpoint
         self._domain = domain
 
-    @property
-    def prompt(self) -> str:
-        """The text of the prompt file, which is part of the version."""
-        return load_prompt("self_solve").text
-
     async def solve(self, item: SolvedQuestion, number: int) -> Solved:
-        """Sample an answer, with one repair where the reply cannot be used.
-
-        Args:
-            item: The question.
-            number: Which sample this is, from 0: recorded replies are looked up by it.
+        """Sample an answer; ``number`` (from 0) finds the recorded reply.
 
         Raises:
-            EndpointRefused: No question can succeed until the key, the address or the model's name is mended.
+            EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
             ValueError: The question is forgotten.
         """
-        asked = await ask(self._endpoint.chat, self.request(item, number), _reader(item.options), repair=_repair)
+        read = partial(read_solution, options=item.options or ())
+        asked = await ask(self._endpoint.chat, self.request(item, number), read, repair=repair_of(_PROMPT))
         return Solved(asked.value, asked.record(self._endpoint.price))
 
     def request(self, item: SolvedQuestion, number: int) -> ChatRequest:
-        """Return what `solve` puts to the model; arguments and errors as there."""
+        """Return the request of `solve`; arguments and errors as there."""
         if item.question is None:
             raise ValueError(f"the question of {item.external_id!r} is forgotten")
         options, passages = item.options or (), item.passages or ()
         token = fence_token((item.question, *options, *passages))
         letters = letters_of(options)
         names = letters or tuple(str(number) for number in range(1, len(options) + 1))
-        material = [
-            fenced("QUESTION", item.question, token),
-            *(fenced(f"OPTION {name}", option, token) for name, option in zip(names, options, strict=True)),
-            *(fenced(f"PASSAGE {place}", passage, token) for place, passage in enumerate(passages, start=1)),
-        ]
-        sections = load_prompt("self_solve").sections
-        instructions = [
+        material = fenced_parts(
+            token,
+            ("QUESTION", item.question),
+            *((f"OPTION {name}", option) for name, option in zip(names, options, strict=True)),
+            *numbered("PASSAGE", passages),
+        )
+        sections = load_prompt(_PROMPT).sections
+        example = json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
+        instructions = (
             fill(sections["Role"], domain=self._domain),
             *([sections["Passages"]] if passages else []),
             fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
-            fill(sections["Reply"], example=_example(letters)),
-        ]
+            fill(sections["Reply"], example=example),
+        )
         return ChatRequest(
-            messages=[
-                {"role": "system", "content": "\n\n".join(instructions)},
-                {
-                    "role": "user",
-                    "content": fill(sections["Task"], fence=token, material="\n\n".join(material)),
-                },
-            ],
-            schema=_schema(letters),
+            messages=chat(instructions, fill(sections["Task"], fence=token, material=material)),
+            schema=_form(letters).schema,
             schema_name="solution",
             max_output=self.max_output,
             parameters={"temperature": self.temperature},
@@ -116,13 +96,8 @@ def read_solution(text: str, options: Sequence[str]) -> str:
     Raises:
         UnusableReply: With the reason, like "answer must be one of A, B, C, D, not 'Paris'".
     """
-    content = read_json_object(text).content
-    require_exactly(content, _FIELDS)
-    for name in _FIELDS:
-        if not isinstance(content[name], str):
-            raise UnusableReply(f"{name} must be a text, not {content[name]!r}")
-    answer = content["answer"].strip()
     letters = letters_of(options)
+    answer: str = _form(letters).read(read_json_object(text).content)["answer"].strip()
     if letters:
         letter = letter_in(answer, options)
         if letter is None:
@@ -130,37 +105,23 @@ def read_solution(text: str, options: Sequence[str]) -> str:
         return letter
     if not answer:
         raise UnusableReply("answer is empty")
-    return str(answer)
+    return answer
 
 
-def _reader(options: Sequence[str] | None) -> Callable[[str], str]:
-    return partial(read_solution, options=options or ())
-
-
-def _schema(letters: Sequence[str]) -> Mapping[str, Any]:
-    answer: dict[str, Any] = {"type": "string"}
-    if letters:
-        answer["enum"] = list(letters)
-    return closed({"reasoning": {"type": "string"}, "answer": answer})
-
-
-def _example(letters: Sequence[str]) -> str:
-    return json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
-
-
-def _repair(error: str) -> str:
-    return fill(load_prompt("self_solve").sections["Repair"], error=error)
+@cache
+def _form(letters: tuple[str, ...]) -> Form:
+    return Form({"reasoning": TEXT, "answer": text_field(enum=list(letters)) if letters else TEXT})
 
 
 SELF_REFERENCE = "ssr"
-"""The kind of every judge version that samples its own answers beside comparing pairs."""
+"""The kind of judge versions that sample their own answers and compare pairs."""
 
 
 class SelfReferenceJudge(ModelJudge):
-    """Solves a question ``k`` times, and compares its two answers with or without the outcome as reference.
+    """Answers a question ``k`` times, and compares the two answers of a pair with or without the result as reference.
 
-    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma). Samples and verdicts are of one judge
-    version: with other samples the judge may be shown another reference.
+    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma). Samples and verdicts belong to one judge
+    version, because other samples can give another reference.
     """
 
     def __init__(
@@ -177,16 +138,13 @@ class SelfReferenceJudge(ModelJudge):
         """Make a judge of a model.
 
         Args:
-            endpoint: Who is asked, for samples and verdicts; closed with the judge.
-            k: Samples of each question.
-            name: What people call the judge.
-            temperature: Of the samples, 0 to 2; verdicts are asked for at 0.
-            domain: What the prompts say the model is an expert of.
-            max_output: Tokens a verdict may have.
-            solve_output: Tokens a sample may have.
-
-        Raises:
-            BadInput: ``k`` or the temperature is outside its range.
+            endpoint: The model; closed with the judge.
+            k: Number of samples for each question.
+            name: Name of the judge.
+            temperature: Temperature of the samples, 0 to 2; verdicts use 0.
+            domain: The model's field of expertise, for the prompts.
+            max_output: Maximum number of tokens in a verdict.
+            solve_output: Maximum number of tokens in a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
@@ -204,6 +162,6 @@ class SelfReferenceJudge(ModelJudge):
             kind=SELF_REFERENCE,
             model=verdicts.model,
             params={**verdicts.params, **sampling},
-            prompt=f"{self.solver.prompt}\n{verdicts.prompt}",
+            prompt=f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}",
             scale=verdicts.scale,
         )

@@ -92,6 +92,8 @@ def read_json_object(text: str) -> JsonReply:
 
 T = TypeVar("T")
 
+REPLACED = "characters that cannot be stored became U+FFFD"
+
 _REPLIES = frozenset({"ok", "unparsable", "refused", "truncated"})
 
 
@@ -178,9 +180,6 @@ async def ask(
         request: The question.
         parse: Reads a reply; raises UnusableReply with the reason.
         repair: Makes the text of the repair request from that reason; None asks once only.
-
-    Raises:
-        EndpointRefused: No request can succeed.
     """
     first = _heard(await chat.complete(request), request, parse)
     if repair is None or first.status is not Status.UNPARSABLE or first.attempts[-1].status == "truncated":
@@ -207,9 +206,10 @@ def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], 
 
     def asked(status: Status, outcome: str, value: T | None = None, error: str | None = None) -> Asked[T]:
         *earlier, last = reply.attempts
+        detail = REPLACED if getattr(value, "replaced", False) else last.detail
         return Asked(
             status,
-            (*earlier, replace(last, status=outcome)),
+            (*earlier, replace(last, status=outcome, detail=detail)),
             value=value,
             error=error,
             raw=reply.text or reply.refusal or "",
@@ -257,11 +257,7 @@ class Generator:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Generated:
-        """Answer ``messages``; an empty answer is unparsable, one cut off likewise.
-
-        Raises:
-            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
-        """
+        """Answer ``messages``; an empty answer is unparsable, one cut off likewise."""
         request = ChatRequest(
             messages=list(messages),  # type: ignore[arg-type]  # as the log kept them: roles and contents of any kind
             schema=None,

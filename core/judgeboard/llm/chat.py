@@ -1,4 +1,4 @@
-"""The chat model as judges see it, and a function of the caller in its place."""
+"""The interface of chat models: requests and replies; a function can take the place of a model."""
 
 import asyncio
 import inspect
@@ -14,7 +14,7 @@ from judgeboard.text import storable
 
 @dataclass(frozen=True, slots=True)
 class TokenChance:
-    """A token of a reply with the likeliest tokens at its place: text and natural log of its probability each."""
+    """A token of a reply, and its most likely alternatives: text and natural log of the probability."""
 
     text: str
     alternatives: tuple[tuple[str, float], ...]
@@ -28,7 +28,7 @@ class Message(TypedDict):
 
 
 class ReplyFormat(StrEnum):
-    """How a reply is asked for, strictest first; an endpoint may know only the later ones."""
+    """The reply formats, strictest first; an endpoint may support only the later ones."""
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT = "json_object"
@@ -42,12 +42,12 @@ class ChatRequest:
     Attributes:
         messages: The chat so far, the question last.
         schema: JSON schema of the reply; None for free text.
-        schema_name: Name under which the schema is sent.
-        max_output: Tokens the reply may have.
-        parameters: Sampling parameters, like temperature; sent as they are, unless the model rejects them.
-        subject: External id of the response that is asked about: what a recording is looked up by.
-        repair: Whether this asks again after a reply that could not be used.
-        logprobs: Ask for the probabilities of the reply's tokens, where the endpoint has them.
+        schema_name: Name of the schema.
+        max_output: Maximum number of tokens in the reply.
+        parameters: Sampling parameters, like temperature.
+        subject: External id of the response, which finds recorded replies.
+        repair: Whether this request follows an unusable reply.
+        logprobs: Whether to ask for token probabilities.
     """
 
     messages: Sequence[Message]
@@ -61,16 +61,16 @@ class ChatRequest:
 
     @property
     def why(self) -> str:
-        """Why its first call is made, in the words of ``Attempt.why``."""
+        """The reason of its first call, as in ``Attempt.why``."""
         return "repair" if self.repair else "first"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered; ``attempts`` are the calls it took, the answering one last.
+    """A model's reply; ``attempts`` are the calls, the successful one last.
 
-    ``text`` and ``refusal`` are storable text. ``dropped_parameters`` names what had to be left out or renamed.
-    ``tokens`` are there where they were asked for and the endpoint gave them.
+    ``text`` and ``refusal`` are storable. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless
+    they were requested and the endpoint returned them.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """Why a model did not answer this request; ``refused`` where the endpoint would not take its content."""
+    """The reason why there is no reply; ``refused`` where the endpoint refused the content."""
 
     reason: str
     attempts: tuple[Attempt, ...]
@@ -100,19 +100,12 @@ class ChatModel(Protocol):
     @property
     def host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
-        ...
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer ``request``.
-
-        Raises:
-            EndpointRefused: No request can succeed until the key, the address or the model's name is mended.
-        """
-        ...
+        """Answer ``request``."""
 
     async def aclose(self) -> None:
-        """Release connections; the model is not asked again."""
-        ...
+        """Release connections."""
 
 
 Chat = Callable[[list[dict[str, Any]]], Any]

@@ -1,4 +1,4 @@
-"""The model that a command, a page or a library call names: which provider, at which address, at what price."""
+"""PROVIDERS, and the model that a command, a page or a library call chooses: provider, address, price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +16,13 @@ from judgeboard.llm.recorded import RecordedChat, read_replies
 from judgeboard.settings import masked
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
-"""The kinds of endpoints by name; a new one is one file and its name here."""
+"""The providers by name; a new one is one file and its name here."""
 
 
 def choose_provider(name: str | None = None, *, model: str | None = None, base_url: str | None = None) -> Provider:
     """Return the provider that is named, or else that of the model's name.
 
     A model at an address of its own is asked as OpenAI's are, whatever its name: gateways serve all models so.
-
-    Raises:
-        BadInput: There is no provider of this name.
     """
     if name is not None:
         if name not in PROVIDERS:
@@ -109,19 +106,16 @@ def model_endpoint(
     """Return the model that these options name; nothing is sent yet.
 
     Args:
-        asker: Who needs it, for messages: "the rag judge".
-        model: Name of the chat model, as the endpoint knows it.
-        provider: A key of ``PROVIDERS``; None is the one of the model's name, `choose_provider`.
-        base_url: Address of the endpoint, with its ``/v1``; None is the provider's own.
-        api_key: May be None where ``base_url`` is given.
-        concurrency: Calls in flight at most.
-        timeout_s: Seconds that one call may take.
-        tries: Calls made at most for one question; None is as ``RETRIES`` has it.
+        asker: The user of the model in messages: "the rag judge".
+        model: Name of the chat model at its endpoint.
+        provider: A key of ``PROVIDERS`` (default: see `choose_provider`).
+        base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
+        api_key: Not needed with ``base_url``.
+        concurrency: Maximum number of calls in flight.
+        timeout_s: Maximum number of seconds for one call.
+        tries: Maximum number of calls for one question (default: see ``RETRIES``).
         prices: Price file of the user.
-        replies: File of recorded raw replies to answer from instead of an endpoint.
-
-    Raises:
-        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
+        replies: File of recorded raw replies to use instead of an endpoint.
     """
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")

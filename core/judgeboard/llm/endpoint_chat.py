@@ -1,4 +1,4 @@
-"""A chat model behind an endpoint: calls it, decides what follows from each call, keeps an account of all calls."""
+"""A chat model at an endpoint: makes the calls, retries them, and records every call."""
 
 import asyncio
 import random
@@ -37,7 +37,7 @@ _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Proje
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What one call brought back: an HTTP status with its body, or the ``failure`` (timeout, connection) instead."""
+    """The result of one call: an HTTP status with its body, or a ``failure`` (timeout, connection)."""
 
     latency_ms: int
     status: int = 0
@@ -48,7 +48,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The same call may succeed later, after ``asked_wait_s`` if the endpoint named a time."""
+    """The same call may succeed later, after ``asked_wait_s`` if the endpoint gave a time."""
 
     reason: str
     retries: RetryPolicy
@@ -57,7 +57,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class PutDifferently:
-    """The endpoint does not take a part of the request, whatever the row."""
+    """The endpoint does not accept a part of every request."""
 
     rejected: Rejected
     reason: str
@@ -65,7 +65,7 @@ class PutDifferently:
 
 @dataclass(frozen=True, slots=True)
 class RowFailed:
-    """This row gets no reply; others may."""
+    """This request gets no reply; others may."""
 
     reason: str
     refused: bool = False
@@ -73,7 +73,7 @@ class RowFailed:
 
 @dataclass(frozen=True, slots=True)
 class AllFail:
-    """No row can succeed until what ``fix`` names is mended; ``key_refused`` says that it is the key."""
+    """No call can succeed before the ``fix``; ``key_refused`` tells that the key is wrong."""
 
     reason: str
     fix: str
@@ -91,10 +91,10 @@ _FIXES = {
 
 
 class EndpointChat:
-    """Asks one model of one endpoint; one object, with its connections, serves a whole run.
+    """Asks one model of one endpoint; one object serves a whole run.
 
-    What the endpoint turns out not to take (a JSON schema, a temperature, ``max_tokens``) is remembered as soon as
-    a request without it has been answered, so that nothing is probed and later requests go right at once.
+    It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
+    and leaves them out of later requests.
     """
 
     def __init__(
@@ -113,15 +113,15 @@ class EndpointChat:
         """Make the client; nothing is sent yet.
 
         Args:
-            model: Name of the model as the endpoint knows it.
-            provider: How the endpoint is spoken to.
-            base_url: Address with its ``/v1``; None is the provider's own.
-            api_key: Never shown or stored; None is sent as "none", which local servers take.
-            concurrency: Requests that are made at once; the connection pool has that size.
-            timeout_s: Seconds that one call may take in all.
-            tries: Calls made at most for one request; None is as `RETRIES` has it.
-            sleep: Waits that many seconds; tests put their own.
-            chance: Uniform in 0..1, for the jitter.
+            model: Name of the model at the endpoint.
+            provider: The provider.
+            base_url: Address with its ``/v1`` (default: the provider's own).
+            api_key: Never shown or stored; None is sent as "none", which local servers accept.
+            concurrency: Size of the connection pool.
+            timeout_s: Maximum number of seconds for one call.
+            tries: Maximum number of calls for one request (default: see `RETRIES`).
+            sleep: Waits a number of seconds.
+            chance: Returns a number in 0..1, for the jitter.
         """
         self.model = model
         self.shape = provider.shape
@@ -157,12 +157,7 @@ class EndpointChat:
         await self._client.close()
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
-        """Answer ``request``, calling again where that can help; every call becomes an ``Attempt``.
-
-        Raises:
-            EndpointRefused: 401, 402, 403, 404, an unknown model, a used-up account, nothing ever answered
-                there, or it asks for a wait of more than a minute.
-        """
+        """Answer ``request``, calling again where that can help; every call becomes an ``Attempt``."""
         shape, why, failures = self.shape, request.why, 0
         attempts: list[Attempt] = []
         while True:

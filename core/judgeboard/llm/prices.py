@@ -71,11 +71,7 @@ def shipped_prices() -> PriceList:
 
 
 def price_of(model: str, own: Path | None = None) -> Price | None:
-    """Return the price of ``model``: from the user's file ``own`` if it names the model, else the shipped one.
-
-    Raises:
-        BadInput: The user's file cannot be read.
-    """
+    """Return the price of ``model``: from the user's file ``own`` if it names the model, else the shipped one."""
     if own is not None:
         try:
             text = own.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a provider of chat models is: its address, its requests, its replies and its errors."""
+"""A provider of chat models: its address, requests, replies and errors, and RETRIES, when a call is made again."""
 
 import email.utils
 import json
@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
 
 NO_KEY = "none"
-"""What is sent where there is no key, which local servers take."""
+"""The key that is sent where there is none; local servers accept it."""
 
 
 class Rejected(Enum):
-    """Which part of a request an endpoint does not take, whatever the row."""
+    """A part of every request that an endpoint does not accept."""
 
     REPLY_FORMAT = "reply_format"
     TEMPERATURE = "temperature"
@@ -28,9 +28,9 @@ class Rejected(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestShape:
-    """One way to write a request; what an endpoint rejects leads to the next way, never back.
+    """One way to write a request; after a rejection the next way is tried, never an earlier one.
 
-    ``formats`` are the reply formats that are left to try, the one in use first.
+    ``formats`` are the reply formats that are left to try, the current one first.
     """
 
     formats: tuple[ReplyFormat, ...] = tuple(ReplyFormat)
@@ -39,11 +39,11 @@ class RequestShape:
 
     @property
     def reply_format(self) -> ReplyFormat:
-        """How the reply is asked for."""
+        """The current reply format."""
         return self.formats[0]
 
     def after(self, rejected: Rejected) -> "RequestShape | None":
-        """Return the next way to try, or None where this one has nothing left to give up."""
+        """Return the next way to try, None if there is none."""
         match rejected:
             case Rejected.REPLY_FORMAT if len(self.formats) > 1:
                 return replace(self, formats=self.formats[1:])
@@ -54,7 +54,7 @@ class RequestShape:
         return None
 
     def joined(self, other: "RequestShape") -> "RequestShape":
-        """Return the shape that gives up what either of the two gave up."""
+        """Return the shape that leaves out what either of the two leaves out."""
         return RequestShape(
             formats=min(self.formats, other.formats, key=len),
             dropped=self.dropped | other.dropped,
@@ -62,22 +62,22 @@ class RequestShape:
         )
 
     def given_up(self, request: ChatRequest) -> tuple[str, ...]:
-        """Return what ``request`` asked for and was left out or renamed, in words for the judgment's record."""
+        """Return the parameters of ``request`` that were left out or renamed, for the judgment's record."""
         asked = {*request.parameters, *(["logprobs"] if request.logprobs else [])}
         renamed = () if self.max_output_name == "max_tokens" else (f"max_tokens -> {self.max_output_name}",)
         return (*sorted(self.dropped & asked), *renamed)
 
     def parameters(self, request: ChatRequest) -> dict[str, Any]:
-        """Return the limit of the output and the sampling parameters, as far as they are sent."""
+        """Return the parameters that are sent."""
         kept = {name: value for name, value in request.parameters.items() if name not in self.dropped}
         return {self.max_output_name: request.max_output, **kept}
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model returned, as storable text; ``replaced`` tells that some characters were not storable.
+    """A reply of a model, as storable text; ``replaced`` tells that some characters were not storable.
 
-    ``finish_reason`` is "length" where the reply was cut off and "content_filter" where a filter stopped it.
+    ``finish_reason`` is "length" where the reply was cut off, "content_filter" where a filter stopped it.
     """
 
     text: str
@@ -95,14 +95,14 @@ class Provider:
     """One kind of endpoint.
 
     Attributes:
-        name: The value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its variables in the environment.
-        base_url: Its own address.
-        path: Where requests go, below the address.
-        body: From model, request and shape to the JSON body.
-        read: Reads the body of a successful answer; None for a body that is none (a login page, an error sent as 200).
-        headers: From the key to the headers that carry it; None is a bearer token.
+        name: Value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment variables.
+        base_url: Address of the API.
+        path: Path of requests below the address.
+        body: Makes the JSON body from model, request and shape.
+        read: Reads the body of a successful call; returns None for a body that is no reply (such as a login page).
+        headers: Makes the headers with the key (default: a bearer token).
         shape: The first way to write a request.
-        models: How the names of its models begin: these choose the provider where nothing else does.
+        models: Beginnings of its models' names, which choose the provider by default.
     """
 
     name: str
@@ -116,12 +116,12 @@ class Provider:
 
     @property
     def key_variable(self) -> str:
-        """The variable of the environment that holds the key."""
+        """The environment variable of the key."""
         return f"{self.name.upper()}_API_KEY"
 
     @property
     def address_variable(self) -> str:
-        """The variable of the environment that holds another address."""
+        """The environment variable of another address."""
         return f"{self.name.upper()}_BASE_URL"
 
 
@@ -131,7 +131,7 @@ def host_of(base_url: str) -> str:
 
 
 def is_address(base_url: str) -> bool:
-    """Whether requests can be sent there: http or https, a host, and a port that is one."""
+    """Whether requests can be sent to this address: http or https, a host, and a valid port."""
     try:
         parts = urlsplit(base_url)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -140,7 +140,7 @@ def is_address(base_url: str) -> bool:
 
 
 def token_count(value: Any) -> int | None:
-    """Return a number of tokens that an endpoint reports, None for a value that is none."""
+    """Return a reported number of tokens, None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
 
 
@@ -168,7 +168,7 @@ _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "b
 
 @dataclass(frozen=True, slots=True)
 class EndpointError:
-    """An error body, read as far as its dialect allows: every field may be empty, all but ``message`` lower case."""
+    """An error body; every field may be empty, and all but ``message`` are in lower case."""
 
     message: str
     param: str
@@ -176,25 +176,25 @@ class EndpointError:
 
     @property
     def content_refused(self) -> bool:
-        """Whether the endpoint would not take the content of the request."""
+        """Whether the endpoint refused the content of the request."""
         return self.code in _CONTENT_CODES
 
     @property
     def out_of_quota(self) -> bool:
-        """Whether the account is used up, which no waiting mends."""
+        """Whether the account has no credit left."""
         return self.code in _QUOTA_CODES or self.message.startswith("Your credit balance is too low")
 
     @property
     def unknown_model(self) -> bool:
-        """Whether the model's name is what is wrong."""
+        """Whether the name of the model is wrong."""
         return self.code == "model_not_found"
 
     @property
     def rejected(self) -> Rejected | None:
-        """Which part of every request is not taken; None where the trouble is (or may be) this row's alone.
+        """The part of every request that is not accepted; None where the problem may be this request only.
 
-        A ``param`` decides where there is one. Else a message counts only when it both names the part and says that
-        it is not taken, since messages may quote the row.
+        A ``param`` decides where there is one. A message counts only if it names the part and also says that it is not
+        accepted, because messages can quote the answer.
         """
         text = self.message.lower()
         if self.param:
@@ -221,7 +221,7 @@ class EndpointError:
 
 
 def read_error(body: str) -> EndpointError:
-    """Read an error body, whatever its dialect; a body of another shape is all message."""
+    """Read an error body; a body of an unknown form is all message."""
 
     def text(value: Any) -> str:
         if isinstance(value, str):
@@ -243,11 +243,10 @@ def read_error(body: str) -> EndpointError:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Exponential backoff with jitter, in seconds; what the endpoint asks for goes first.
+    """Exponential backoff with jitter, in seconds; a wait that the endpoint asks for takes precedence.
 
-    Where an endpoint asks for more than ``longest_wait_s`` no call follows: a run would stand still and say nothing.
-    ``tries`` counts the calls for one request that failed in a way that may pass; calls with another reply format or
-    other parameters do not use them up.
+    If the endpoint asks for more than ``longest_wait_s``, no call follows. ``tries`` limits the calls for one request
+    that failed temporarily; calls with another reply format or other parameters do not count.
     """
 
     tries: int = 5
@@ -256,14 +255,14 @@ class RetryPolicy:
     longest_wait_s: float = 60.0
 
     def again(self, failures: int, asked_for_s: float | None) -> bool:
-        """Say whether to call again after ``failures`` (1 or more) calls and the wait that was asked for."""
+        """Whether to call again after ``failures`` (1 or more) calls and the wait that the endpoint asked for."""
         return failures < self.tries and (asked_for_s or 0.0) <= self.longest_wait_s
 
     def wait_s(self, failures: int, asked_for_s: float | None, chance: float) -> float:
         """Return the seconds to wait after ``failures`` (1 or more) calls; ``chance`` is uniform in 0..1.
 
-        Without a wish of the endpoint: half to all of first x 2^(failures - 1), so that rows spread out. With one:
-        that wish and up to a tenth more.
+        The wait is half to all of first_wait_s x 2^(failures - 1), so that calls spread out, or the wait that the
+        endpoint asked for and up to a tenth more.
         """
         if asked_for_s is not None:
             return min(max(asked_for_s, 0.0) * (1 + chance / 10), self.longest_wait_s)
@@ -292,7 +291,7 @@ RETRIES: Mapping[int | str, RetryPolicy] = MappingProxyType(
         529: _USUAL,  # overloaded, as Anthropic says it
     }
 )
-"""From what came of a call, an HTTP status or the way it failed, to when it is made again; others are not."""
+"""For each HTTP status or failure the policy of further calls; other calls are not made again."""
 
 
 def asked_wait_s(headers: Mapping[str, str], now: datetime) -> float | None:

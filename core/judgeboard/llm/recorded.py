@@ -48,11 +48,7 @@ class RecordedChat:
 
 
 def read_replies(path: Path) -> dict[str, list[str]]:
-    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order.
-
-    Raises:
-        BadInput: The file cannot be read, or a line is no such object.
-    """
+    """Read recorded replies: a JSON object a line with ``response_id`` and ``raw``, several lines of an id in order."""
     replies: dict[str, list[str]] = {}
     try:
         with path.open(encoding="utf-8") as lines:

@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Pair, Shown
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.imports.importing import import_file
+from judgeboard.imports.importing import import_file, read_records
 from judgeboard.imports.pairs import ImportedPair
-from judgeboard.imports.reading import read_records
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint

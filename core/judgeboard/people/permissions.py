@@ -1,4 +1,4 @@
-"""Who may do what: one table of actions, and the one place where a change is allowed or refused."""
+"""Roles and permissions: ROLES, PERMISSIONS, and the functions that allow or refuse a change."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 
-# A text (``cli:USER``, ``library``) is a program that holds the database: nothing is asked of it. Pages pass a person.
+# A text (``cli:USER``, ``library``) is a program with direct access to the database: it may do everything.
 Actor = Reviewer | str
 REFUSED = "refused"
 SIGNED_IN = "oidc"
@@ -23,8 +23,9 @@ IMPORTED = "import"
 
 
 class Action(StrEnum):
-    """A kind of change that is not everybody's; its value is stored in the event of a refused attempt."""
+    """An action that needs a permission; its value is stored in the event of a refused attempt."""
 
+    SEE_PAGES = "see_pages"
     REVIEW = "review"
     REJUDGE_ONE = "rejudge_one"
     MAKE_QUEUES = "make_queues"
@@ -46,7 +47,7 @@ class Action(StrEnum):
 
 
 class Permission(NamedTuple):
-    """The lowest role that may take an action, and the action as the subject of a sentence."""
+    """The lowest role with a permission, and the action as the subject of a sentence."""
 
     least: Role
     words: str
@@ -54,32 +55,37 @@ class Permission(NamedTuple):
 
 PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
     {
+        Action.SEE_PAGES: Permission(Role.VIEWER, "Seeing all pages"),
         Action.REVIEW: Permission(Role.REVIEWER, "Reviewing"),
-        Action.REJUDGE_ONE: Permission(Role.REVIEWER, "Having an answer judged again"),
-        Action.MAKE_QUEUES: Permission(Role.LEAD, "Making and closing queues"),
+        Action.REJUDGE_ONE: Permission(Role.REVIEWER, "Rejudging an answer"),
+        Action.MAKE_QUEUES: Permission(Role.LEAD, "Creating and closing queues"),
         Action.ASSIGN: Permission(Role.LEAD, "Assigning answers to people"),
-        Action.ADJUDICATE: Permission(Role.LEAD, "Deciding where people differ"),
+        Action.ADJUDICATE: Permission(Role.LEAD, "Adjudicating"),
         Action.CHANGE_SETTINGS: Permission(Role.LEAD, "Changing thresholds, rules and the primary judge"),
-        Action.REJUDGE_MANY: Permission(Role.LEAD, "Having more than one answer judged"),
-        Action.CHOOSE_JUDGE: Permission(
-            Role.LEAD, "Asking a judge that has judged nothing here, or at another address,"
-        ),
-        Action.CANCEL_JOBS: Permission(Role.LEAD, "Stopping somebody else's job"),
+        Action.REJUDGE_MANY: Permission(Role.LEAD, "Rejudging more than one answer"),
+        Action.CHOOSE_JUDGE: Permission(Role.LEAD, "Using a new judge, or another address of a judge,"),
+        Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
         Action.IMPORT: Permission(Role.LEAD, "Importing"),
-        Action.READ_EVENTS: Permission(Role.LEAD, "Seeing who did what"),
+        Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
         Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),
         Action.RETIRE_VERSIONS: Permission(Role.ADMIN, "Retiring judge versions"),
     }
 )
-"""The permissions; the roles themselves are `domain.Role`, each of which includes the ones before it."""
+"""The permissions: for each action the lowest role that has it."""
+
+
+def role_words(role: Role) -> str:
+    """Return what a role adds to the one before it, as a line for people."""
+    added = [permission.words.rstrip(",") for permission in PERMISSIONS.values() if permission.least is role]
+    return f"{role.value.capitalize()}: {'; '.join(words[:1].lower() + words[1:] for words in added)}."
 
 
 def role_of(person: Reviewer) -> Role:
-    """Return what a person may do.
+    """Return the role of a person.
 
-    Who signs in has the role that an admin gave them; the one whom ``JUDGEBOARD_ADMIN`` names is an admin whatever is
-    stored. Whoever only wrote a grade that was imported may do nothing here. Everybody else (a name typed at a desk
-    without sign-in, ``cli:USER`` in a terminal, a program) holds the database anyway and is admin of it.
+    A person who signs in has the role that an admin gave, or is admin if ``JUDGEBOARD_ADMIN`` names them. The author of
+    imported grades has no role. Everybody else (a name typed on a page without sign-in, ``cli:USER``, a program) has
+    direct access to the database and is admin.
     """
     if person.origin == IMPORTED:
         return Role.NONE
@@ -94,8 +100,6 @@ def is_first_admin(name: str) -> bool:
 
 
 class _Refused(NotAllowed):
-    """Carries what the event of the refusal tells."""
-
     def __init__(self, words: str, actor: str, action: Action, role: Role) -> None:
         super().__init__(words)
         self.actor, self.action, self.role = actor, action, role
@@ -105,16 +109,10 @@ class _Refused(NotAllowed):
 def allowed(
     store: Store, actor: Actor, action: Action | None = None, *, response_id: int | None = None
 ) -> Iterator[Connection]:
-    """Open the transaction of a change for somebody who may make it.
+    """Open the transaction of a change, if the actor has the permission.
 
-    Where `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is committed in its
-    place. Without an action the body asks (`require`), once it knows what the change amounts to.
-
-    Args:
-        store: The open database.
-        actor: Who makes the change.
-        action: What is asked for.
-        response_id: The answer that the change is about; it stands in the event of a refusal.
+    Where `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
+    Without an action the body calls `require`. ``response_id`` is stored in the event.
 
     Raises:
         NotAllowed: The role of the actor, read within the transaction, does not allow the action.
@@ -130,11 +128,7 @@ def allowed(
 
 
 def check_allowed(store: Store, actor: Actor, action: Action) -> None:
-    """Refuse what the actor's role does not allow where nothing is changed yet; a refusal leaves its event.
-
-    Raises:
-        NotAllowed: It is not theirs to do.
-    """
+    """Refuse an action that the actor's role does not allow, outside a transaction; a refusal is stored as an event."""
     try:
         with store.reading() as connection:
             require(connection, actor, action)
@@ -144,13 +138,12 @@ def check_allowed(store: Store, actor: Actor, action: Action) -> None:
 
 
 def require(connection: Connection, actor: Actor, action: Action) -> None:
-    """Refuse what the actor's role does not allow; within `allowed`, which leaves the event.
+    """Refuse an action that the actor's role does not allow; called within `allowed`, which stores the event.
 
-    The role is read again: what a session remembers of it does not count.
-
-    Raises:
-        NotAllowed: It is not theirs to do.
+    The role is read from the store again: the role that a session remembers does not count.
     """
+    if isinstance(actor, str):
+        return
     role = role_now(connection, actor)
     if role.rank < PERMISSIONS[action].least.rank:
         raise _Refused(why_not(action, role), actor_name(actor), action, role)
@@ -163,7 +156,7 @@ def _record(store: Store, refused: _Refused, response_id: int | None = None) -> 
 
 
 def role_now(connection: Connection, actor: Actor) -> Role:
-    """Return the role of an actor as it is stored at this moment."""
+    """Return the stored role of an actor."""
     if isinstance(actor, str):
         return Role.ADMIN
     person = reviewer_by_id(connection, actor.id)
@@ -171,25 +164,18 @@ def role_now(connection: Connection, actor: Actor) -> Role:
 
 
 def may(person: Reviewer, action: Action) -> bool:
-    """Whether a person's role, as it was read with them, allows an action: for a page that hides what it would refuse.
-
-    The change itself asks again.
-    """
+    """Whether a person has a permission, so that a page can hide what would be refused; the change checks it again."""
     return role_of(person).rank >= PERMISSIONS[action].least.rank
 
 
 def why_not(action: Action, role: Role) -> str:
     """Return the sentence of a refusal."""
     yours = "you are not among the people here" if role is Role.NONE else f"you are a {role}"
-    return f"{action.words} is for {_who_may(PERMISSIONS[action].least)}; {yours}. Ask an admin."
-
-
-def _who_may(least: Role) -> str:
-    if least is Role.REVIEWER:
-        return "people whom an admin added"
-    return " and ".join(f"{role}s" for role in Role if role.rank >= least.rank)
+    *roles, last = (f"{role}s" for role in Role if role.rank >= PERMISSIONS[action].least.rank)
+    needed = f"{', '.join(roles)} and {last}" if roles else last
+    return f"{action.words} is for {needed}; {yours}. Ask an admin."
 
 
 def actor_name(actor: Actor) -> str:
-    """Return the text that stands in rows and events."""
+    """Return the name that is stored in rows and events."""
     return actor if isinstance(actor, str) else actor.name

@@ -1,4 +1,4 @@
-"""The people who sign in, with their roles."""
+"""The people who sign in, and the changes that only leads and admins make: settings, judge versions, flags."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import ResponseKind, Role
+from judgeboard.domain import ROLES, ResponseKind, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     IMPORTED,
@@ -34,12 +34,11 @@ from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-ROLES = (Role.REVIEWER, Role.LEAD, Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """A person with what they may do and when they were here; None is never, or not known."""
+    """A person with their role and last activity; None is never, or not known."""
 
     person: Reviewer
     role: Role
@@ -49,22 +48,22 @@ class PersonLine:
 
 
 def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
-    """Let somebody in who signs in with this e-mail address; one who was removed comes back.
+    """Add a person who signs in with this e-mail address, or a removed person again.
 
     Raises:
         NotAllowed: The actor is no admin.
-        BadInput: It is no e-mail address, the role is none, or the person is there already.
+        BadInput: The e-mail address or the role is not valid, or the person was added already.
     """
-    name, given = checked_address(address), _checked_role(role)
+    name, new_role = checked_address(address), _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         _all_locked(connection)
         known = find_reviewer(connection, SIGNED_IN, name)
         if known is not None and role_of(known) is not Role.NONE:
-            raise BadInput(f"{name} is here already, as {role_of(known)}: change the role instead")
-        person = known or store_reviewer(connection, SIGNED_IN, name, role=given)
-        set_role(connection, person.id, given)
-        _record(connection, "add_person", actor, person, role=given)
-    return Reviewer(person.id, SIGNED_IN, name, given)
+            raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
+        person = known or store_reviewer(connection, SIGNED_IN, name, role=new_role)
+        set_role(connection, person.id, new_role)
+        _record(connection, "add_person", actor, person, role=new_role)
+    return Reviewer(person.id, SIGNED_IN, name, new_role)
 
 
 def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
@@ -72,29 +71,20 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
 
     Raises:
         NotAllowed: The actor is no admin.
-        NotFound: Nobody with this address was added.
-        BadInput: It is no e-mail address, the role is none, ``JUDGEBOARD_ADMIN`` names the person, or no admin would
+        NotFound: No person with this address was added.
+        BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the person, or no admin would
             be left.
     """
     return _set(store, address, _checked_role(role), actor, "change_role")
 
 
 def remove_person(store: Store, address: str, actor: Actor) -> Reviewer:
-    """Let a person in no more; what they said stays, and stays theirs.
-
-    Raises:
-        NotAllowed: The actor is no admin.
-        NotFound: Nobody with this address was added.
-        BadInput: It is no e-mail address, ``JUDGEBOARD_ADMIN`` names the person, or no admin would be left.
-    """
+    """Remove a person, who can no longer sign in; their reviews are kept. Errors as of `change_role`."""
     return _set(store, address, Role.NONE, actor, "remove_person")
 
 
 def list_people(connection: Connection) -> list[PersonLine]:
-    """Return everybody who was ever here: who may do most first, then by name.
-
-    Somebody is seen when an event carries their name.
-    """
+    """Return everybody, removed people included, by role and name; the last event of a name is when it was seen."""
     last_review = select(REVIEW.c.at).where(REVIEW.c.reviewer_id == REVIEWER.c.id).order_by(REVIEW.c.id.desc())
     last_seen = select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
     query = select(
@@ -106,18 +96,14 @@ def list_people(connection: Connection) -> list[PersonLine]:
     for row in connection.execute(query):
         person = Reviewer(row.id, row.origin, row.name, Role(row.role))
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
-        # An event's name says nothing of somebody who only wrote what was imported: it is then another's.
+        # The author of imported grades was never here: an event with the same name belongs to another person.
         seen = None if person.origin == IMPORTED else row.last_seen
         lines.append(PersonLine(person, role_of(person), first, seen, row.last_review))
     return sorted(lines, key=lambda line: (-line.role.rank, line.person.name, line.person.origin))
 
 
 def checked_address(address: str) -> str:
-    """Return an e-mail address as it is stored: lower case, without blanks around it.
-
-    Raises:
-        BadInput: It is none.
-    """
+    """Return an e-mail address as it is stored: lower case, without blanks around it; BadInput if it is none."""
     tidy = address.strip().lower()
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
         raise BadInput("a person who signs in is named by an e-mail address, for example ann@example.org")
@@ -130,9 +116,9 @@ def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Rev
         everybody = _all_locked(connection)
         person = next((each for each in everybody if each.name == name), None)
         if person is None or role_of(person) is Role.NONE:
-            raise NotFound(f"nobody here signs in as {name}")
+            raise NotFound(f"no person was added with the address {name}")
         if is_first_admin(name):
-            raise BadInput(f"JUDGEBOARD_ADMIN names {name}, who is admin as long as it does")
+            raise BadInput(f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first")
         if role is not person.role:
             _keep_an_admin(everybody, person, role)
             set_role(connection, person.id, role)
@@ -143,11 +129,11 @@ def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Rev
 def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> None:
     others = any(role_of(each) is Role.ADMIN for each in everybody if each.id != person.id)
     if person.role is Role.ADMIN and role is not Role.ADMIN and not others and load_settings().admin is None:
-        raise BadInput(f"{person.name} is the only admin: make somebody else one first")
+        raise BadInput(f"{person.name} is the only admin: make another person admin first")
 
 
 def _all_locked(connection: Connection) -> list[Reviewer]:
-    """Everybody who signs in; two admins who remove each other at once do it one after the other."""
+    """Return the people who sign in, locked: two admins cannot remove each other at the same time."""
     return reviewers_of(connection, SIGNED_IN, lock=True)
 
 
@@ -159,23 +145,19 @@ def _record(connection: Connection, kind: str, actor: Actor, person: Reviewer, *
 
 def _checked_role(role: Role) -> Role:
     if role not in ROLES:
-        raise BadInput(f"a role is one of {', '.join(ROLES)}; to take it away, remove the person")
+        raise BadInput(f"the role must be one of {', '.join(ROLES)}; to take a role away, remove the person")
     return role
 
 
 def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
-    """Return the person of a verified e-mail address, as they are stored now.
+    """Return the stored person of a verified e-mail address.
 
-    The one whom ``JUDGEBOARD_ADMIN`` names is stored as admin on first sight.
-
-    Args:
-        store: The open database.
-        address: What the provider verified.
-        arrives: Whether this is the first look of a session: then coming in, or being refused, leaves an event.
+    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. ``arrives`` tells that a session begins: a sign-in or
+    a refusal is then stored as an event.
 
     Raises:
         NotAllowed: No admin added this person, or one removed them.
-        BadInput: It is no e-mail address.
+        BadInput: The e-mail address is not valid.
     """
     name = checked_address(address)
     with store.reading() as connection:
@@ -202,18 +184,18 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 
 
 def turn_away(store: Store) -> None:
-    """Note that somebody came whose address nobody verified; it is not kept, since it may be anybody's."""
+    """Store an event for a sign-in without a verified address; the address is not stored, since it can be anybody's."""
     with store.writing() as connection:
         details = {"action": "enter", "role": Role.NONE.value}
         record_event(connection, REFUSED, "not verified", details=details)
 
 
 def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> None:
-    """Store settings, all or none; None brings a default back. `judgeboard flag` applies them to what is stored.
+    """Store settings, all or none; None restores a default. `judgeboard flag` applies them to stored responses.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
-        BadInput: No such setting, a value outside its range, or a judge of whom nothing is known.
+        BadInput: A setting is unknown, a value is outside its range, or a judge is unknown.
     """
     with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
         for key, value in changes.items():
@@ -221,12 +203,9 @@ def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> N
 
 
 def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
-    """Retire a judge version and return it: no new run asks it, what it said stays. Twice is as once.
+    """Retire a judge version and return it: it makes no new judgments; existing ones are kept. Idempotent.
 
-    Args:
-        store: The open database.
-        which: The version, as `get_version` takes it; a name alone is its newest version.
-        actor: An admin.
+    ``which`` is as for `get_version`; a name alone is its newest version.
 
     Raises:
         NotAllowed: The actor is no admin.
@@ -246,12 +225,7 @@ def retire_version(store: Store, which: int | str, actor: Actor) -> StoredVersio
 
 
 def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersion:
-    """Bring a retired judge version back into use and return it. Twice is as once.
-
-    Raises:
-        NotAllowed: The actor is no admin.
-        NotFound: There is no such version.
-    """
+    """Restore a retired judge version and return it. Idempotent; errors as of `retire_version`."""
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
         version = _locked(connection, which)
         if version.id in retired_versions(connection):
@@ -260,7 +234,7 @@ def restore_version(store: Store, which: int | str, actor: Actor) -> StoredVersi
 
 
 def _locked(connection: Connection, which: int | str) -> StoredVersion:
-    """The version, with every other that is about to be retired or asked made to wait for this transaction."""
+    """Return the version; transactions that retire or use a version of this name wait for this one."""
     version = get_version(connection, which)
     connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
     return version
@@ -268,9 +242,9 @@ def _locked(connection: Connection, which: int | str) -> StoredVersion:
 
 @dataclass(slots=True)
 class FlagSummary:
-    """What applying the rules anew came to; ``repaired`` counts current judgments that were not what they should be.
+    """The result of applying the rules again; ``repaired`` counts wrong current judgments that were corrected.
 
-    ``logged`` of the responses are the log's; the others are sides of pairs, controls and answers made anew.
+    ``logged`` responses are of the log; the others are answers of pairs, control answers and regenerated answers.
     """
 
     responses: int = 0
@@ -281,12 +255,12 @@ class FlagSummary:
 
     @property
     def raised(self) -> int:
-        """How many flags were raised."""
+        """Number of flags raised."""
         return self.raised_by_rule.total()
 
     @property
     def superseded(self) -> int:
-        """How many open flags were superseded."""
+        """Number of open flags superseded."""
         return self.superseded_by_rule.total()
 
 
@@ -297,9 +271,9 @@ def raise_flags(
     progress: Callable[[int, int], None] | None = None,
     now: datetime | None = None,
 ) -> FlagSummary:
-    """Apply every rule to every response, 1,000 in a transaction; a second time changes nothing.
+    """Apply every rule to every response, 1,000 responses in a transaction. Idempotent.
 
-    A crash leaves whole batches, which the next run finds done. ``progress`` is told how many of how many are done.
+    ``progress`` is called with the number of responses done and the total.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.

@@ -34,11 +34,7 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call an async function, or an object that is called like one, and return its result.
-
-    Raises:
-        BadInput: An event loop runs already, as in a notebook.
-    """
+    """Call an async function, or an object that is called like one, and return its result."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

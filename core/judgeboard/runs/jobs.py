@@ -1,4 +1,4 @@
-"""Rejudge jobs: estimated, requested, watched and cancelled here, done by a worker."""
+"""Rejudge jobs: estimate, request, watch and cancel them; a worker runs them."""
 
 import math
 import uuid
@@ -52,10 +52,10 @@ _PARAMS = ("max_output", "domain", "claims")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
-    """Return what a job carries to ask this version again, None for one that cannot be asked.
+    """Return the judge fields of a job for this version, None if the version cannot be used again.
 
-    That is one recorded elsewhere, or one whose prompt or formula this release no longer has. The address is that of
-    the version's last job; without one the environment's counts.
+    That is a recorded version, or one with a prompt or formula of another release. The address is that of the version's
+    last job, or else the environment's.
     """
     if version.kind not in JUDGES:
         return None
@@ -73,13 +73,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what a job carries to ask the stored version that these fields make, None where they ask another thing.
-
-    That is a judge which judged nothing here, or one at another address than it is asked at.
-
-    Raises:
-        BadInput: The fields make no judge.
-    """
+    """Return the judge fields of the stored version that these fields make; None for a new judge or another address."""
     version = find_version(connection, fingerprint(make_judge(**{"api_key": "none", **judge}).version))
     known = None if version is None else judge_spec(connection, version)
     if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
@@ -89,11 +83,11 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What a job would take: ``seconds`` and ``tokens`` an answer are None without an earlier run to go by.
+    """The estimate of a job; ``seconds``, and ``tokens`` of a call, are None without an earlier run.
 
-    ``cost_micro`` is None where the price of the model, or the tokens of a call, are not known; 0 for an offline
-    judge. ``continues`` is the unfinished run it would go on with: ``calls`` are then what that one has left.
-    ``version_title`` names the judge version ("rag v3"), None for one that has judged nothing yet.
+    ``cost_micro`` is None if the price or the tokens are unknown, 0 for an offline judge. ``continues`` is the id of an
+    unfinished run that the job would continue; ``calls`` are then those left. ``version_title`` is like "rag v3", None
+    for a new judge version.
     """
 
     calls: int
@@ -113,13 +107,7 @@ class CallEstimate:
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
-    """Estimate a job from what it selects now and from the latest judgments of the same kind of judge and model.
-
-    No key is needed here: the worker that makes the calls may have one.
-
-    Raises:
-        BadInput: The judge or the filter cannot be used, or the judge version is retired.
-    """
+    """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
     version = make_judge(**{"api_key": "none", **judge}).version
     with store.reading() as connection:
         try:
@@ -156,11 +144,10 @@ _ASKABLE = {"kind", "name", "model", "provider", "base_url", "max_output", "doma
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(AskCounts):
-    """How far a job is: ``asked`` came back, ``waiting`` is what is still to ask.
+    """The progress of a job; the numbers are those of its run, earlier parts of a continued run included.
 
-    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. The numbers are
-    those of its run, earlier parts of a run that it went on with included. ``worker_alive`` says whether any process
-    takes jobs.
+    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. ``worker_alive``
+    tells whether any process runs jobs.
     """
 
     id: str
@@ -203,24 +190,21 @@ def request_rejudge(
     estimate: dict[str, Any] | None = None,
     actor: Actor,
 ) -> str:
-    """Ask for responses to be judged again (or, with mode ``plain``, for the first time); return the job's id.
+    """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
     Args:
-        store: The database; its workers take the job up.
-        judge: ``kind`` and further fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
-        where: Which responses; all by default.
-        mode: ``all``, ``failed`` or ``plain``, as `judge_pending`.
-        max_cost: Stop once the calls have cost this much, in dollars: finite, 0 or more.
-        concurrency: Calls in flight at most, 1 to 1024.
-        estimate: What was shown to the person who asked.
-        actor: Who asks. A reviewer may name one answer; the job then keeps to it, whatever comes to match. They may
-            name a judge version that is stored; the job asks it at the address at which it is asked anyway.
+        store: The database; its workers run the job.
+        judge: ``kind`` and other fields of `JudgeOptions`: name, model, provider, base_url, max_output and more.
+        where: Which responses (default: all).
+        mode: ``all``, ``failed`` or ``plain``, as for `judge_pending`.
+        max_cost: Cost limit in dollars, 0 or more.
+        concurrency: Maximum number of calls in flight, 1 to 1024.
+        estimate: The estimate that the person saw.
+        actor: Who requests it. A reviewer can rejudge one answer, with a stored judge version at its usual address.
 
     Raises:
-        NotAllowed: It is more than one answer, or a judge that nobody set up here, and the actor neither lead nor
-            admin.
-        BadInput: No such kind of judge, an option that no job may carry or a value it cannot have, or the same is
-            being done already.
+        NotAllowed: A reviewer requests more than one answer, or a new judge.
+        BadInput: The judge or a value cannot be used, or the same job is unfinished.
     """
     _check(judge, max_cost, concurrency)
     now = datetime.now(UTC)
@@ -266,11 +250,7 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
 
 
 def job_progress(store: Store, job_id: str) -> JobProgress:
-    """Return how far a job is, from the store alone.
-
-    Raises:
-        NotFound: There is no such job.
-    """
+    """Return how far a job is, from the store alone."""
     with store.reading() as connection:
         job = get_job(connection, job_id)
         run = None if job.run_id is None else get_run(connection, job.run_id)

@@ -96,7 +96,7 @@ class Judging(VerdictMethod[JudgingSummary]):
         )
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
-        """Return the reader of asks, each handed out once, by response id."""
+        """Return the reader of asks, by response id."""
         # From the other end where another process may be at the same run: the two then meet, instead of paying for
         # each answer twice.
         after: int | None = None
@@ -207,9 +207,6 @@ def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
     Args:
         asker: Who needs it, for messages: "the pairwise judge".
         chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
-
-    Raises:
-        BadInput: No model, no key for the provider's own endpoint, an address that is none, unreadable replies.
     """
     known = {"model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
     given = {name: value for name, value in _chosen(chosen).items() if name in known}

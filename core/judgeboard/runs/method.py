@@ -31,17 +31,14 @@ class EarlierAsk(Protocol):
     @property
     def ask(self) -> int:
         """Its number, from 0."""
-        ...
 
     @property
     def usable(self) -> bool:
         """Whether it, or one before it, gave a usable answer."""
-        ...
 
     @property
     def run_id(self) -> int | None:
         """The run that made it; None of recorded ones."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +188,13 @@ class AskedModel(Protocol):
     @property
     def model(self) -> str | None:
         """Its name, for the message about a missing price."""
-        ...
 
     @property
     def priced(self) -> bool:
         """Whether the cost of a call is known."""
-        ...
 
     async def aclose(self) -> None:
         """Release connections."""
-        ...
 
 
 class AskedJudge(Protocol):
@@ -209,21 +203,17 @@ class AskedJudge(Protocol):
     @property
     def version(self) -> JudgeVersion:
         """The judge version under which everything is stored."""
-        ...
 
     @property
     def endpoint_host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
-        ...
 
     @property
     def priced(self) -> bool:
         """Whether the cost of a call is known."""
-        ...
 
     async def aclose(self) -> None:
         """Release connections."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

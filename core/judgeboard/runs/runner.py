@@ -1,4 +1,4 @@
-"""The one place where asking is concurrent: tasks, bounded in number, whose steps are stored as they come."""
+"""Runs tasks concurrently, a bounded number at a time, and stores their steps as they come."""
 
 import asyncio
 import time
@@ -18,17 +18,15 @@ INTERRUPTED = "Ctrl-C"
 
 
 class Step(Protocol):
-    """What one request to a model gave, waiting to be stored."""
+    """The result of one request to a model, to be stored."""
 
     @property
     def status(self) -> Status:
-        """What became of it."""
-        ...
+        """Its status."""
 
     @property
     def cost_micro(self) -> int | None:
-        """What it cost, in millionths; None is unknown."""
-        ...
+        """Its cost in millionths; None if unknown."""
 
 
 T = TypeVar("T")
@@ -56,15 +54,15 @@ class Answered(Generic[T, V]):
         return self.record.cost_micro
 
 
-# Hands over a step to be stored; the answer is whether to go on.
+# Stores a step; returns whether to go on.
 Keep = Callable[[S], Awaitable[bool]]
-# Does one task, a step or several after each other, each of them kept as soon as it came.
+# Does one task, which has one or several steps.
 Work = Callable[[T, Keep[S]], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has got so far; ``cost_micro`` is None as soon as one call's cost is unknown."""
+    """The counts of a run so far; ``cost_micro`` is None as soon as one call's cost is unknown."""
 
     ok: int = 0
     unparsable: int = 0
@@ -75,7 +73,7 @@ class Tally:
 
     @property
     def asked(self) -> int:
-        """All steps that came back; always the sum of the four statuses."""
+        """Number of all steps."""
         return self.ok + self.unparsable + self.refused + self.error
 
     @property
@@ -95,7 +93,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: its state, why it was stopped, and what this process got done of it."""
+    """The end of a run: its state, the reason if it was stopped, and the counts of this process."""
 
     state: RunState
     why_stopped: str | None
@@ -103,13 +101,12 @@ class Ended:
 
 
 class Runner(Generic[T, S]):
-    """Does the tasks that ``read`` hands out, and hands batches of their steps to ``write``.
+    """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    Both are plain blocking functions, called in a thread, one call of each at a time:
-    ``read(n)`` returns up to ``n`` further tasks, fewer only at the end; ``write(batch)`` commits a batch.
-    ``work`` does one task: it keeps each step as soon as it came, and ends where keeping says that no more is wanted;
-    what it had kept before a crash, ``read`` tells it next time. ``on_progress`` is told after every commit,
-    ``on_stop`` once if asking ends early: why, and how many tasks are in flight still.
+    Both are blocking functions that are called in a thread, one call of each at a time: ``read(n)`` returns up to ``n``
+    more tasks, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work`` does one task: it keeps each
+    step as soon as it came, until keeping returns False. ``on_progress`` is called after every commit, ``on_stop`` once
+    if the run ends early, with the reason and the number of tasks in flight.
     """
 
     def __init__(
@@ -142,19 +139,19 @@ class Runner(Generic[T, S]):
         self._closing = False
 
     def stop(self, why: str) -> None:
-        """Ask nothing further; calls in flight are finished and stored."""
+        """Start no more tasks; calls in flight are finished and stored."""
         if self.stopped_because is None:
             self.stopped_because = why
             if self._on_stop is not None:
                 self._on_stop(why, self._in_flight)
 
     async def run(self) -> Tally:
-        """Ask until nothing is left or somebody stops it; everything that came back is stored when this returns.
+        """Run until nothing is left or the run is stopped; then all steps are stored.
 
-        A refusal of the endpoint (401, 403, 404) is no row's failure: it ends the run, as ``stopped_because``.
+        A refusal of the endpoint (401, 403, 404) ends the run, as ``stopped_because``.
         """
         writer = asyncio.create_task(self._store_as_it_comes())
-        producer = asyncio.create_task(self._hand_out())
+        producer = asyncio.create_task(self._produce())
         workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
         try:
             await self._first_failure([producer, writer, *workers], until=workers)
@@ -175,7 +172,7 @@ class Runner(Generic[T, S]):
             for task in done:
                 task.result()
 
-    async def _hand_out(self) -> None:
+    async def _produce(self) -> None:
         while self.stopped_because is None:
             batch = await asyncio.to_thread(self._read, self._read_ahead)
             for task in batch:

@@ -208,7 +208,7 @@ BROKE_OFF = "it broke off: the server's log says why; asking for the same again 
 _log = logging.getLogger("judgeboard.jobs")
 
 
-class _Desk:
+class _Workplace:
     """What the workflows below work on: they are registered once per process, before any database is open."""
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ class _CutOff(Exception):
     """Leaves a workflow unfinished in the eyes of DBOS, which then takes it up again."""
 
 
-_desk = _Desk()
+_workplace = _Workplace()
 
 
 def _may_be_tried_again(error: BaseException) -> bool:
@@ -265,17 +265,17 @@ def _may_be_tried_again(error: BaseException) -> bool:
     should_retry=_may_be_tried_again,
 )
 def _rejudge_step(job_id: str) -> dict[str, Any]:
-    with _desk.working() as store:
-        outcome = rejudge(store, job_id, _desk.closing)
+    with _workplace.working() as store:
+        outcome = rejudge(store, job_id, _workplace.closing)
     if outcome["state"] == RunState.INTERRUPTED.value:
-        _desk.closed.wait(FINISH_SECONDS)
+        _workplace.closed.wait(FINISH_SECONDS)
         raise _CutOff
     return outcome
 
 
 @DBOS.step(name="give-up", retries_allowed=True, interval_seconds=2, max_attempts=10)
 def _give_up_step(job_id: str) -> dict[str, Any]:
-    with _desk.working() as store, store.writing() as connection:
+    with _workplace.working() as store, store.writing() as connection:
         set_failed(connection, job_id, BROKE_OFF)
     return {"state": "failed", "why": BROKE_OFF}
 
@@ -287,7 +287,7 @@ def _job(job_id: str) -> dict[str, Any]:
     try:
         return _rejudge_step(job_id)
     except Exception:
-        if _desk.closed.is_set():  # cut off: nothing can be recorded any more, and the next start goes on
+        if _workplace.closed.is_set():  # cut off: nothing can be recorded any more, and the next start goes on
             raise
         # Whatever it is, the job must not look as if it still ran.
         _log.exception("job %s broke off", job_id)
@@ -341,7 +341,7 @@ class Worker:
         while (right := taking_right(self._store)) is None:
             if self._closing.wait(TURN_SECONDS):
                 return
-        _desk.open(self._store, self._closing)
+        _workplace.open(self._store, self._closing)
         for name in ("dbos", "dbos.dbos"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -353,8 +353,8 @@ class Worker:
             self._right = None
             # Closed first: what is cut off below is then left as pending, and taken up again.
             self._stop_engine()
-            _desk.closed.set()
-            _desk.wait_until_idle(FINISH_SECONDS)
+            _workplace.closed.set()
+            _workplace.wait_until_idle(FINISH_SECONDS)
             try:
                 with self._store.writing() as connection:
                     remove_worker(connection, right.executor_id)
@@ -393,7 +393,7 @@ class Worker:
                 now = time.monotonic()
                 if self._hand_over(right):
                     last_job = now
-                elif now - last_job > ENGINE_IDLE_SECONDS and _desk.idle:
+                elif now - last_job > ENGINE_IDLE_SECONDS and _workplace.idle:
                     self._stop_engine()
                 if now - last_beat >= BEAT_SECONDS:
                     self._beat(right)

@@ -10,8 +10,17 @@ from sqlalchemy import BindParameter, Connection, bindparam, case, exists, func,
 
 from judgeboard.domain import JURY, Decision, FlagState, Label, ResponseKind, Status
 from judgeboard.flags import random_sample
-from judgeboard.flags.rule import FailedSignal, JudgeSignal, Rule, Signals, SupremeMark, Texts
-from judgeboard.flags.rules import Raise, StandingFlag, reasons_for, reconcile
+from judgeboard.flags.rule import (
+    FailedSignal,
+    JudgeSignal,
+    Raise,
+    Rule,
+    Signals,
+    SupremeMark,
+    Texts,
+    reasons_for,
+    reconcile,
+)
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
@@ -209,10 +218,10 @@ def update_flags(
 ) -> FlagChanges:
     """Raise and supersede the flags of ``rules`` on these responses; only logged answers get flags."""
     logged = [state for state in states if state.response.kind == ResponseKind.LOG]
-    stored: dict[int, list[StandingFlag]] = {}
+    stored: dict[int, list[RaisedFlag]] = {}
     rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
     for response_id, id_, rule, raise_key, flag_state, details in rows:
-        flag = StandingFlag(id_, rule, raise_key, FlagState(flag_state), details)
+        flag = RaisedFlag(id_, rule, raise_key, FlagState(flag_state), details)
         stored.setdefault(response_id, []).append(flag)
     changes = FlagChanges()
     new: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.domain import QueueOrder, QueueState, Role
+from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import BadInput, JudgeboardError, NotAllowed, NotFound
 from judgeboard.people.permissions import SIGNED_IN, Action, may, role_of, why_not
 from judgeboard.reviews.checks import people_named
@@ -217,7 +217,7 @@ def known_people() -> list[str]:
     """Return the names of those who sign in and may review, and of those who reviewed at this desk."""
     with reading() as connection:
         found = [one for origin in (SIGNED_IN, ORIGIN) for one in reviewers_of(connection, origin)]
-    return sorted({one.name for one in found if one.role is not Role.NONE or one.origin != SIGNED_IN})
+    return sorted({one.name for one in found if one.origin != SIGNED_IN or may(one, Action.REVIEW)})
 
 
 GOOD_NAME = "x"

@@ -8,10 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.imports.columns import ColumnUse
-from judgeboard.imports.importing import ImportSummary
+from judgeboard.imports.fields import ColumnUse
+from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.reading import DEFAULT_SOURCE
 from judgeboard.people.permissions import Action
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -100,7 +99,8 @@ def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
         return kept
     progress = st.empty()
     try:
-        trial = try_file(store(), stream, choice, _telling(progress, "read"))
+        before = kept if isinstance(kept, Trial) else None
+        trial = try_file(store(), stream, choice, _telling(progress, "read"), before)
     except BadInput as error:
         problem(str(error))
         return None
@@ -142,7 +142,7 @@ def _hints() -> None:
 
 def _understood(trial: Trial) -> None:
     heading("Columns")
-    table = columns_frame(trial.choice.kind, trial.start.columns)
+    table = columns_frame(trial.choice.kind, trial.summary.columns)
     st.dataframe(
         table,
         key=f"import_columns_{trial.choice.file_id}",
@@ -157,17 +157,17 @@ def _understood(trial: Trial) -> None:
             "First row": st.column_config.TextColumn(width=260),
         },
     )
-    ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped.columns)
+    ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     csv_button(table, "columns", key="import_columns_csv")
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
 
 def _first_rows(trial: Trial) -> None:
-    if not trial.start.records:
+    if not trial.summary.first_records:
         return
-    heading(f"First {count(len(trial.start.records), 'row')}, as they will be stored")
-    table = first_rows(trial.choice.kind, trial.start.records)
+    heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
+    table = first_rows(trial.choice.kind, trial.summary.first_records)
     st.dataframe(
         table,
         key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}",

@@ -8,13 +8,12 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from judgeboard.domain import Role
+from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import SIGNED_IN, Action
+from judgeboard.people.permissions import SIGNED_IN, Action, role_words
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
-    ROLES,
     PersonLine,
     add_person,
     change_role,
@@ -40,11 +39,6 @@ from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, s
 
 COLUMNS = {"Name": "str", "Role": "str", "Known from": "str", "Last seen": "str", "Last review": "str"}
 FROM = {"oidc": "signs in", "desk": "typed at a desk", "cli": "a terminal", "import": "an import"}
-MEANS = {
-    Role.REVIEWER: "Reviewer: reviews, and has single answers judged again.",
-    Role.LEAD: "Lead: also makes queues, assigns, decides where people differ, changes thresholds, imports.",
-    Role.ADMIN: "Admin: also manages people and retires judge versions.",
-}
 NOBODY_SIGNS_IN = (
     "Nobody signs in here: whoever opens these pages may do everything, under any name. "
     "To have people sign in, see Sign-in in the README. Those who are added here may then come in."
@@ -118,7 +112,12 @@ def _changes(lines: list[PersonLine]) -> None:
     with st.container(border=True, key="people_add"):
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
         role = st.selectbox(
-            "Role", ROLES, format_func=str.capitalize, key="people_role", help="\n\n".join(MEANS.values())
+            "Role",
+            ROLES,
+            index=ROLES.index(Role.REVIEWER),
+            format_func=str.capitalize,
+            key="people_role",
+            help="\n\n".join(map(role_words, ROLES)),
         )
         st.button(
             "Add",
@@ -135,7 +134,7 @@ def _changes(lines: list[PersonLine]) -> None:
     said: str | None = st.session_state.pop(_SAID, None)
     if said is not None:
         problem(said) if said.startswith("Not ") else show(tag("div", said, cls="jb-say", role="status"))
-    caption(*MEANS.values())
+    caption(*map(role_words, ROLES))
 
 
 def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:

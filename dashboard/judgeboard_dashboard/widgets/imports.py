@@ -1,16 +1,15 @@
 """The parts of the Import page without widgets: what would be stored of an uploaded file, in words and in tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import pandas as pd
 
 from judgeboard.domain import OVERALL, Preference, Rejected, Shown
-from judgeboard.imports.columns import ColumnUse
+from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.reading import Preview, preview
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import as_utc
@@ -107,11 +106,10 @@ class RejectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What would come of a file: its columns as they stand without a mapping, its start, and the whole of it."""
+    """A dry run of an import; ``unmapped`` are the columns as they are recognised without a mapping."""
 
     choice: Choice
-    unmapped: Preview
-    start: Preview
+    unmapped: tuple[ColumnUse, ...]
     summary: ImportSummary
     rejected: RejectedRows
 
@@ -125,17 +123,23 @@ class Done:
     rejected: RejectedRows
 
 
-def try_file(store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None]) -> Trial:
-    """Read a file through, told the number of rows now and then; nothing is written.
+def try_file(
+    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], before: Trial | None = None
+) -> Trial:
+    """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
     Raises:
         BadInput: It is no file of rows, or the mapping cannot be used.
     """
-    options = choice.options
-    unmapped = _preview(stream, {**options, "mapping": {}})
-    start = _preview(stream, options) if choice.mapping else unmapped
     summary, rejected = _import(store, stream, choice, on_rows, dry_run=True)
-    return Trial(choice, unmapped, start, summary, rejected)
+    plain = replace(choice, mapping=())
+    if not choice.mapping:
+        unmapped = summary.columns
+    elif before is not None and replace(before.choice, mapping=()) == plain:
+        unmapped = before.unmapped
+    else:
+        unmapped = _import(store, stream, plain, on_rows, dry_run=True)[0].columns
+    return Trial(choice, unmapped, summary, rejected)
 
 
 def bring_in(
@@ -147,11 +151,6 @@ def bring_in(
         BadInput: As `try_file`.
     """
     return _import(store, stream, choice, on_rows, actor=actor)
-
-
-def _preview(stream: BinaryIO, options: dict[str, Any]) -> Preview:
-    stream.seek(0)
-    return preview(stream, **options)
 
 
 def _import(

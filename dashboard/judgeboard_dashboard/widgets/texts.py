@@ -40,16 +40,6 @@ def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
 
 
-RULES = {
-    "low_groundedness": "low groundedness",
-    "low_quality": "low quality",
-    "feedback_gap": "feedback gap",
-    "judge_failed": "judge failed",
-    "judges_disagree": "judges disagree",
-    "supreme_disagrees": "supreme disagrees",
-    "random_sample": "random sample",
-    "always_review": "always review",
-}
 WHY_DIFFERS = {
     "missed_support": "Judge missed support",
     "fluent_text": "Fooled by fluent text",
@@ -65,7 +55,7 @@ UNKNOWN = "–"
 
 def rule_words(rule: str) -> str:
     """Return a rule as people say it."""
-    return RULES.get(rule, rule.replace("_", " "))
+    return rule.replace("_", " ")
 
 
 def capital(text: str) -> str:

@@ -129,8 +129,8 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     assert "Rejudge" not in in_menu(page)
     for path, said in (
         ("/settings", "Changing thresholds, rules and the primary judge is for leads and admins; you are a reviewer"),
-        ("/settings?part=Events", "Seeing who did what is for leads and admins"),
-        ("/rejudge?query_type=QA", "Having more than one answer judged is for leads and admins"),
+        ("/settings?part=Events", "Reading the event log is for leads and admins"),
+        ("/rejudge?query_type=QA", "Rejudging more than one answer is for leads and admins"),
         ("/import", "Importing is for leads and admins"),
     ):
         page.goto(path)

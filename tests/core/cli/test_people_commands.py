@@ -47,7 +47,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     ("words", "said"),
     [
         (["people", "add", "ann"], "e-mail"),
-        (["people", "remove", "eve@example.org"], "nobody here signs in as eve@example.org"),
+        (["people", "remove", "eve@example.org"], "no person was added with the address eve@example.org"),
         (["people", "add", "ann@example.org", "--role", "boss"], "reviewer"),
         (["versions", "retire", "rag v9"], "rag v9"),
         (["events", "--since", "yesterday"], "--since"),

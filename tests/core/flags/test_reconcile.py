@@ -1,15 +1,15 @@
 """Which flags are raised and superseded, given what stands."""
 
 from judgeboard.domain import FlagState
-from judgeboard.flags.rule import Reason
-from judgeboard.flags.rules import RULES, Raise, Reconciled, StandingFlag, reconcile
+from judgeboard.flags.rule import Raise, RaisedFlag, Reason, Reconciled, reconcile
+from judgeboard.flags.rules import RULES
 
 LOW_V1 = Reason("low_quality", 0.5, fingerprint="v1")
 LOW_V2 = Reason("low_quality", 0.5, fingerprint="v2")
 
 
-def flag(id_: int, state: FlagState, key: str = "low_quality:v1", rule: str = "low_quality") -> StandingFlag:
-    return StandingFlag(id_, rule, key, state)
+def flag(id_: int, state: FlagState, key: str = "low_quality:v1", rule: str = "low_quality") -> RaisedFlag:
+    return RaisedFlag(id_, rule, key, state)
 
 
 def test_a_reason_raises_once() -> None:

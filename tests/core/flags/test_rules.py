@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, Label, Status
-from judgeboard.flags.rule import FailedSignal, JudgeSignal, Reason, Signals, Thresholds
-from judgeboard.flags.rules import RULES, Reconciled, StandingFlag, reasons_for, reconcile
+from judgeboard.flags.rule import (
+    FailedSignal,
+    JudgeSignal,
+    RaisedFlag,
+    Reason,
+    Reconciled,
+    Signals,
+    Thresholds,
+    reasons_for,
+    reconcile,
+)
+from judgeboard.flags.rules import RULES
 
 NOTHING_DRAWN = Thresholds(random_share=0)
 
@@ -169,7 +179,7 @@ def test_a_threshold_outside_its_range_is_refused(setting: str, value: Any) -> N
 
 def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> None:
     first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
-    stands = [StandingFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
+    stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
     assert reconcile([wider], stands, RULES) == Reconciled(), "rag and nli are apart still"
     others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]

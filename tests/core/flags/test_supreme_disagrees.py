@@ -6,8 +6,17 @@ import pytest
 
 from judgeboard.domain import FlagState, Label
 from judgeboard.flags import judges_disagree, supreme_disagrees
-from judgeboard.flags.rule import JudgeSignal, Signals, SupremeMark, Thresholds
-from judgeboard.flags.rules import RULES, Reconciled, StandingFlag, reasons_for, reconcile, why
+from judgeboard.flags.rule import (
+    JudgeSignal,
+    RaisedFlag,
+    Reconciled,
+    Signals,
+    SupremeMark,
+    Thresholds,
+    reasons_for,
+    reconcile,
+)
+from judgeboard.flags.rules import RULES, why
 
 
 def judge(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:
@@ -44,21 +53,21 @@ def test_the_sentence_names_both_and_what_was_said() -> None:
 def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
     rules = (supreme_disagrees.RULE,)
     (first,) = reasons(SupremeMark(judge(), ("big v1", "supreme v1")))
-    stands = [StandingFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
+    stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     (fewer,) = reasons(SupremeMark(judge(), ("big v1",)))
     (more,) = reasons(SupremeMark(judge(), ("big v1", "supreme v1", "third v1")))
     result = reconcile([fewer], stands, rules)
     assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([fewer], (1,))
     assert reconcile([more], stands, rules) == Reconciled(), "what it says is still so"
-    decided = [StandingFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
+    decided = [RaisedFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
     assert reconcile([fewer], decided, rules) == Reconciled()
 
 
 def test_one_audited_judges_flag_outlives_anothers() -> None:
     rules = (supreme_disagrees.RULE,)
     stands = [
-        StandingFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
-        StandingFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
+        RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
+        RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
     ]
     result = reconcile(reasons(SupremeMark(judge("nli"), ("supreme v1",))), stands, rules)
     assert (result.to_raise, result.to_supersede) == ((), (1,))

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Feedback, FeedbackKind, Label, Status
-from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, Thresholds
-from judgeboard.flags.rules import RULES, reasons_for, why
+from judgeboard.flags.rule import FailedSignal, JudgeSignal, Signals, Thresholds, reasons_for
+from judgeboard.flags.rules import RULES, why
 
 UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 

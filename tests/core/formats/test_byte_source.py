@@ -8,7 +8,7 @@ import pytest
 
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 
 ROWS = [f'{{"id": {number}, "query": "q", "answer": "{number * 7919 % 100_003}"}}\n'.encode() for number in range(5000)]
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.table import FORMATS
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 
 
 def _parquet() -> bytes:

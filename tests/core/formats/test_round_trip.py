@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.formats.table import write_rows
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 from judgeboard.store.export import RESPONSE_COLUMNS, response_row
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)

@@ -11,7 +11,6 @@ from judgeboard.formats.files import write_whole
 from judgeboard.formats.table import FORMATS, Format, write_rows
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
-from judgeboard.imports.reading import preview
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
 from judgeboard_dashboard.widgets.imports import columns_frame, first_rows
@@ -41,7 +40,7 @@ KIND = '''
 """Questions and answers as a tracing tool logs them."""
 
 from judgeboard.domain import Response
-from judgeboard.imports.kind import ImportKind, Stored
+from judgeboard.imports.kinds import ImportKind, Stored
 from judgeboard.store.storing import store_responses
 
 
@@ -119,11 +118,11 @@ def test_a_row_of_a_new_kind_is_recognised_under_another(added, sqlite_store: St
         assert count_responses(connection) == 1
 
 
-def test_the_page_and_the_documentation_show_a_new_kind(added, tmp_path: Path) -> None:
+def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Store, tmp_path: Path) -> None:
     log = tmp_path / "traces.jsonl"
     write_whole(log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n'))
-    start = preview(log, kind="traces")
-    assert first_rows("traces", start.records).to_dict("list") == {
+    start = import_file(sqlite_store, log, kind="traces", dry_run=True)
+    assert first_rows("traces", start.first_records).to_dict("list") == {
         "Trace": ["t1"],
         "Asked": ["which wall?"],
         "Said": ["left"],

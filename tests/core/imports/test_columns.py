@@ -5,7 +5,7 @@ import json
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.columns import parse_mapping
+from judgeboard.imports.fields import parse_mapping
 
 
 def lines(reading):

@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.domain import Rejected
-from judgeboard.imports.reading import OfAnotherKind
+from judgeboard.imports.importing import OfAnotherKind
 
 RESPONSE = {"id": "a", "question": "q", "response": "a"}
 GRADE = {"response_id": "a", "annotator": "Ada", "label": "grounded"}

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 
 ROWS = 2_000
 TEXT = "x" * 7500

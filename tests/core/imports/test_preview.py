@@ -1,10 +1,12 @@
-"""A preview shows the columns and the first records, and stores nothing."""
+"""A dry run keeps the first records and stores nothing."""
 
 import io
 import json
 
 from judgeboard.domain import Response
-from judgeboard.imports.reading import preview
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.overview import count_responses
 
 
 def file_of(count):
@@ -12,24 +14,26 @@ def file_of(count):
     return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
 
 
-def test_a_short_file_is_shown_whole():
-    shown = preview(file_of(30), name="log.jsonl")
-    assert shown.format == "JSON lines"
-    assert (shown.rows_read, shown.complete, len(shown.rejected), len(shown.records)) == (30, True, 3, 20)
-    assert isinstance(shown.records[0], Response)
-    report = {line.ours: line for line in shown.columns}
+def test_the_first_records_are_kept_and_the_whole_file_is_counted(sqlite_store: Store):
+    summary = import_file(sqlite_store, file_of(3000), name="log.jsonl", dry_run=True)
+    assert summary.format == "JSON lines"
+    assert (summary.rows, summary.rejected, len(summary.first_records), len(summary.first_rejected)) == (
+        3000,
+        300,
+        20,
+        20,
+    )
+    assert isinstance(summary.first_records[0], Response)
+    report = {line.ours: line for line in summary.columns}
     assert (report["query"].theirs, report["query"].example) == ("question", "q0")
     assert report["asked_at"].how == "not in the file"
+    with sqlite_store.reading() as connection:
+        assert count_responses(connection) == 0
 
 
-def test_of_a_long_file_the_start_is_read():
-    shown = preview(file_of(3000), name="log.jsonl", rows=5)
-    assert (shown.rows_read, shown.complete, len(shown.records)) == (1000, False, 5)
-    assert {line.ours: line.how for line in shown.columns}["asked_at"] == "not in the first 1,000 rows"
-
-
-def test_grades_and_verdicts_are_shown_too():
+def test_grades_and_verdicts_are_kept_too(sqlite_store: Store):
     row = {"response_id": "r", "annotator": "ann", "judge": "j", "quality": 3}
     for kind in ("grades", "verdicts"):
-        shown = preview(io.BytesIO(json.dumps(row).encode()), kind=kind, name="x.jsonl")
-        assert len(shown.records) == 1
+        file = io.BytesIO(json.dumps(row).encode())
+        summary = import_file(sqlite_store, file, kind=kind, name="x.jsonl", dry_run=True)
+        assert len(summary.first_records) == 1

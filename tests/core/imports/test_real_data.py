@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.domain import Label, Rejected
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 from judgeboard.store.responses import evidence_group
 
 pytestmark = pytest.mark.shared

@@ -52,7 +52,7 @@ def test_a_file_of_anything_else_is_never_replaced(tmp_path, held):
     with RejectedFile(path) as file:
         file.add(Rejected(1, None, "not JSON", "x"))
     assert path.read_bytes() == held
-    assert "something else than rejected rows" in file.problem
+    assert "not a file of rejected rows" in file.problem
 
 
 def test_an_older_file_of_rejected_rows_is_replaced(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.imports.cells import Unusable
+from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in, scale_of_pairs
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.imports.kind import SeenIds
+from judgeboard.imports.kinds import SeenIds
 
 
 @given(st.lists(st.text(max_size=3)))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert, select
 
-from judgeboard.domain import Role
+from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import PERMISSIONS, Action, allowed, check_allowed, may, require
 from judgeboard.reviews.checks import ensure_reviewer
@@ -50,7 +50,8 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Stor
 
 
 def test_each_role_may_more_than_the_one_before() -> None:
-    assert [role.rank for role in (Role.NONE, Role.REVIEWER, Role.LEAD, Role.ADMIN)] == [0, 1, 2, 3]
+    assert [role.rank for role in Role] == [0, 1, 2, 3, 4]
+    assert list(ROLES) == [Role.VIEWER, Role.REVIEWER, Role.LEAD, Role.ADMIN]
     assert set(PERMISSIONS) == set(Action)
     assert Role.NONE not in {permission.least for permission in PERMISSIONS.values()}
     assert all(permission.words for permission in PERMISSIONS.values())

@@ -105,9 +105,9 @@ def test_what_is_no_address_is_refused(sqlite_store: Store, address: str) -> Non
 
 
 def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store: Store, ann: Reviewer) -> None:
-    with pytest.raises(BadInput, match="here already, as admin"):
+    with pytest.raises(BadInput, match="was added already, as admin"):
         add_person(sqlite_store, ANN, Role.REVIEWER, ann)
-    with pytest.raises(BadInput, match="a role is one of"):
+    with pytest.raises(BadInput, match="the role must be one of"):
         change_role(sqlite_store, ANN, Role.NONE, ann)
     for change in (remove_person, lambda *given: change_role(*given[:2], Role.LEAD, given[2])):
         with pytest.raises(NotFound, match=BOB):

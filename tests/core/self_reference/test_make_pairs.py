@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.reading import read_records
+from judgeboard.imports.importing import read_records
 from judgeboard.methods.own_answers import NoPair, make_pairs, pair_of_question
 
 ROW = {"id": "q1", "question": "Capital of Italy?", "options": ["Paris", "Rome", "Oslo"], "reference": "B"}

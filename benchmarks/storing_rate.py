@@ -1,6 +1,6 @@
-"""Prints what storing costs: CPU milliseconds a row for responses and judgments, flags and currents included.
+"""Measures the cost of storing: CPU milliseconds per response and per judgment, flags and current judgments included.
 
-Example: `python benchmarks/storing.py --rows 3200 --batch 16 --batch 64 [--db URL]`
+Example: `python benchmarks/storing_rate.py --rows 3200 --batch 16 --batch 64 [--db URL]`
 """
 
 import argparse
@@ -59,14 +59,14 @@ def measure(store: Store, rows: int, batch: int) -> None:
     log = answers(rows, f"log in batches of {batch}")
     ids: list[int] = []
 
-    def store_all() -> None:
+    def store_log() -> None:
         for start in range(0, rows, 1_000):
             with store.writing() as connection:
                 ids.extend(store_responses(connection, log[start : start + 1_000]).new)
 
     print(f"batch {batch}: {'CPU ms/row':>26}   elapsed")
-    print(f"  responses, new          {timed(rows, store_all)}")
-    print(f"  responses, again        {timed(rows, store_all)}")
+    print(f"  responses, new          {timed(rows, store_log)}")
+    print(f"  responses, again        {timed(rows, store_log)}")
     for name, params in (("rag", {}), ("nli", {}), ("rag", {"temperature": 1})):
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion(name, name, params=params))

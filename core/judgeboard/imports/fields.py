@@ -1,0 +1,442 @@
+"""The fields of a row: which column of a file each is taken from, and its value, checked for its type."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from judgeboard.errors import BadInput
+from judgeboard.formats.jsonl import json_kind
+from judgeboard.text import as_utc
+
+ColumnNames = Mapping[str, tuple[str, ...]]
+
+EXTRA = "extra"  # the value of --map for a column that is not to be recognised as a field
+# These columns are the field of that name only together with `external_id`, as in Judgeboard's own exports: in other
+# files a "source" can be the address of a document, and a "kind" anything.
+OWN_EXPORT_ONLY = frozenset({"source", "kind"})
+
+# Names that several kinds of files share, most telling first.
+QUESTION = (
+    *("query", "question", "user_input", "user_query", "user_question", "input", "prompt", "input_text"),
+    *("input_value", "attributes_input_value", "instruction", "search_query"),
+)
+ANSWER = (
+    *("answer", "response", "output", "prediction", "completion", "generated_answer", "actual_output"),
+    *("model_answer", "model_response", "model_output", "generated_text", "generation", "final_answer"),
+    *("llm_answer", "llm_response", "llm_output", "bot_answer", "reply", "output_text", "output_value"),
+    "attributes_output_value",
+)
+REFERENCE = (
+    *("reference", "ground_truth", "ideal", "expected_output", "expected_answer", "expected_response"),
+    *("reference_answer", "gold_answer", "golden_answer", "ground_truths", "target"),
+)
+QUERY_TYPE_OF_PAIR = ("query_type", "subset", "category", "task_type", "question_type", "type", "domain")
+RESPONSE_ID = (
+    *("external_id", "response_id", "record_id", "trace_id", "request_id", "sample_id", "span_id", "answer_id"),
+    "id",
+)
+JUDGE = ("judge", "judge_name", "evaluator", "scorer", "detector", "judge_model", "evaluator_name")
+MODEL_AS_JUDGE = ("judge", "judge_name", "model", "judge_model", "model_name")
+JUDGE_VERSION = ("judge_version", "fingerprint")
+REASONING = ("reasoning", "explanation", "rationale", "reason", "critique", "comment")
+RAW = ("raw", "raw_output", "raw_reply", "raw_response", "judge_output")
+ERROR = ("error", "error_message")
+METADATA = ("metadata", "meta")
+
+MAX_COLUMNS = 1000  # in the report; a file whose every row has other keys must not fill the memory
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOT_WORD = re.compile(r"\W+")
+_BY_MAP, _BY_NAME = "--map", "recognised by name"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """A field, its column, the reason for the choice, and a first value.
+
+    ``ours`` is None for a column that is no field, ``theirs`` for a field without a column. ``sure`` is False where a
+    person must choose the meaning of a column. ``unasked`` marks a column with values that is not read although no
+    mapping leaves it out.
+    """
+
+    ours: str | None
+    theirs: str | None
+    how: str
+    example: Any = None
+    sure: bool = True
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """For rows with one set of columns: the column of each field, and the other columns."""
+
+    taken: Mapping[str, str]
+    extra: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Column:
+    use: str | None = None
+    how: str = ""
+    example: Any = None
+    unsure: set[int] = field(default_factory=set)
+
+
+def parse_mapping(pairs: Iterable[str]) -> dict[str, str]:
+    """Return ``{theirs: ours}`` from texts like ``THEIRS=ours``."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs or not ours:
+            raise BadInput(f"--map {pair}: write it as THEIRS=ours, for example --map Frage=query")
+        if theirs in mapping:
+            raise BadInput(f"--map names the column {theirs!r} twice")
+        mapping[theirs] = ours
+    return mapping
+
+
+class Columns:
+    """Decides which column of a file is which field, for every set of columns that its rows have.
+
+    Args:
+        fields: The fields of this kind of file and their other names.
+        mapping: The user's choices, ``{theirs: ours}``; they come before all names.
+        left_over: How a column that is no field is handled, in words.
+        reads_left_over: Whether such a column is read all the same, given the fields with a column.
+    """
+
+    def __init__(
+        self,
+        fields: ColumnNames,
+        mapping: Mapping[str, str] | None = None,
+        *,
+        left_over: str,
+        reads_left_over: Callable[[Collection[str]], bool] = lambda _fields: False,
+    ) -> None:
+        self._fields = fields
+        self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in (mapping or {}).items()}
+        self._left_over = left_over
+        self._reads_left_over = reads_left_over
+        self._plans: dict[tuple[str, ...], Plan] = {}
+        self._seen: dict[str, _Column] = {}
+        given = [ours for ours in self._mapping.values() if ours != EXTRA]
+        if len(set(given)) < len(given):
+            twice = next(ours for ours in given if given.count(ours) > 1)
+            both = " and ".join(repr(theirs) for theirs, ours in self._mapping.items() if ours == twice)
+            raise BadInput(f"--map gives {twice} to two columns, {both}: keep one")
+
+    @property
+    def unseen(self) -> list[str]:
+        """The columns of the mapping that no row had."""
+        return [theirs for theirs in self._mapping if theirs not in self._seen]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the rows so far, in the order of the file."""
+        return list(self._seen)
+
+    def plan(self, values: Mapping[str, Any]) -> Plan:
+        """Return the decision for a row with these columns, and add the row to the report."""
+        names = tuple(values)
+        plan = self._plans.get(names)
+        if plan is None:
+            if len(self._plans) == MAX_COLUMNS:
+                self._plans.clear()
+            plan = self._plans[names] = self._decide(names)
+        self._note(values)
+        return plan
+
+    def report(self) -> tuple[ColumnUse, ...]:
+        """Return a line for every field and for every column that is no field."""
+        lines = []
+        for ours in self._fields:
+            held = [(theirs, column) for theirs, column in self._seen.items() if column.use == ours]
+            lines += [_line(ours, theirs, column) for theirs, column in held] or [
+                ColumnUse(ours, None, "not in the file")
+            ]
+        read = self._reads_left_over({column.use for column in self._seen.values() if column.use is not None})
+        for theirs, column in self._seen.items():
+            if column.use is None:
+                unasked = column.example is not None and theirs not in self._mapping and not read
+                lines.append(replace(_line(None, theirs, column), unasked=unasked))
+        return tuple(lines)
+
+    def _decide(self, names: tuple[str, ...]) -> Plan:
+        taken = {self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA}
+        how = dict.fromkeys(taken.values(), _BY_MAP)
+        how |= {name: f"{_BY_MAP}: {self._left_over}" for name in names if self._mapping.get(name) == EXTRA}
+        simple: dict[str, str] = {}
+        for name in names:
+            if name not in self._mapping:
+                simple.setdefault(simple_name(name), name)
+        own_export = "external_id" in simple
+        for ours, called in self._fields.items():
+            found = [simple[name] for name in called if name in simple]
+            if not found or (ours in OWN_EXPORT_ONLY and not own_export):
+                continue
+            if ours not in taken:
+                taken[ours] = found.pop(0)
+                how[taken[ours]] = _BY_NAME
+            for name in found:
+                how.setdefault(name, f"{self._left_over}: {ours} is taken from {taken[ours]!r}")
+        plan = Plan(taken, tuple(name for name in names if name not in set(taken.values())))
+        self._record(names, plan, how)
+        return plan
+
+    def _record(self, names: tuple[str, ...], plan: Plan, how: Mapping[str, str]) -> None:
+        uses = {theirs: ours for ours, theirs in plan.taken.items()}
+        for name in names:
+            known = self._seen.get(name)
+            if known is None and len(self._seen) < MAX_COLUMNS:
+                self._seen[name] = _Column(uses.get(name), how.get(name, self._left_over))
+            elif known is not None and known.use is None and name in uses:
+                known.use, known.how = uses[name], how[name]
+
+    def _note(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            column = self._seen.get(name)
+            if column is None or value is None or value == "":
+                continue
+            if column.example is None:
+                column.example = value if not isinstance(value, str) else value[:200]
+            if column.use == "feedback" and str(value) in {"0", "1"}:
+                column.unsure.add(int(value))
+
+
+def _field(fields: ColumnNames, theirs: str, ours: str) -> str:
+    if ours in fields or ours == EXTRA:
+        return ours
+    meant = [name for name, called in fields.items() if ours in called]
+    if not meant:
+        raise BadInput(f"--map {theirs}={ours}: there is no field {ours!r}; choose {', '.join(fields)} or {EXTRA}")
+    return meant[0]
+
+
+def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
+    if not column.unsure:
+        return ColumnUse(ours, theirs, column.how, column.example)
+    values = " and ".join(str(value) for value in sorted(column.unsure, reverse=True))
+    how = f"not sure: {'values' if len(column.unsure) > 1 else 'value'} {values}. Thumbs or stars?"
+    return ColumnUse(ours, theirs, how, column.example, sure=False)
+
+
+def simple_name(name: str) -> str:
+    """Return a name in lower case with underscores, also for ``retrievedContexts`` and ``Retrieved Contexts``."""
+    return _NOT_WORD.sub("_", _CAMEL.sub("_", name.strip())).strip("_").lower()
+
+
+MAX_ID = 512  # characters; the unique index over source and external id holds 2,704 bytes on PostgreSQL
+MAX_NAME = 128
+
+Choice = TypeVar("Choice", bound=StrEnum)
+Value = TypeVar("Value")
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+
+
+class Unusable(Exception):
+    """A row cannot be stored because of one field; `Reading` turns it into a rejected row."""
+
+    def __init__(self, field: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One row, with the columns of its fields; its methods raise Unusable for a value of the wrong type.
+
+    ``textual`` marks a format that has only texts (CSV): an empty cell is an absent value, and numbers are read from
+    texts. In other formats the text "3" is not a number.
+    """
+
+    values: Mapping[str, Any]
+    taken: Mapping[str, str]
+    extra: tuple[str, ...] = ()
+    textual: bool = False
+
+    def get(self, field: str) -> Any:
+        """Return the raw value of a field, None where it is absent."""
+        if field not in self.taken:  # no default name here: a column may be called anything, "" too
+            return None
+        value = self.values.get(self.taken[field])
+        return None if value == "" and self.textual else value
+
+    def text(self, field: str) -> str | None:
+        """Return a text, unchanged."""
+        value = self.get(field)
+        if value is not None and not isinstance(value, str):
+            raise Unusable(field, f"{json_kind(value)} where a text should be")
+        return value
+
+    def required_text(self, field: str) -> str:
+        """Return a text that is neither absent nor blank, unchanged."""
+        value = self.text(field)
+        if value is None or not value.strip():
+            raise Unusable(field, f"no {field.replace('_', ' ')}")
+        return value
+
+    def name(self, field: str, limit: int = MAX_NAME) -> str | None:
+        """Return an id or a name: a text or a whole number, None where it is absent or blank."""
+        value = self.get(field)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # pandas writes whole numbers so where one is missing
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if value is not None and not isinstance(value, str):
+            raise Unusable(field, f"{json_kind(value)} where a text or whole number should be")
+        if value is None or not value.strip():
+            return None
+        if len(value) > limit:
+            raise Unusable(field, f"longer than {limit} characters")
+        return value
+
+    def required_name(self, field: str, limit: int = MAX_NAME) -> str:
+        """Return an id or a name that is neither absent nor blank."""
+        value = self.name(field, limit)
+        if value is None:
+            raise Unusable(field, f"no {field.replace('_', ' ')}")
+        return value
+
+    def number(self, field: str) -> Any:
+        """Return a value to be checked as a number; in CSV the number in its text."""
+        value = self.get(field)
+        return spelled_number(value) if self.textual and isinstance(value, str) else value
+
+    def time(self, field: str) -> datetime | None:
+        """Return a moment in UTC."""
+        value = self.get(field)
+        return None if value is None else checked(field, as_utc, value)
+
+    def choice(self, field: str, choices: type[Choice]) -> Choice | None:
+        """Return a member of an enumeration by its word, in any case."""
+        value = self.get(field)
+        if value is None:
+            return None
+        try:
+            return choices(value.strip().lower() if isinstance(value, str) else value)
+        except ValueError:
+            shown = repr(value) if isinstance(value, str) else json_kind(value)
+            raise Unusable(field, f"{shown[:60]} is not one of {', '.join(choices)}") from None
+
+    def json(self, field: str) -> Any:
+        """Return a JSON value; a text is parsed."""
+        value = self.get(field)
+        return parsed_json(field, value) if isinstance(value, str) else value
+
+    def objects(self, field: str) -> tuple[dict[str, Any], ...] | None:
+        """Return a list of objects."""
+        value = self.json(field)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise Unusable(field, "not a list of objects")
+        return tuple(value)
+
+
+def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
+    """Return ``check(value)``; a ValueError becomes Unusable."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise Unusable(field, str(error)) from None
+
+
+def spelled_number(text: str) -> Any:
+    """Return the number in a text ("3" is 3, "3.0" is 3.0), or the text if it is not a number."""
+    if _INTEGER.fullmatch(text.strip()):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def parsed_json(field: str, text: str) -> Any:
+    """Return the JSON value of a text in a cell; it must be storable like a row."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unusable(field, "a text that is not JSON") from None
+    if fault := fault_in({field: value}):
+        raise Unusable(*fault)
+    return value
+
+
+MAX_DEPTH = 100
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+
+
+def fault_in(values: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the first column with a value that cannot be stored, and the reason; None if there is none."""
+    for name, value in values.items():
+        if reason := _fault(name):
+            return name, f"the column's name {reason}"
+        if reason := _fault(value):
+            return name, reason
+    return None
+
+
+def _fault(value: Any) -> str | None:
+    waiting = [(value, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        if isinstance(item, str):
+            if reason := _text_fault(item):
+                return reason
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return "holds a number that is not finite"
+        elif isinstance(item, int):
+            if not _SMALLEST <= item <= _LARGEST:
+                return "holds a number beyond 64 bits: write it as a text"
+        elif isinstance(item, list | dict):
+            if depth == MAX_DEPTH:
+                return f"is nested more than {MAX_DEPTH} levels deep"
+            inner = [*item, *item.values()] if isinstance(item, dict) else item
+            waiting.extend((part, depth + 1) for part in inner)
+    return None
+
+
+def _text_fault(text: str) -> str | None:
+    if "\0" in text:
+        return "holds a NUL character"
+    if text.isascii():
+        return None
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        # Readers keep a byte that is not UTF-8 as U+DC80 to U+DCFF (surrogateescape).
+        if 0xDC80 <= code <= 0xDCFF:
+            return "is not UTF-8"
+        return f"holds half a character (the lone surrogate U+{code:04X})"
+    return None
+
+
+def raw_text(value: Any) -> str | None:
+    """Return a judge's reply: a text unchanged, any other JSON value as its JSON text."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def metadata_in(cells: Cells, **more: Any) -> dict[str, Any]:
+    """Return the row's metadata, with every column that is no field and every value of ``more``."""
+    given = cells.json("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise Unusable("metadata", f"{json_kind(given)} where an object should be")
+    metadata = dict(given or {})
+    for name, value in {**{name: cells.values[name] for name in cells.extra}, **more}.items():
+        if value is not None and not (cells.textual and value == ""):
+            metadata[_free_key(metadata, name)] = value
+    return metadata
+
+
+def _free_key(metadata: dict[str, Any], name: str) -> str:
+    while name in metadata:
+        name += " (column)"
+    return name

@@ -1,0 +1,560 @@
+"""Writes the pages and tables of the documentation that follow from the code.
+
+MkDocs runs this file (plugin gen-files). `python docs/generate.py FOLDER` writes the same pages to a folder.
+"""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import io
+import json
+import sys
+import tempfile
+import types
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import date, datetime, timedelta
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import click
+
+import judgeboard
+from judgeboard.cli.app import root, run
+
+DOCS = Path(__file__).parent
+PACKAGE = Path(judgeboard.__file__).parent
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split()).replace("|", "\\|")
+
+
+def code(names: Collection[object]) -> str:
+    """Return names as code, with commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def summary(thing: object) -> str:
+    """Return the first paragraph of a docstring."""
+    return _cell((inspect.getdoc(thing) or "").partition("\n\n")[0])
+
+
+# Tables of the registries, for the pages under concepts/ and how-to/.
+
+
+def flag_rules() -> str:
+    """Return the table of flag rules."""
+    from judgeboard.flags.rules import RULES
+
+    return table(
+        ("rule", "what it flags"),
+        [(f"`{rule.name}`", summary(sys.modules[rule.reason.__module__])) for rule in RULES],
+    )
+
+
+def thresholds() -> str:
+    """Return the table of the thresholds of the flag rules."""
+    from judgeboard.flags.rule import Thresholds
+
+    rows = []
+    for field in dataclasses.fields(Thresholds):
+        low, high = field.metadata.get("range", (None, None))
+        default = json.dumps(field.default)
+        rows.append((f"`{field.name}`", f"`{default}`", "" if low is None else f"{low:g} to {high:g}"))
+    return table(("setting", "default", "range"), rows)
+
+
+def judges() -> str:
+    """Return the table of the kinds of judges."""
+    from judgeboard.judges.kinds import JUDGES, OFFLINE
+
+    rows = []
+    for kind in JUDGES:
+        module = importlib.import_module(f"judgeboard.judges.{kind}")
+        rows.append((f"`{kind}`", summary(module), "none" if kind in OFFLINE else "a chat model"))
+    return table(("kind", "what it is", "model"), rows)
+
+
+def providers() -> str:
+    """Return the table of the providers of chat models."""
+    from judgeboard.llm.endpoint import PROVIDERS
+
+    rows = [
+        (
+            f"`{name}`",
+            f"`{provider.base_url}`",
+            f"`{provider.key_variable}`",
+            code([f"{one}…" for one in provider.models]),
+        )
+        for name, provider in PROVIDERS.items()
+    ]
+    return table(("provider", "address", "key", "chosen for models"), rows)
+
+
+def health_checks() -> str:
+    """Return the table of the health checks of a judge."""
+    from judgeboard.health.report import CHECKS
+
+    rows = []
+    for name, check in CHECKS.items():
+        kind = getattr(check, "keywords", {}).get("kind")
+        about = "" if kind is None else f" Uses control answers: {kind.words}."
+        rows.append((f"`{name}`", summary(getattr(check, "func", check)) + about))
+    return table(("check", "what it does"), rows)
+
+
+def statistics() -> str:
+    """Return the table of the statistics of agreement."""
+    from judgeboard.stats.pair_statistics import STATISTICS
+    from judgeboard.stats.ratings import SCALES
+
+    rows = []
+    for key, row in STATISTICS.items():
+        grades = [name for name, scale in SCALES.items() if row.applies(scale)]
+        of = [name for name, given in (("judge and people", row.of_pairs), ("several people", row.of_raters)) if given]
+        if of:
+            rows.append((row.name, f"`{key}`", ", ".join(grades), ", ".join(of)))
+    return table(("statistic", "key in JSON", "grades", "computed for"), rows)
+
+
+def formats() -> str:
+    """Return the table of file formats."""
+    from judgeboard.formats.table import FORMATS
+
+    rows = [(f"`{name}`", one.title, code(one.suffixes)) for name, one in FORMATS.items()]
+    return table(("format", "name", "file endings"), rows)
+
+
+def roles() -> str:
+    """Return the table of roles."""
+    from judgeboard.domain import ROLES
+    from judgeboard.people.permissions import role_words
+
+    return table(
+        ("role", "permissions, with those of the roles before it"), [_role(role_words(role)) for role in ROLES]
+    )
+
+
+def _role(words: str) -> tuple[str, str]:
+    name, _, added = words.partition(": ")
+    return name.lower(), "none of its own" if added == "." else added.rstrip(".")
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "flag rules": flag_rules,
+    "thresholds": thresholds,
+    "judges": judges,
+    "providers": providers,
+    "health checks": health_checks,
+    "statistics": statistics,
+    "formats": formats,
+    "roles": roles,
+}
+"""What `<!-- table: NAME -->` in a page is replaced with."""
+
+
+# The page of the public names.
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return the names of `judgeboard.__all__` by the module that defines them."""
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    names: dict[str, list[str]] = {}
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom):
+            names.setdefault(f"judgeboard.{node.module}", []).extend(alias.name for alias in node.names)
+    return names
+
+
+PYTHON_START = """# Python API
+
+Import each name from `judgeboard`. Every error that a caller can cause is a `JudgeboardError`.
+"""
+
+
+def python_page() -> str:
+    """Return the page of the public names."""
+    parts = [PYTHON_START]
+    for module, names in public_names().items():
+        parts.append(f"## {module}\n\n{summary(importlib.import_module(module))}\n")
+        options = "    options:\n      heading_level: 3\n      show_root_full_path: false\n"
+        parts += [f"::: {module}.{name}\n{options}" for name in names]
+    return "\n".join(parts)
+
+
+# The page of the kinds of imports.
+
+_TYPES = {
+    "text": "text",
+    "required_text": "text",
+    "name": "text or whole number",
+    "required_name": "text or whole number",
+    "number": "number",
+    "time": "time: ISO 8601, or seconds since 1970",
+    "json": "JSON",
+    "objects": "list of objects",
+    "choice": "one of the listed names",
+}
+
+
+def cell_types(*modules: types.ModuleType) -> dict[str, str]:
+    """Return the type of each field, by the reader of cells that the modules call for it."""
+    kinds: dict[str, str] = {}
+    for module in modules:
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            field, reader = node.args[0], node.func.attr
+            if reader not in _TYPES or not isinstance(field, ast.Constant):
+                continue
+            words = _TYPES[reader]
+            if reader == "choice" and len(node.args) > 1 and isinstance(node.args[1], ast.Name):
+                words = f"one of {code([str(one) for one in getattr(module, node.args[1].id)])}"
+            kinds.setdefault(str(field.value), words)
+    return kinds
+
+
+IMPORTS_START = """# Import columns
+
+A column is recognised by its name; case, spaces, dots and hyphens do not matter. `--map THEIRS=ours` maps any other
+column. Files may be gzipped.
+"""
+
+
+def imports_page() -> str:
+    """Return the page of every kind of import."""
+    from judgeboard.imports import cells, reading, scales
+    from judgeboard.imports.kinds import KINDS, kind_class
+
+    parts = [IMPORTS_START, TABLES["formats"]()]
+    for name, kind in KINDS.items():
+        cls = kind_class(name)
+        known = cell_types(sys.modules[cls.__module__], cells, reading, scales)
+        rows = [
+            (
+                f"`{field}`",
+                known.get(field, "text, number or JSON"),
+                _required(cls, field),
+                code([one for one in names if one != field]),
+            )
+            for field, names in cls.columns.items()
+        ]
+        left_over = f"Other columns are {cls.left_over}." if cls.left_over else ""
+        parts += [
+            f"## {kind.title}\n\n`judgeboard import --kind {name} FILE`: {kind.help.rstrip('.')}.\n\n{summary(cls)}\n",
+            table(("field", "type", "required", "also recognised as"), rows),
+            f"{left_over}\n",
+        ]
+    return "\n".join(parts)
+
+
+def _required(cls: Any, field: str) -> str:
+    return (
+        "yes"
+        if field in cls.required(set(cls.columns) - {"pair_id"} if "external_id" in cls.columns else cls.columns)
+        else ""
+    )
+
+
+# The page of the database.
+
+
+TABLES_START = """# Database tables
+
+SQLite and PostgreSQL have the same tables; the types below are those of PostgreSQL. Times are in UTC. Read the database
+with any tool, but write to it only through commands, pages or the Python API.
+"""
+
+
+def tables_page() -> str:
+    """Return the page of the tables of the database."""
+    from sqlalchemy.dialects import postgresql
+
+    from judgeboard.store import method_tables, queue_tables, tables  # noqa: F401 - defines the tables
+
+    dialect = postgresql.dialect()
+    parts = [TABLES_START]
+    for one in tables.METADATA.sorted_tables:
+        rows = []
+        for column in one.columns:
+            about = [column.comment or ""] if column.comment else []
+            about += ["primary key"] if column.primary_key else []
+            about += [
+                f"→ [{key.column.table.name}](#{key.column.table.name}).{key.column.name}"
+                for key in column.foreign_keys
+            ]
+            kind = column.type.compile(dialect=dialect).lower()
+            rows.append((f"`{column.name}`", kind, "yes" if column.nullable else "no", "; ".join(about)))
+        parts.append(f"## {one.name}\n")
+        if one.comment:
+            parts.append(f"{one.comment}\n")
+        parts.append(table(("column", "type", "may be null", ""), rows))
+    return "\n".join(parts)
+
+
+# The page of the JSON output.
+
+RESULTS: Mapping[str, str] = {
+    "judge": "judgeboard.judge_pending",
+    "judge --repeats": "judgeboard.judge_repeats",
+    "judge --jury": "judgeboard.judge_by_jury",
+    "compare": "judgeboard.measure_pairs",
+    "ssr": "judgeboard.measure_self_reference",
+    "audit": "judgeboard.audit",
+    "jury": "judgeboard.judge_by_jury",
+    "repeats": "judgeboard.methods.repeats.repeats_report",
+    "control-answers make": "judgeboard.make_control_answers",
+    "control-answers judge": "judgeboard.judge_control_answers",
+    "health": "judgeboard.health",
+    "reflect": "judgeboard.reflect_pending",
+    "refine": "judgeboard.refine_pending",
+    "suite run": "judgeboard.run_suite",
+    "suite show": "judgeboard.suite_result",
+    "suite list": "judgeboard.methods.suite_results.list_results",
+    "agreement": "judgeboard.measure_agreement",
+    "stats": "judgeboard.measure",
+}
+"""Command to the function whose result it prints as JSON."""
+
+AROUND: Mapping[str, str] = {
+    "judge --repeats": "{result}, and `repeats`: the object of `judgeboard repeats`, null without a usable judgment",
+    "judge --jury": "`members`: list of [JudgingSummary](#judgingsummary); `jury`: {result}, null if it stopped",
+    "compare": "{result}; if pairs were made from two sources, also `pairs` (their number) and `left_out`",
+    "control-answers make": "`made`: their number; `kinds`: list of {result}",
+    "suite list": "`runs`: list of {result}",
+}
+"""What a command prints around the result of its function."""
+
+EXAMPLES: Mapping[str, str] = {
+    "queue create": "queue create two --where state=open --needed 2 --assign Mara",
+    "queue assign": "queue assign two Jon",
+    "queue list": "queue list",
+    "queue show": "queue show two",
+    "queue next": "queue next {open}",
+    "queue skip": "queue skip {token}",
+    "queue release": "queue release {token}",
+    "queue decide": "queue decide {token} confirm --quality 1 --groundedness 0.1",
+    "queue reveal": "queue reveal {review}",
+    "queue export": "queue export two {folder}/bundle.jsonl --reviewer Mara",
+    "queue merge": "queue merge {folder}/bundle.jsonl",
+    "queue close": "queue close two",
+    "adjudicate": "adjudicate",
+    "people list": "people list",
+    "events": "events --limit 1",
+    "versions list": "versions list",
+}
+"""Commands whose output is described from an example: they run on the sample log, in this order."""
+
+
+def json_commands(group: click.Group = root, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the commands that have the option --json."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from json_commands(command, (*path, name))
+        if command is not None and any("--json" in parameter.opts for parameter in command.params):
+            yield " ".join((*path, name))
+
+
+def resolve(path: str) -> Any:
+    """Return what a dotted path names."""
+    parts = path.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[end:]:
+            found = getattr(found, name)
+        return found
+    raise LookupError(path)
+
+
+class JsonTypes:
+    """Describes the JSON of dataclasses; each class that is met gets a table of its own."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, type] = {}
+
+    def words(self, kind: Any) -> str:
+        """Return a type in words."""
+        origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+        if origin in {types.UnionType, typing.Union}:
+            return " or ".join(self.words(one) for one in arguments)
+        if origin is typing.Literal:
+            return f"one of {code(arguments)}"
+        if origin is not None and issubclass(origin, Mapping):
+            return f"object: {self.words(arguments[0])} → {self.words(arguments[1])}"
+        if origin is tuple and Ellipsis not in arguments:
+            return f"[{', '.join(self.words(one) for one in arguments)}]"
+        if origin is not None and issubclass(origin, Collection):
+            return f"list of {self.words(arguments[0])}"
+        return self._plain(kind)
+
+    def _plain(self, kind: Any) -> str:
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            self.classes.setdefault(kind.__name__, kind)
+            return f"[{kind.__name__}](#{kind.__name__.lower()})"
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return f"one of {code([one.value for one in kind])}"
+        if isinstance(kind, type) and kind.__name__ == "ndarray":
+            return "list of numbers"
+        names = {str: "text", bool: "true or false", int: "integer", float: "number", type(None): "null"}
+        times = {datetime: "time (ISO 8601, UTC)", date: "day (ISO 8601)", timedelta: "seconds"}
+        return (names | times).get(kind, "any JSON" if kind in {Any, object} else getattr(kind, "__name__", str(kind)))
+
+    def rows(self, cls: type) -> list[tuple[str, str, str]]:
+        """Return the fields of a dataclass: name, type, meaning."""
+        try:
+            hints = typing.get_type_hints(cls)
+        except NameError:  # a type that is imported only for type checkers
+            hints = {}
+        about = attributes(cls)
+        return [
+            (f"`{field.name}`", self.words(hints.get(field.name, field.type)), about.get(field.name, ""))
+            for field in dataclasses.fields(cls)
+            if not field.name.startswith("_")
+        ]
+
+
+def attributes(cls: type) -> dict[str, str]:
+    """Return what the section "Attributes" of a docstring tells about each field."""
+    section = (inspect.getdoc(cls) or "").partition("Attributes:\n")[2]
+    found: dict[str, str] = {}
+    name = ""
+    for line in section.splitlines():
+        if line.startswith("    ") and not line.startswith("     ") and ":" in line:
+            name, _, words = line.strip().partition(":")
+            found[name] = words.strip()
+        elif name and line.strip():
+            found[name] += f" {line.strip()}"
+    return found
+
+
+def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the fields of a JSON value with their types: `items[].id`, integer."""
+    names = {dict: "object", list: "list", str: "text", bool: "true or false", int: "integer", float: "number"}
+    if path:
+        yield path, names.get(type(value), "null here")
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from fields_of(one, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for name in value[0]:
+            first = next((one[name] for one in value if one.get(name) is not None), None)
+            yield from fields_of(first, f"{path}[].{name}")
+
+
+def example_outputs() -> dict[str, Any]:
+    """Return the JSON of the commands in ``EXAMPLES``, run on the sample log."""
+    outputs: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        database = ["--db", f"{folder}/sample.db"]
+        _output(["demo", "--no-serve", *database])
+        _output(["queue", "create", "one", "--where", "state=open", "--blind-judge", *database])
+        known = {"folder": folder, "open": "one"}
+        for command, line in EXAMPLES.items():
+            if "{token}" in line:
+                known["token"] = json.loads(_output(["queue", "next", "one", "--json", *database]))["token"]
+            words = [word.format_map(known) for word in line.split()]
+            outputs[command] = json.loads(_output([*words, "--json", *database]))
+            known |= {key: str(value) for key, value in outputs[command].items() if key == "review"}
+    return outputs
+
+
+def _output(arguments: list[str]) -> str:
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        exit_code = run(arguments)
+    if exit_code:
+        raise RuntimeError(f"judgeboard {' '.join(arguments)}: {errors.getvalue()}{out.getvalue()}")
+    return out.getvalue()
+
+
+JSON_START = """# JSON output
+
+With `--json` a command prints one JSON value on standard output and nothing else. A figure is an [Estimate](#estimate):
+value, interval, `n`, and a reason where there is no value.
+"""
+
+
+EXAMPLES_START = """
+The other commands print objects of their own. The types below come from an example; `items[].id` is the field `id` of
+each element of the list `items`.
+"""
+
+
+def json_page() -> str:
+    """Return the page of the JSON of every command."""
+    types_ = JsonTypes()
+    parts = [JSON_START]
+    rows = []
+    for command, path in RESULTS.items():
+        kind = typing.get_type_hints(resolve(path))["return"]
+        (cls,) = [one for one in (kind, *typing.get_args(kind)) if dataclasses.is_dataclass(one)]
+        rows.append((f"`judgeboard {command}`", AROUND.get(command, "{result}").format(result=types_.words(cls))))
+    parts += [table(("command", "prints"), rows), EXAMPLES_START]
+    for command, output in example_outputs().items():
+        rows = [(f"`{name}`", kind) for name, kind in fields_of(output)]
+        parts.append(f"## judgeboard {command}\n\n{table(('field', 'type'), rows)}")
+    parts.append("## Types of results\n")
+    described: set[str] = set()
+    while described != set(types_.classes):
+        for name, cls in list(types_.classes.items()):
+            if name not in described:
+                described.add(name)
+                rows = types_.rows(cls)
+                parts.append(f"### {name}\n\n{summary(cls)}\n\n{table(('field', 'type', 'meaning'), rows)}")
+    return "\n".join(parts)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference/python.md": python_page,
+    "reference/imports.md": imports_page,
+    "reference/json.md": json_page,
+    "reference/tables.md": tables_page,
+}
+"""Generated page to its function."""
+
+
+def with_tables(text: str) -> str:
+    """Return a page with the generated tables in the places of their marks."""
+    for name, make in TABLES.items():
+        mark = f"<!-- table: {name} -->\n"
+        if mark in text:
+            text = text.replace(mark, make())
+    return text
+
+
+def generated() -> Iterator[tuple[str, str]]:
+    """Yield each generated page, and each page with a generated table: its path and its text."""
+    for path, make in PAGES.items():
+        yield path, make()
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if "<!-- table: " in text:
+            yield page.relative_to(DOCS).as_posix(), with_tables(text)
+
+
+if __name__ == "<run_path>":  # as the plugin runs it
+    import mkdocs_gen_files
+
+    for path, text in generated():
+        with mkdocs_gen_files.open(path, "w") as file:
+            file.write(text)
+elif __name__ == "__main__":
+    for path, text in generated():
+        target = Path(sys.argv[1]) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
