@@ -1,6 +1,6 @@
 """Agreement as sentences and tables, rendered for a terminal or as one HTML file that needs nothing else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
 from typing import Any
@@ -231,37 +231,32 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     if result.left_out_sentence is not None:
         yield "quiet", result.left_out_sentence
     yield figures_table(result.statistics)
-    if result.confusion is not None:
-        yield "h3", "Where they differ"
-        yield confusion_table(result.confusion)
-    if result.calibration is not None:
-        yield "h3", "Calibration"
-        yield calibration_table(result.calibration)
-    if result.alt_test is not None:
-        yield "h3", "May the judge replace a person?"
-        for text in stand_in_words(result.alt_test):
-            yield "p", text
-        yield stand_in_table(result.alt_test)
-    if result.slices:
-        field = (result.by or "").replace("_", " ")
-        yield "h3", f"By {field}"
-        yield slices_table(field.capitalize(), result.slices)
-        for part in result.slices:
-            if part.alt_test is not None:
-                yield "quiet", f"{part.name}: {stand_in_sentence(part.alt_test)}"
-    if result.rater_pairs:
-        yield "h3", "Pair by pair"
-        yield pairs_table(result.rater_pairs)
-    if result.self_agreement:
-        yield "h3", "People with themselves"
-        yield persons_table(result, "self_agreement")
-    if result.against_gold:
-        yield "h3", "People and gold labels"
-        yield persons_table(result, "against_gold")
-    if result.anchoring:
-        yield "h3", "People after they saw the judge"
-        yield "quiet", "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
-        yield anchoring_table(result.anchoring)
+    for title, texts, table in _sections(result):
+        if table is not None and table.rows:
+            yield "h3", title
+            yield from (("quiet", text) for text in texts)
+            yield table
+
+
+def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
+    """Yield title, texts and table of each part of a result; parts without rows are not shown."""
+    confusion, calibration, test = result.confusion, result.calibration, result.alt_test
+    field = (result.by or "").replace("_", " ")
+    in_slices = [(part.name, part.alt_test) for part in result.slices if part.alt_test is not None]
+    tests_of_slices = (f"{name}: {stand_in_sentence(each)}" for name, each in in_slices)
+    moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
+    yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
+    yield "Calibration", (), None if calibration is None else calibration_table(calibration)
+    yield (
+        "May the judge replace a person?",
+        () if test is None else stand_in_words(test),
+        None if test is None else stand_in_table(test),
+    )
+    yield f"By {field}", tests_of_slices, slices_table(field.capitalize(), result.slices)
+    yield "Pair by pair", (), pairs_table(result.rater_pairs)
+    yield "People with themselves", (), persons_table(result, "self_agreement")
+    yield "People and gold labels", (), persons_table(result, "against_gold")
+    yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
 
 
 def _html(part: Table | tuple[str, str]) -> str:
