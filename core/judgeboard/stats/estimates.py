@@ -3,13 +3,14 @@
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+
+if TYPE_CHECKING:  # commands write estimates without loading NumPy
+    import numpy.typing as npt
+
+    from judgeboard.stats.arrays import FloatArray
 
 MIN_PAIRS = 10
 """Below this many pairs a statistic of agreement is not shown."""
@@ -92,7 +93,7 @@ Z = NormalDist().inv_cdf(0.975)
 """The same quantile of the normal distribution, 1.95996."""
 
 
-def t_quantile(df: npt.ArrayLike) -> FloatArray:
+def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     """Return the 97.5 % quantile for each number of degrees of freedom in ``df`` (any shape, each >= 1)."""
     from scipy.special import stdtrit
 
@@ -107,7 +108,9 @@ def t_lower_tail(t: float, df: int) -> float:
     return float(stdtr(_degrees(df), t))
 
 
-def _degrees(df: npt.ArrayLike) -> FloatArray:
+def _degrees(df: "npt.ArrayLike") -> "FloatArray":
+    import numpy as np
+
     degrees = np.asarray(df, dtype=np.float64)
     if (degrees < 1).any():
         raise ValueError("Student's t needs at least one degree of freedom")
