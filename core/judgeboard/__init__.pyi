@@ -51,7 +51,7 @@ from .domain import (
     WhyDiffers as WhyDiffers,
 )
 from .errors import JudgeboardError as JudgeboardError
-from .health.report import health as health
+from .health.report import measure_health as measure_health
 from .imports.importing import import_file as import_file
 from .judges.evidence_alignment import (
     AlignedSentence as AlignedSentence,

@@ -42,12 +42,12 @@ def health_command(judge_version: str, families: Path | None, gate: bool, as_jso
     """
     from judgeboard.cli.options import seen
     from judgeboard.health.record import State
-    from judgeboard.health.report import health
+    from judgeboard.health.report import measure_health
     from judgeboard.reports.json_output import to_json
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        report = health(seen(store), judge_version, families=families)
+        report = measure_health(seen(store), judge_version, families=families)
     if as_json:
         click.echo(to_json(report))
     else:

@@ -133,7 +133,7 @@ class HealthPage:
         return make_and_judge(self.record, *(_KINDS[check.name] for check in checks))
 
 
-def health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
+def measure_health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
     """Look for a judge's own faults in what is stored; no model is called.
 
     Args:

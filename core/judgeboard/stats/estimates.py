@@ -3,12 +3,14 @@
 import math
 from dataclasses import replace
 from statistics import NormalDist
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+
+if TYPE_CHECKING:  # commands write estimates without loading NumPy
+    import numpy.typing as npt
+
+    from judgeboard.stats.arrays import FloatArray
 
 MIN_PAIRS = 10
 """The fewest pairs of which a statistic of agreement is shown."""
@@ -72,7 +74,7 @@ Z = NormalDist().inv_cdf(0.975)
 """The 97.5 % quantile of the normal distribution, 1.95996."""
 
 
-def t_quantile(df: npt.ArrayLike) -> FloatArray:
+def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1)."""
     from scipy.special import stdtrit
 
@@ -87,7 +89,9 @@ def t_lower_tail(t: float, df: int) -> float:
     return float(stdtr(_degrees(df), t))
 
 
-def _degrees(df: npt.ArrayLike) -> FloatArray:
+def _degrees(df: "npt.ArrayLike") -> "FloatArray":
+    import numpy as np
+
     degrees = np.asarray(df, dtype=np.float64)
     if (degrees < 1).any():
         raise ValueError("Student's t needs at least one degree of freedom")

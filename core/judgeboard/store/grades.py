@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,15 @@ from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, fun
 
 from judgeboard.domain import ImportedGrade, Label, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.reviews import has_grade, standing
 from judgeboard.store.statements import batches, insert_into, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER
 from judgeboard.text import iso_z
+
+if TYPE_CHECKING:
+    from judgeboard.judges.material import Example
 
 SCORE = REVIEW_SCORE
 ITEM = QUEUE_ITEM
@@ -221,7 +223,7 @@ class _Graded:
 
 def examples_from_reviews(
     connection: Connection, count: int, *, dimensions: Collection[str] | None = None
-) -> tuple[Example, ...]:
+) -> tuple["Example", ...]:
     """Return ``count`` answers with what people gave them, the same whenever the reviews are the same.
 
     An adjudicated answer goes before one that people merely agree on; one on which standing grades differ is left
@@ -321,7 +323,9 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
     return chosen
 
 
-def _example(connection: Connection, one: _Graded) -> Example:
+def _example(connection: Connection, one: _Graded) -> "Example":
+    from judgeboard.judges.material import Example  # loads pydantic's types, which agreement does not need
+
     row: Any = connection.execute(
         select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.reference).where(
             RESPONSE.c.id == one.response_id

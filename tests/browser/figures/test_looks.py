@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard_dashboard.widgets.charts.frame import DARK, LIGHT
+from judgeboard_dashboard.theme import DARK, LIGHT
 from page_fit import misfits
 
 pytestmark = pytest.mark.browser

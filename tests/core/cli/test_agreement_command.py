@@ -88,7 +88,7 @@ def test_the_report_is_written_beside_what_is_said(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--epsilon", "0.2"], "--epsilon goes with --alt-test"),
+        (["--epsilon", "0.2"], "--epsilon needs --alt-test"),
         (["--judge-version", "nobody"], "no judge version 'nobody'"),
         (["--grade", "style"], "nobody gave a grade called 'style'"),
         (["--unit", "pairs"], "no judge version has said anything of pairs that people graded"),

@@ -12,7 +12,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.health.report import health
+from judgeboard.health.report import measure_health
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -247,5 +247,5 @@ def test_prometheus_says_the_same_on_half_of_the_items(sqlite_store: Store, shar
     assert (report.main.items, len(report.versions), report.repeats) == (640, 117, 3)
     assert report.main.self_consistency.value == pytest.approx(0.531, abs=5e-4)
     assert report.main.krippendorff_alpha.value == pytest.approx(0.8516, abs=5e-5)
-    (same,) = (each for each in health(sqlite_store, name).checks if each.name == "self_consistency")
+    (same,) = (each for each in measure_health(sqlite_store, name).checks if each.name == "self_consistency")
     assert same.statistic == report.main.self_consistency

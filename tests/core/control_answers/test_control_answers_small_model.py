@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import Response, Status, Verdict
 from judgeboard.health.record import State
-from judgeboard.health.report import CHECKS, health
+from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.runs.judging import make_judge
@@ -32,6 +32,6 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: s
     assert asked.selected == asked.asked == 1
     assert asked.asked == asked.ok + asked.unparsable + asked.refused + asked.error
     assert len(endpoint.requests) >= 1
-    checks = health(sqlite_store, "rag").checks
+    checks = measure_health(sqlite_store, "rag").checks
     assert len(checks) == len(CHECKS)
     assert {check.state for check in checks} <= {State.NOT_MEASURED, State.OK}, "one control is no evidence"

@@ -30,7 +30,7 @@ def answer(number: int, **more: Any) -> dict[str, Any]:
 
 def count(store: Store, table: Any) -> int:
     with store.reading() as connection:
-        return connection.execute(select(func.count()).select_from(table.__table__)).scalar_one()
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from judgeboard.domain import (
 from judgeboard.health.models import shipped_models
 from judgeboard.health.reading import levels_of, read_record
 from judgeboard.health.record import JudgeRecord
-from judgeboard.health.report import health
+from judgeboard.health.report import measure_health
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report
 from judgeboard.store.comparisons import LandedComparison, land_comparisons
@@ -189,7 +189,7 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
             # Groundedness is a tenth apart: near, and not the same.
             given = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
             say(log, version, each, repeat, **({"status": Status.REFUSED} if repeat and place % 10 == 3 else given))
-    (found,) = (each for each in health(log.store, "rag").checks if each.name == "self_consistency")
+    (found,) = (each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency")
     with log.store.reading() as connection:
         main = repeats_report(connection, version="rag").main
     assert found.statistic == main.self_consistency
@@ -276,7 +276,7 @@ def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
 def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: GradedLog) -> None:
     log.version("rag", v=1)
     newest = log.version("rag", v=2)
-    report = health(log.store, "rag")
+    report = measure_health(log.store, "rag")
     assert report.fingerprint == newest.fingerprint
     assert report.warnings == 0
     assert {check.state.value for check in report.checks} == {"not_measured"}

@@ -10,7 +10,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.health.record import State
-from judgeboard.health.report import CHECKS, health
+from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.store.engine import Store
 from judging_log import address
 
@@ -48,7 +48,7 @@ def test_a_sound_judge_is_hardly_ever_warned_of(truth: ModuleType) -> None:
 @pytest.mark.parametrize("fault", ["order", "unstable"])
 def test_a_judge_is_found_out_from_answers_to_report(truth: ModuleType, store: Store, fault: str) -> None:
     version = truth.fill(store, fault, 0, answers=60)
-    report = health(store, version.name)
+    report = measure_health(store, version.name)
     assert [check.name for check in report.in_state(State.WARNING)] == [truth.FAULTS[fault].check]
     (found,) = report.in_state(State.WARNING)
     assert found.statistic.low <= truth.STORED_TRUTH[fault]() <= found.statistic.high

@@ -35,7 +35,7 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
         }
         for table, rows in made.items():
-            connection.execute(insert(table.__table__), list(rows))
+            connection.execute(insert(table), list(rows))
     yield store
     store.close()
 

@@ -107,7 +107,7 @@ def play(store: Store, history: list[list[Said] | Rated]) -> int:
 
 def table(store: Store, row: Any) -> list[Any]:
     with store.reading() as connection:
-        return list(connection.execute(select(row.__table__)))
+        return list(connection.execute(select(row)))
 
 
 def defined_current(store: Store) -> set[tuple[Any, ...]]:

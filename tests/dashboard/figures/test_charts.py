@@ -10,8 +10,9 @@ from judgeboard.agreement.disagreement import Picture
 from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard_dashboard.widgets.charts import frame, grid, intervals, scores, trend
-from judgeboard_dashboard.widgets.charts.frame import DARK, LIGHT, Palette, fin
+from judgeboard_dashboard.theme import DARK, LIGHT, Palette, palette
+from judgeboard_dashboard.widgets.charts import grid, intervals, scores, trend
+from judgeboard_dashboard.widgets.charts.frame import fin
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026
@@ -191,7 +192,7 @@ def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
     spec = specification(scores.scatter_chart([(0.1, 0.2)], 0.4))
     assert spec["background"] == "transparent"
     assert "Source Sans" in spec["config"]["font"]
-    assert frame.palette() is LIGHT, "until the browser has said which"
+    assert palette() is LIGHT, "until the browser has said which"
 
 
 def _tenth(mean: float | None, n: int) -> Tenth:

@@ -16,7 +16,7 @@ from judgeboard.cli.app import run
 from judgeboard.cli.demo import fill
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
-from judgeboard.health.report import check_title, figure_words, health, judges_in_use
+from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.reports.json_output import to_plain
 from judgeboard.reports.stats import agreement_table, measure
 from judgeboard.reports.tables import text_lines, to_csv
@@ -134,7 +134,7 @@ def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.C
         versions = judges_in_use(connection)
     for version in versions[:2]:
         shown = command(capsys, "health", "--judge-version", version.fingerprint)
-        assert shown == to_plain(health(log, version.fingerprint))
+        assert shown == to_plain(measure_health(log, version.fingerprint))
         page = texts(open_page("judges", version=version.title), "jb-check")
         assert len(page) == len(shown["checks"])
         for given in shown["checks"]:

@@ -1,75 +1,14 @@
 """What all charts share: the colours of the theme in use, the plain frame, the points that take clicks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import streamlit as st
 
 from judgeboard.domain import Estimate
+from judgeboard_dashboard.theme import palette
 
 SELECTION = "cell"
-
-
-@dataclass(frozen=True, slots=True)
-class Palette:
-    """The colours of one theme.
-
-    ``series`` are the three that stay apart for colour-blind readers: use panels for more. ``heat`` are five discrete
-    steps with ``heat_ink`` as the text on each. ``good``, ``doubt`` and ``bad`` are (mark, ground) pairs.
-    """
-
-    page: str
-    pane: str
-    ink: str
-    muted: str
-    line: str
-    accent: str
-    series: tuple[str, str, str]
-    heat: tuple[str, str, str, str, str]
-    heat_ink: tuple[str, str, str, str, str]
-    good: tuple[str, str]
-    doubt: tuple[str, str]
-    bad: tuple[str, str]
-    quiet: tuple[str, str]
-
-
-LIGHT = Palette(
-    page="#f8f6f2",
-    pane="#ffffff",
-    ink="#23262b",
-    muted="#5f6269",
-    line="#d9d5cc",
-    accent="#1d5c8f",
-    series=("#1d5c8f", "#c2570c", "#4f8a8b"),
-    heat=("#eef3f8", "#b6cfe3", "#6c9ec5", "#2c6c9c", "#134167"),
-    heat_ink=("#23262b", "#23262b", "#23262b", "#ffffff", "#ffffff"),
-    good=("#1b5e9b", "#dcebf9"),
-    doubt=("#7a5600", "#fff0b0"),
-    bad=("#9c1127", "#f6beb8"),
-    quiet=("#5b5f66", "#eceae6"),
-)
-DARK = Palette(
-    page="#15171b",
-    pane="#1a1d22",
-    ink="#e4e2dd",
-    muted="#a3a6ad",
-    line="#383c43",
-    accent="#86c0ec",
-    series=("#6fb3e6", "#f0985a", "#7cc4c0"),
-    heat=("#1f2a36", "#20425f", "#2d6391", "#558dbd", "#9bc1e3"),
-    heat_ink=("#e4e2dd", "#e4e2dd", "#e4e2dd", "#0e1116", "#0e1116"),
-    good=("#86c0ec", "#143352"),
-    doubt=("#f5cb5c", "#4d3d05"),
-    bad=("#ffa196", "#6a1d1d"),
-    quiet=("#a9adb5", "#2a2d33"),
-)
-
-
-def palette() -> Palette:
-    """Return the colours of the theme in use; light until the browser has said which."""
-    return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def fin(chart: Any, height: int) -> Any:

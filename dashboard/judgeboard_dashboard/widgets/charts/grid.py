@@ -10,7 +10,8 @@ import pandas as pd
 from judgeboard.agreement.disagreement import Picture
 from judgeboard.methods.audit_report import AuditReport
 from judgeboard.stats.confusion import Confusion
-from judgeboard_dashboard.widgets.charts.frame import Palette, palette, pick
+from judgeboard_dashboard.theme import Palette, palette
+from judgeboard_dashboard.widgets.charts.frame import pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45

@@ -10,7 +10,8 @@ import pandas as pd
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent, two_decimals
-from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_columns, palette, pick
+from judgeboard_dashboard.theme import palette
+from judgeboard_dashboard.widgets.charts.frame import click_points, estimate_columns, pick
 
 HEIGHT = 240
 _LONGEST = 18

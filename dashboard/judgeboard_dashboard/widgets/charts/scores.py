@@ -9,7 +9,8 @@ import pandas as pd
 
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
-from judgeboard_dashboard.widgets.charts.frame import click_points, palette, pick
+from judgeboard_dashboard.theme import palette
+from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 
 CALIBRATION_HEIGHT = 240
 

@@ -13,7 +13,8 @@ from judgeboard.domain import Estimate
 from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Trend, panel_caption, period_words
-from judgeboard_dashboard.widgets.charts.frame import Palette, click_points, palette, pick
+from judgeboard_dashboard.theme import Palette, palette
+from judgeboard_dashboard.widgets.charts.frame import click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
