@@ -108,12 +108,12 @@ def figures_table(statistics: Statistics) -> Table:
     return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 
-def figures_file(judge: str, grade: str, parts: Sequence[tuple[str, Statistics]]) -> Table:
-    """Return every statistic as plain numbers, for a file; ``parts`` are slices by name."""
+def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Table:
+    """Return every statistic as plain numbers, for a file; ``parts`` have a judge version and a slice."""
     names = ("Judge version", "Grade", "Slice", "Figure")
     rows = (
         (judge, grade, part, statistic_name(name), each.value, each.low, each.high, each.n, each.reason)
-        for part, statistics in parts
+        for judge, part, statistics in parts
         for name, each in shown_statistics(statistics).items()
     )
     numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("n", "count"), Column("Reason"))
