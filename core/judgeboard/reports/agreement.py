@@ -130,7 +130,7 @@ def statistics_table(
         rows: What names the row, its n, and its statistics.
         only: The names of the statistics.
     """
-    wanted = only or [name for name, row in STATISTICS.items() if row.leads]
+    wanted = only or leading_statistics()
     shown = [name for name in wanted if any(name in statistics for *_, statistics in rows)]
     columns = (
         *map(Column, names),
@@ -138,6 +138,11 @@ def statistics_table(
         *(Column(statistic_name(name), "share estimate" if is_share(name) else "estimate") for name in shown),
     )
     return Table(columns, tuple((*who, n, *(each.get(name) for name in shown)) for who, n, each in rows))
+
+
+def leading_statistics() -> list[str]:
+    """Return the names of the statistics in short tables."""
+    return [name for name, row in STATISTICS.items() if row.leads]
 
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:

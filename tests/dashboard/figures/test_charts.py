@@ -149,11 +149,13 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:
     slices = [
         intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
-        intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few to say (under 10)")),
+        intervals.Slice(
+            "a very long name of a query type", 4, Estimate(None, n=4, reason="too few (n = 4)")
+        ),
     ]
     spec = specification(intervals.whisker_chart(slices, "kappa"))
     assert rows(spec, "label") == ["All · 40", "a very long name … · 4"]
-    assert rows(spec, "reason") == ["", "too few to say (under 10)"]
+    assert rows(spec, "reason") == ["", "too few (n = 4)"]
 
 
 @pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])
