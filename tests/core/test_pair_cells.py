@@ -72,11 +72,11 @@ def test_a_cell_in_words(graded: GradedLog) -> None:
         ]
     title = version.title
     assert words == [
-        f"label: {title} grounded, people hallucinated",
-        f"groundedness: {title} 0.9 to 1.0, people 0.2 to 0.3",
-        f"quality: {title}, people 4",
-        f"label: {title} score 0.7 to 0.8, people",
-        f"label: {title}, people",
+        f"label · {title} grounded, people hallucinated",
+        f"groundedness · {title} 0.9 to 1.0, people 0.2 to 0.3",
+        f"quality · {title}, people 4",
+        f"label · {title} score 0.7 to 0.8, people",
+        f"label · {title}, people",
     ]
 
 

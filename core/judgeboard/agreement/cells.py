@@ -97,12 +97,12 @@ def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
 
 
 def cell_words(connection: Connection, cell: Cell) -> str:
-    """Return a cell in words: "label: rag v3 grounded, people hallucinated", "label: Mara and Jon".
+    """Return a cell in words: "label · rag v3 grounded, people hallucinated", "label · Mara and Jon".
 
     Raises:
         NotFound: There is no such judge version.
     """
-    words = f"{cell.grade}: {_rater_words(connection, cell)}"
+    words = f"{cell.grade} · {_rater_words(connection, cell)}"
     return words if cell.by is None else f"{words}, {cell.by.replace('_', ' ')} {cell.slice}"
 
 

@@ -29,7 +29,7 @@ def opened(log: GradedLog, *cell: object) -> int:
     with log.store.reading() as connection:
         raters, grade, first, second, *part = cell
         asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))  # type: ignore[arg-type]
-        assert cell_words(connection, asked).startswith("label: ")
+        assert cell_words(connection, asked).startswith("label · ")
         return len(answers_in(connection, asked))
 
 

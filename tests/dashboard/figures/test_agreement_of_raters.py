@@ -44,7 +44,7 @@ def test_judges_with_judges_and_what_their_line_opens(
     with sqlite_store.reading() as connection:
         inside = len(answers_in(connection, cell))
     opened = open_page("responses", **cell_rows(cell).query)
-    assert f"groundedness: rag v1 and second v1: {inside} answers ✕" in labels(opened)
+    assert f"groundedness · rag v1 and second v1: {inside} answers ✕" in labels(opened)
 
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
@@ -52,7 +52,7 @@ def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresL
     one = max(found.slices, key=lambda each: each.n)
     cell = Cell("label", ALL, ALL, "people", by="query_type", slice=one.name)
     opened = open_page("responses", **cell_rows(cell).query)
-    assert f"label: two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
+    assert f"label · two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
 
 
 def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -106,7 +106,7 @@ def test_without_grades_both_pages_say_how_to_get_them(open_page: OpenPage, sqli
 
 def test_disagreement_shows_the_worst_and_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("disagreement", version="second v1")
-    assert texts(app, "jb-say")[0].startswith("On ")
+    assert texts(app, "jb-say")[0].startswith("Judge and people differ by ")
     differences = app.dataframe[0].value["Difference"].abs()
     assert differences.is_monotonic_decreasing
     two = texts(app, "jb-two")[0]

@@ -141,7 +141,7 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
     said = grid.outlined_words(picture, 0.4)
-    assert said == 'Outlined: 0.4 or more apart, "1,200 of 31k" where not all of a cell are.'
+    assert said == 'Outlined: 0.4 or more apart. "1,200 of 31k": only some answers of that cell.'
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
     assert grid.outlined_words(whole, 0.4) == "Outlined: 0.4 or more apart."
 

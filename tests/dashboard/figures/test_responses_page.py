@@ -46,7 +46,7 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert inside
     app = open_page("responses", **cell_rows(cell).query)
     assert count_in(app) == inside
-    chip = f"second v1 said hallucinated, people grounded: {inside} answers ✕"
+    chip = f"label · second v1 hallucinated, people grounded: {inside} answers ✕"
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
