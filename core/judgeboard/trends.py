@@ -1,4 +1,4 @@
-"""Groundedness and quality over time, per query type, with the words of the page."""
+"""Groundedness, quality and flags over time, per query type, with the sentences of the page."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ _MONDAY = 3  # 1970-01-01 was a Thursday: the week of day 0 began three days bef
 
 
 def start_of(day: DayOrDays, period: Period) -> DayOrDays:
-    """Return the first day of the period that holds a UTC day (or each of an array): itself, or its week's Monday."""
+    """Return the first day of the period of a UTC day (or of each in an array): the day, or the Monday of its week."""
     return day - (day + _MONDAY) % 7 if period == "week" else day
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodSums:
-    """Sums by period, oldest first: equally long tuples; ``starts`` are days since 1970-01-01."""
+    """Sums by period, oldest first, as tuples of one length; ``starts`` are days since 1970-01-01."""
 
     starts: tuple[int, ...] = ()
     n: tuple[int, ...] = ()
@@ -45,7 +45,7 @@ class PeriodSums:
     squares: tuple[float, ...] = ()
 
     def filled(self, period: Period) -> "PeriodSums":
-        """Return the same with a row of zeros for each empty period between the first and the last."""
+        """Return the sums with zeros for empty periods between the first and the last."""
         if not self.starts:
             return self
         step = PERIOD_DAYS[period]
@@ -54,7 +54,7 @@ class PeriodSums:
         return _columns([known.get(start, (start, 0, 0.0, 0.0)) for start in every])
 
     def segments(self, period: Period) -> tuple[int, ...]:
-        """Return for each period how many gaps lie before it: a line is drawn within one segment only."""
+        """Return the number of gaps before each period: lines connect points of one segment only."""
         step = PERIOD_DAYS[period]
         numbers = [0]
         for before, after in pairwise(self.starts):
@@ -63,7 +63,7 @@ class PeriodSums:
 
 
 def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
-    """Return the sums of each period that has values, from the period beginning with day ``kept_from`` on."""
+    """Return the sums of each period with values, from the period of day ``kept_from`` on."""
     folded: dict[int, list[float]] = {}
     for row in rows:
         if row.day is None or row.n == 0 or (start := start_of(row.day, period)) < kept_from:
@@ -76,9 +76,9 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
 
 
 def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
-    """Return (start, judge version id) of each period from which on another version leads than before.
+    """Return (start, judge version id) of each period in which the leading version changes.
 
-    A version leads a period with the most verdicts in it, the newer one of equals. The first period is no change.
+    A version leads a period with most verdicts, the newer one if equal. The first period is no change.
     """
     counts: dict[int, dict[int, int]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
 
 
 class Asked(NamedTuple):
-    """Of whom a trend is asked: a judge's name (its current verdicts), a version's id, or nobody has judged."""
+    """Whose trend: a judge's name (current verdicts), a version's id, or None if nothing is judged."""
 
     connection: Connection
     judge: str | int | None
@@ -107,10 +107,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One thing to show: a mean within ``bounds``, or a share where they are None.
+    """A measure: a mean within ``bounds``, or a share if they are None.
 
-    ``counts`` says what n counts. ``scored`` narrows a filter to the answers that have a value; where the measure is
-    not ``of_judge``, every logged answer counts. ``score`` is what a verdict needs to count.
+    ``counts`` names what n counts. ``scored`` filters the answers with a value. If the measure is not ``of_judge``,
+    every logged answer counts. ``score`` is what a verdict needs to count.
     """
 
     title: str
@@ -130,13 +130,13 @@ class Measure:
         return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
 
     def move(self, filled: PeriodSums) -> Move | None:
-        """Return where the measure moved beyond its intervals; ``filled`` has a row for every period."""
+        """Return where the measure changed beyond its intervals; ``filled`` has every period."""
         if self.bounds is None:
             return share_moved(filled.total, filled.n)
         return moved(filled.n, filled.total, filled.squares, bounds=self.bounds)
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
-        """Return the filter that opens the answers which the measure counts."""
+        """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
         return RowFilter(**(dict(self.scored) | whose if self.of_judge else {}), **narrowed)
 
@@ -189,10 +189,7 @@ Reason = Literal["no_verdict", "no_score", "no_time"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """``n`` logged answers that no point counts; each answer is named once, with the first reason that holds.
-
-    ``where`` opens them.
-    """
+    """``n`` logged answers that no point counts, each with one reason; ``where`` filters them."""
 
     reason: Reason
     n: int
@@ -203,35 +200,27 @@ class LeftOut:
 def left_out(
     connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums]
 ) -> tuple[LeftOut, ...]:
-    """Return what a measure leaves out of the whole log, reasons without an answer left out in their turn.
-
-    Args:
-        connection: An open transaction.
-        measure: What is drawn.
-        judge: Whose verdicts, by name or version id.
-        sums: All that was added up for it.
-    """
+    """Return what a measure leaves out of the whole log, by reason; reasons without answers are omitted."""
     every = list(sums)
     timeless = sum(row.n for row in every if row.day is None)
-    found = [LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True))]
+    parts = [LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True))]
     if measure.of_judge and judge is not None:
         unscored = sum(row.unscored for row in every)
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
         no_score, no_verdict = RowFilter(**whose, unscored=measure.score), RowFilter(**whose, judge_side="none")
-        found += [
+        parts += [
             LeftOut("no_score", unscored, f"{unscored:,} without a {measure.score}", no_score),
             LeftOut("no_verdict", unjudged, f"{unjudged:,} without a usable verdict", no_verdict),
         ]
-    return tuple(each for each in found if each.n > 0)
+    return tuple(each for each in parts if each.n > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One period: ``start`` and ``end`` are UTC days since 1970-01-01, both included.
+    """One period from ``start`` to ``end``: UTC days since 1970-01-01, both included.
 
-    ``estimate`` carries n and interval; ``where`` opens exactly these n answers. Points of one ``segment`` follow
-    each other without an empty period between them.
+    ``where`` filters exactly its n answers. Points of one ``segment`` have no empty period between them.
     """
 
     start: int
@@ -243,9 +232,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One query type: its points, the starts of the ``empty`` periods between them, and whether it moved.
+    """One query type: its points, the starts of the ``empty`` periods between them, and its change.
 
-    From the period that begins with ``moved_at`` on, ``move.after`` holds. ``without_time`` answers are not drawn.
+    From the period ``moved_at`` on, ``move.after`` applies. ``without_time`` answers are not drawn.
     """
 
     query_type: str
@@ -257,13 +246,13 @@ class Panel:
 
     @property
     def n(self) -> int:
-        """How many answers are drawn."""
+        """The number of answers drawn."""
         return sum(point.estimate.n for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
 class VersionMark:
-    """From the period that begins with ``start`` on, most verdicts are of this version and not of the one before."""
+    """From the period ``start`` on, most verdicts come from this version."""
 
     start: int
     version_id: int
@@ -272,11 +261,10 @@ class VersionMark:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Every panel of one measure: those that moved first, the worst change first, then those with the most answers.
+    """Every panel of one measure: changed ones first, the worst change first, then those with most answers.
 
-    ``judge`` says what counts: a judge's current verdicts ("rag") or one version ("rag v3"), None where nobody has
-    judged. ``threshold`` is that of the low groundedness rule, for the two measures that it concerns. ``left_out`` of
-    the whole log no panel draws, however long it reaches back.
+    ``judge`` is a judge name (current verdicts) or a version title, None if nothing is judged. ``threshold`` is that of
+    the low groundedness rule, for the measures it concerns. ``left_out`` counts the whole log.
     """
 
     measure: MeasureName
@@ -289,7 +277,7 @@ class Trend:
 
     @property
     def without_time(self) -> int:
-        """How many answers are counted beside the charts, because nobody knows when they were asked."""
+        """The number of answers without a time."""
         return sum(panel.without_time for panel in self.panels)
 
 
@@ -305,20 +293,20 @@ def trend(
 
     Args:
         connection: An open transaction.
-        measure: A key of ``MEASURES``. The share flagged counts flags of any rule but the random one among all logged
-            answers; the others count the judge's verdicts.
+        measure: A key of ``MEASURES``. The share flagged counts flags of all rules but random sampling, among all
+            logged answers; the others count the judge's verdicts.
         period: ``week`` or ``day``.
-        judge: A judge's name (its current verdicts), the id of one judge version, or None for the primary judge.
-        last: How many periods to keep, counted back from the newest in the data; None keeps all.
+        judge: A judge's name (current verdicts), the id of a judge version, or None for the primary judge.
+        last: Number of periods to keep, back from the newest; None keeps all.
 
     Raises:
         BadInput: No such measure or period, or ``last`` is below 1.
         NotFound: No such judge version.
     """
     if measure not in MEASURES or period not in PERIOD_DAYS:
-        raise BadInput(f"a trend shows one of {', '.join(MEASURES)} by week or day, not {measure} by {period}")
+        raise BadInput(f"a trend is one of {', '.join(MEASURES)} by week or day, not {measure} by {period}")
     if last is not None and last < 1:
-        raise BadInput(f"a trend shows at least one {period}, not {last}")
+        raise BadInput(f"a trend has at least one {period}, not {last}")
     rules = rules_in_force(connection)
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
@@ -379,7 +367,7 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     if panel.move is not None and panel.move.before.value is not None and panel.move.after.value is not None:
         change = panel.move.after.value - panel.move.before.value
         worsened = change if measure.worse_when_higher else -change
-    # What improved stands between what fell and what did not move: it moved, and it is no worry.
+    # What improved comes between what fell and what did not change.
     order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
     return order, -panel.n, panel.query_type
 
@@ -408,19 +396,19 @@ def period_words(start: int, period: Period, *, year: bool = False) -> str:
 
 
 def trend_sentence(trend: Trend) -> str:
-    """Return what moved beyond its interval, from what to what and when, or that nothing did."""
+    """Return what changed beyond its interval, from what to what and when, or that nothing did."""
     drawn = [panel for panel in trend.panels if panel.points]
     if not drawn:
         return _nothing_drawn(trend)
     moved = [panel for panel in drawn if panel.move is not None]
     if not moved:
-        return f"Nothing moved beyond its interval in {_span(drawn, trend.period)}."
+        return f"Nothing changed beyond its interval in {_span(drawn, trend.period)}."
     still = [panel.query_type for panel in drawn if panel.move is None]
     sentences = [_moved_words(panel, trend) for panel in moved[:2]]
     if len(moved) > 2:
-        sentences.append(f"{_counted(len(moved) - 2).capitalize()} more moved.")
+        sentences.append(f"{_counted(len(moved) - 2).capitalize()} more changed.")
     if still:
-        sentences.append(f"{_listed(still)} did not move.")
+        sentences.append(f"{_listed(still)} did not change.")
     if trend.marks:
         sentences.append(_mark_words(moved[0], trend.marks, trend.period))
     return " ".join(sentences)
@@ -429,26 +417,26 @@ def trend_sentence(trend: Trend) -> str:
 def panel_caption(panel: Panel, trend: Trend) -> str:
     """Return "336 answers judged, 18 to 44 a week. No judged answer was asked in the week of 9 February."."""
     if not panel.points:
-        return "None of these answers says when it was asked." if panel.without_time else "No answers."
+        return "These answers have no time." if panel.without_time else "No answers."
     sizes = [point.estimate.n for point in panel.points]
     each = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
-    caption = f"{panel.n:,} {MEASURES[trend.measure].counts}, {each} a {trend.period}."
+    caption = f"{panel.n:,} {MEASURES[trend.measure].counts}, {each} per {trend.period}."
     if not panel.empty:
         return caption
     year = _several_years([point.start for point in panel.points])
-    none = "No judged answer" if MEASURES[trend.measure].of_judge else "Nothing"
+    none = "No judged answers" if MEASURES[trend.measure].of_judge else "No answers"
     if len(panel.empty) == 1:
-        return f"{caption} {none} was asked {_in(panel.empty[0], trend.period, year=year)}."
-    return f"{caption} {none} was asked in {len(panel.empty)} {trend.period}s between."
+        return f"{caption} {none} {_in(panel.empty[0], trend.period, year=year)}."
+    return f"{caption} {none} in {len(panel.empty)} {trend.period}s between."
 
 
 def _nothing_drawn(trend: Trend) -> str:
     n = trend.without_time
     if n:
-        return f"None of these {n:,} answers says when it was asked. Import with --map YOURS=asked_at"
+        return f"None of these {n:,} answers has a time. Import it with `--map YOURS=asked_at`"
     if trend.judge is None:
-        return "No answer was judged yet: `judgeboard judge --judge lexical`"
-    return f"{trend.judge} gave no answer a {'quality' if trend.measure == 'quality' else 'groundedness'}."
+        return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
+    return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
 
 
 def _moved_words(panel: Panel, trend: Trend) -> str:
@@ -467,7 +455,7 @@ def _value_words(estimate: Estimate, trend: Trend) -> str:
 
 
 def _mark_words(panel: Panel, marks: Sequence[VersionMark], period: Period) -> str:
-    """Where the nearest change of the judge version lies: in time only, since a coincidence is no cause."""
+    """Return how near the nearest change of the judge version is, in time only: a coincidence is no cause."""
     moved_at = panel.moved_at or 0
     nearest = min(marks, key=lambda mark: abs(mark.start - moved_at))
     apart = (nearest.start - moved_at) // PERIOD_DAYS[period]

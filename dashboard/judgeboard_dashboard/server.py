@@ -8,10 +8,8 @@ import os
 import socket
 import sys
 import threading
-import tomllib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.engine import database_url, open_store
 from judgeboard_dashboard.session import store
 from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.theme import streamlit_options
 
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
@@ -209,22 +208,8 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "runner.fastReruns": False,
         "logger.hideWelcomeMessage": True,
         "global.developmentMode": False,
-        **dict(theme_options()),
+        **streamlit_options(),
     }
-
-
-def theme_options() -> Iterator[tuple[str, Any]]:
-    """Yield the theme of the package as Streamlit's options."""
-    text = (files("judgeboard_dashboard") / "theme.toml").read_text(encoding="utf-8")
-    yield from _flat("theme", tomllib.loads(text)["theme"])
-
-
-def _flat(prefix: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(f"{prefix}.{key}", value)
-        else:
-            yield f"{prefix}.{key}", value
 
 
 def _own_names(host: str) -> set[str]:

@@ -1,24 +1,28 @@
-"""The one palette, the style sheet and the script of all pages."""
+"""The one palette of pages and charts, light and dark, and the style sheet and script of every page."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import streamlit as st
 
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.claims import MOST_LIT
 
-SHEETS = ("style.css", "figures.css", "operations.css", "pairs.css", "judges.css", "queues.css")
+MOST_LIT = 40  # claims of an answer that light up under the pointer
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one theme.
+    """The colours of one theme; ``good``, ``doubt``, ``bad`` and ``quiet`` are (mark, ground) pairs of severities.
 
-    ``series`` are the three that stay apart for colour-blind readers: use panels for more. ``heat`` are five discrete
-    steps with ``heat_ink`` as the text on each. ``good``, ``doubt``, ``bad`` and ``quiet`` are the severities, as pairs
-    of the colour of a mark and of its ground. Contrasts meet WCAG AA (text 4.5, marks 3).
+    Attributes:
+        series: three colours that colour-blind readers can tell apart; for more series use panels.
+        heat: five steps of a heat map; ``heat_ink`` is the colour of the text on each.
+        track: the empty part of bars.
+        button: the ground of primary buttons; white text on it is readable.
+        header: the ground of table headers.
     """
 
     page: str
@@ -27,6 +31,9 @@ class Palette:
     muted: str
     line: str
     accent: str
+    track: str
+    button: str
+    header: str
     series: tuple[str, str, str]
     heat: tuple[str, str, str, str, str]
     heat_ink: tuple[str, str, str, str, str]
@@ -43,6 +50,9 @@ LIGHT = Palette(
     muted="#5f6269",
     line="#d9d5cc",
     accent="#1d5c8f",
+    track="#eceae6",
+    button="#1d5c8f",
+    header="#f1eee8",
     series=("#1d5c8f", "#c2570c", "#4f8a8b"),
     heat=("#eef3f8", "#b6cfe3", "#6c9ec5", "#2c6c9c", "#134167"),
     heat_ink=("#23262b", "#23262b", "#23262b", "#ffffff", "#ffffff"),
@@ -58,6 +68,9 @@ DARK = Palette(
     muted="#a3a6ad",
     line="#383c43",
     accent="#86c0ec",
+    track="#2a2d33",
+    button="#2f7ab8",
+    header="#1f2227",
     series=("#6fb3e6", "#f0985a", "#7cc4c0"),
     heat=("#1f2a36", "#20425f", "#2d6391", "#558dbd", "#9bc1e3"),
     heat_ink=("#e4e2dd", "#e4e2dd", "#e4e2dd", "#0e1116", "#0e1116"),
@@ -69,41 +82,71 @@ DARK = Palette(
 
 
 def palette() -> Palette:
-    """Return the colours of the theme in use: light until the browser has sent its choice."""
+    """Return the colours of the theme in use; light until the browser has reported its theme."""
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def dress(reviewer: str) -> None:
-    """Send stylesheet and script, both constants of this package, and the reviewer's name as data for the script.
-
-    The script keeps the name in a cookie of the browser's session. None of the three takes room on the page.
-    """
-    st.html(f"<style>{_variables()}{''.join(map(_text, SHEETS))}{_lit_claims()}</style>")
+    """Send style sheet and script, and the reviewer's name for the script, which keeps it in a session cookie."""
+    st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         st.html(f"<script>{_text('keys.js')}</script>", unsafe_allow_javascript=True)
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 
 @cache
-def _variables() -> str:
-    """The palette as variables of the style sheet; Streamlit sets color-scheme on .stApp."""
-    plain = {"ink": "ink", "mut": "muted", "line": "line", "page": "page", "pane": "pane", "acc": "accent"}
-    colours = {name: (getattr(LIGHT, field), getattr(DARK, field)) for name, field in plain.items()}
+def style_sheet() -> str:
+    """Return the whole style sheet: the colours as variables, style.css, and the highlighting of claims."""
+    # A claim under the pointer is outlined in all panes at once, without a script.
+    claims = "".join(
+        f"body:has(.c{number}:hover) .c{number}{{outline:1.5px solid var(--jb-acc)}}"
+        for number in range(1, MOST_LIT + 1)
+    )
+    # light-dark() works because Streamlit sets color-scheme on .stApp.
+    variables = "".join(f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables())
+    return f".stApp {{ {variables}}}\n{_text('style.css')}{claims}"
+
+
+def _variables() -> Iterator[tuple[str, str, str]]:
+    """Yield each CSS variable with its light and its dark colour."""
+    single = {"ink": "ink", "mut": "muted", "line": "line", "page": "page", "pane": "pane", "track": "track"}
+    for name, field in {**single, "acc": "accent"}.items():
+        yield f"--jb-{name}", getattr(LIGHT, field), getattr(DARK, field)
     for name, field in {"good": "good", "doubt": "doubt", "bad": "bad", "none": "quiet"}.items():
-        (mark, ground), (dark_mark, dark_ground) = getattr(LIGHT, field), getattr(DARK, field)
-        colours |= {name: (mark, dark_mark), f"{name}-ground": (ground, dark_ground)}
-    colours["track"] = colours["none-ground"]
-    lines = "".join(f"--jb-{name}:light-dark({light},{dark});" for name, (light, dark) in colours.items())
-    return f".stApp{{{lines}}}"
-
-
-@cache
-def _lit_claims() -> str:
-    """A claim under the pointer lights up in all panes at once, without a script."""
-    numbers = range(1, MOST_LIT + 1)
-    return "".join(f"body:has(.c{n}:hover) .c{n}{{outline:1.5px solid var(--jb-acc)}}" for n in numbers)
+        for place, ending in enumerate(("", "-ground")):
+            yield f"--jb-{name}{ending}", getattr(LIGHT, field)[place], getattr(DARK, field)[place]
 
 
 @cache
 def _text(name: str) -> str:
     return (files("judgeboard_dashboard") / name).read_text(encoding="utf-8")
+
+
+def streamlit_options() -> dict[str, Any]:
+    """Return the theme as options of Streamlit; .streamlit/config.toml repeats it for `streamlit run`."""
+    options: dict[str, Any] = {
+        "font": "sans-serif",
+        "baseFontSize": 15,
+        "baseRadius": "6px",
+        "buttonRadius": "6px",
+        "headingFontSizes": ["1.35rem", "1.25rem", "1.05rem", "1rem", "0.95rem", "0.9rem"],
+        "headingFontWeights": [650, 600, 600, 600, 600, 600],
+        "metricValueFontSize": "1.75rem",
+        "showWidgetBorder": True,
+        "paddingTop": "0.75rem",
+        "paddingBottom": "1.5rem",
+        "linkUnderline": False,
+        "light.secondaryBackgroundColor": LIGHT.pane,
+        "light.codeBackgroundColor": "#f0eee9",
+        "dark.secondaryBackgroundColor": DARK.header,
+    }
+    for name, colours in (("light", LIGHT), ("dark", DARK)):
+        options |= {
+            f"{name}.primaryColor": colours.button,
+            f"{name}.backgroundColor": colours.page,
+            f"{name}.dataframeHeaderBackgroundColor": colours.header,
+            f"{name}.textColor": colours.ink,
+            f"{name}.borderColor": colours.line,
+            f"{name}.linkColor": colours.accent,
+        }
+    return {f"theme.{name}": value for name, value in options.items()}

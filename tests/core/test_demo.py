@@ -55,11 +55,11 @@ def test_a_second_demo_changes_nothing(sqlite_store: Store) -> None:
     fill(sqlite_store, lines.append)
     assert numbers(sqlite_store) == before
     assert [line for line in lines if line.startswith("0 ")] == [
-        "0 answers imported, 400 were there",
-        "0 verdicts of a second judge imported, 200 were there",
-        "0 grades by people imported, 198 were there",
-        "0 pairs imported, 53 were there",
-        "0 sampled questions imported, 40 were there",
+        "0 answers imported, 400 already stored",
+        "0 verdicts of a second judge imported, 200 already stored",
+        "0 grades by people imported, 198 already stored",
+        "0 pairs imported, 53 already stored",
+        "0 sampled questions imported, 40 already stored",
     ]
 
 

@@ -1,9 +1,7 @@
 from typing import Any
 
-import pytest
-
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence, times
+from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
 from judgeboard.agreement.notes import EMPTY
 
 
@@ -33,7 +31,7 @@ def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
     assert [row.difference for row in shown.rows] == [-0.9, 0.6, -0.4]
     assert (shown.pairs, shown.apart, shown.too_kind, shown.too_harsh, shown.total) == (5, 3, 1, 2, 3)
     assert shown.sentence == (
-        "On 3 of 5 answers judge and people are 0.4 or more apart: twice the judge was too harsh, once too kind."
+        "Judge and people differ by 0.4 or more on 3 of 5 answers. The judge is too harsh on 2, too kind on 1."
     )
 
 
@@ -101,7 +99,7 @@ def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     assert (ids_of(labels), labels.too_harsh, labels.too_kind) == (ids[:2], 2, 0)
     assert labels.picture.axis == ("hallucinated", "grounded")
     assert labels.sentence == (
-        "On 2 of 5 answers judge and people give different labels: twice the judge was too harsh, never too kind."
+        "Judge and people give different labels on 2 of 5 answers. The judge is too harsh on 2, too kind on 0."
     )
 
 
@@ -119,16 +117,9 @@ def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
     assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)
 
 
-@pytest.mark.parametrize(
-    ("n", "said"), [(0, "never"), (1, "once"), (2, "twice"), (3, "3 times"), (1_564, "1,564 times")]
-)
-def test_counts_are_said_in_words(n: int, said: str) -> None:
-    assert times(n) == said
-
-
-def test_no_difference_is_said() -> None:
-    said = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
-    assert said == "Judge and people never differ by 0.4 or more on 87 answers."
+def test_the_sentence() -> None:
+    words = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
+    assert words == "Judge and people never differ by 0.4 or more on 87 answers."
     assert disagreement_sentence("quality", 2, 9, too_kind=3, too_harsh=1) == (
-        "On 4 of 9 answers judge and people are 2 or more apart: 3 times the judge was too kind, once too harsh."
+        "Judge and people differ by 2 or more on 4 of 9 answers. The judge is too kind on 3, too harsh on 1."
     )

@@ -93,5 +93,5 @@ def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> N
     assert (summary.responses, summary.logged) == (ANSWERS + 3, ANSWERS)
     assert run(["flag", "--db", address(judged)]) == 0
     assert capsys.readouterr().out.startswith(
-        "2,300 answers of the log and 3 of pairs, suites, controls or made anew: "
+        "2,300 answers of the log and 3 of pairs, suites, control answers or attempts: "
     )

@@ -1,7 +1,7 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.cells import PairCell, answers_in, cell_names, cell_words
+from judgeboard.agreement.cells import Cell, answers_in, cell_names, cell_words
 from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
@@ -30,7 +30,7 @@ def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog
                 continue
             for people, counts in zip(table.categories, table.counts, strict=True):
                 for judge, count in zip(table.categories, counts, strict=True):
-                    cell = PairCell(version.id, row.grade, people, judge)
+                    cell = Cell(row.grade, version.id, people=people, judge=judge)
                     assert len(answers_in(connection, cell)) == count
 
 
@@ -44,7 +44,7 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
         (row,) = every_judge(connection, ["label"])
         assert row.calibration is not None
         for name, tenth in zip(cell_names("groundedness"), row.calibration, strict=True):
-            found = answers_in(connection, PairCell(version.id, "label", score=name))
+            found = answers_in(connection, Cell("label", version.id, score=name))
             assert len(found) == tenth.share_grounded.n
 
 
@@ -52,31 +52,31 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     log = graded
     version = _version(log)
     with log.store.reading() as connection:
-        everybody = answers_in(connection, PairCell(version.id, "label"))
-        nobody = answers_in(connection, PairCell(version.id, "label", reviewer_id=999))
+        everybody = answers_in(connection, Cell("label", version.id))
+        nobody = answers_in(connection, Cell("label", version.id, reviewer_id=999))
     assert (len(everybody), nobody) == (40, ())
 
 
-def test_a_cell_says_what_it_holds(graded: GradedLog) -> None:
+def test_a_cell_in_words(graded: GradedLog) -> None:
     version = _version(graded)
     with graded.store.reading() as connection:
-        said = [
+        words = [
             cell_words(connection, cell)
             for cell in (
-                PairCell(version.id, "label", BAD, GOOD),
-                PairCell(version.id, "groundedness", "0.2", "0.9"),
-                PairCell(version.id, "quality", "4"),
-                PairCell(version.id, "label", score="0.7"),
-                PairCell(version.id, "label"),
+                Cell("label", version.id, people=BAD, judge=GOOD),
+                Cell("groundedness", version.id, people="0.2", judge="0.9"),
+                Cell("quality", version.id, people="4"),
+                Cell("label", version.id, score="0.7"),
+                Cell("label", version.id),
             )
         ]
     title = version.title
-    assert said == [
-        f"{title} said grounded, people hallucinated",
-        f"{title} said 0.9 to 1.0, people 0.2 to 0.3",
-        f"quality by {title}, people quality 4",
-        f"label by {title}, scored 0.7 to 0.8 and by people",
-        f"label by {title} and by people",
+    assert words == [
+        f"label · {title} grounded, people hallucinated",
+        f"groundedness · {title} 0.9 to 1.0, people 0.2 to 0.3",
+        f"quality · {title}, people 4",
+        f"label · {title} score 0.7 to 0.8, people",
+        f"label · {title}, people",
     ]
 
 
@@ -85,7 +85,7 @@ def test_a_cell_says_what_it_holds(graded: GradedLog) -> None:
 )
 def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(BadInput):
-        PairCell(**{"version_id": 1, "grade": "label"} | given)
+        Cell(**{"first": 1, "grade": "label"} | given)
 
 
 def _version(log: GradedLog) -> StoredVersion:
@@ -100,18 +100,18 @@ def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
     with graded.store.reading() as connection:
         shown = agreement_page(connection, version_id=version.id, by=by)
         for one in shown.result.slices:
-            cell = PairCell(version.id, "label", by=by, slice=one.name)
+            cell = Cell("label", version.id, by=by, slice=one.name)
             assert len(answers_in(connection, cell)) == one.n
-            assert cell_words(connection, cell).endswith(f"{by.replace('_', ' ')} {one.name} and by people")
+            assert cell_words(connection, cell).endswith(f", people, {by.replace('_', ' ')} {one.name}")
 
 
-def test_whose_word_counts_decides_what_a_cell_holds(graded: GradedLog) -> None:
+def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> None:
     version = _version(graded)
     with graded.store.reading() as connection:
-        first = answers_in(connection, PairCell(version.id, "label"))[0]
+        first = answers_in(connection, Cell("label", version.id))[0]
     graded.review(first, "lead", label=BAD, stage="adjudication")
     with graded.store.reading() as connection:
-        cells = [PairCell(version.id, "label", people="hallucinated", human=human) for human in ("gold", "majority")]
+        cells = [Cell("label", version.id, people="hallucinated", human=human) for human in ("gold", "majority")]
         with_gold, without = (answers_in(connection, cell) for cell in cells)
     assert first in with_gold
     assert set(with_gold) - set(without) <= {first}

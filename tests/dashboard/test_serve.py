@@ -8,7 +8,8 @@ import pytest
 from streamlit import config as streamlit_config
 
 from judgeboard.errors import BadInput, MissingDatabase
-from judgeboard_dashboard.server import POLICY, check_free, serve, server_options, theme_options
+from judgeboard_dashboard.server import POLICY, check_free, serve, server_options
+from judgeboard_dashboard.theme import streamlit_options
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +28,7 @@ def test_the_checkout_and_the_wheel_have_one_theme_and_one_set_of_safe_settings(
     checkout = flat(tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8")))
     served = server_options("localhost", 8501)
     theme = {name: value for name, value in checkout.items() if name.startswith("theme.")}
-    assert theme == dict(theme_options())
+    assert theme == streamlit_options()
     for name, value in checkout.items():
         assert served[name] == (
             sorted(value) if isinstance(value, list) and name == "server.allowedHosts" else value

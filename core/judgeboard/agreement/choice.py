@@ -1,4 +1,4 @@
-"""What is measured: whose agreement, on what, in which slices; and which items lie in which slice."""
+"""What is measured: whose agreement, on what, in which slices; and which items are in which slice."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,30 +19,36 @@ from judgeboard.store.response_pages import answer_lengths, response_facts, rule
 from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
-
 Of = Literal["people", "judge", "judges", "repeats"]
-OF: tuple[Of, ...] = get_args(Of)
-
 By = Literal["query_type", "judge_version", "generator", "source", "time", "length", "rule"]
-BY: tuple[By, ...] = get_args(By)
 
 PREFERENCE = "preference"
 
-_OF_PAIRS: frozenset[By] = frozenset({"query_type", "source", "judge_version"})
+SLICES: dict[By, str] = {
+    "query_type": "query types",
+    "judge_version": "judge versions",
+    "generator": "generators",
+    "source": "sources",
+    "time": "months",
+    "length": "lengths",
+    "rule": "rules",
+}
+"""The slices by field, as a plural noun."""
+
+_SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
     """Whose agreement is measured, on what.
 
-    ``judge_versions`` name one (``of`` judge and repeats) or several (judges); none means the one that is meant
-    unasked, or all. For repeats a judge's bare name means all its versions together. ``grade`` None is the label of
-    answers, which of two is better of pairs, and of repeats what they give most. ``epsilon`` asks for the alternative
+    ``judge_versions`` names one version for ``of`` judge and repeats (for repeats a judge's name means all its
+    versions), or several for judges; empty means the default version, or all. ``grade`` None means the label of
+    answers, the preference of pairs, and the most frequent measure of repeats. ``epsilon`` requests the alternative
     annotator test. With ``reviewer_id`` a judge is compared with this person alone.
 
     Raises:
-        BadInput: A value is none of its field's, or fields that do not go together.
+        BadInput: An unknown value, or fields that do not go together.
     """
 
     of: Of = "judge"
@@ -57,141 +63,109 @@ class AgreementChoice:
     reviewer_id: int | None = None
 
     def __post_init__(self) -> None:
-        _one_of("of", self.of, OF)
-        _one_of("unit", self.unit, UNITS)
-        _one_of("human", self.human, HUMANS)
-        _one_of("unusable", self.unusable, UNUSABLE_AS)
-        if self.by is not None:
-            _one_of("by", self.by, BY)
-        if self.unit == "responses":
-            self._check_responses()
-        else:
-            self._check_pairs()
-        if self.epsilon is not None and self.of != "judge":
-            raise BadInput("the alternative annotator test asks whether a judge may stand in for a person: --of judge")
-        if self.epsilon is not None and not 0 <= self.epsilon <= 1:
-            raise BadInput(f"epsilon lies from 0 to 1, not {self.epsilon:g}")
-        if self.reviewer_id is not None and (self.of != "judge" or self.unit != "responses"):
-            raise BadInput("one person alone is compared with a judge, on answers")
-        if self.by == "judge_version" and self.of != "judge":
-            raise BadInput("judge versions are slices of a judge against people: --of judge")
-        if self.by is not None and self.of == "repeats":
-            raise BadInput("repeats are not sliced")
-        if self.of in {"judge", "repeats"} and len(self.judge_versions) > 1:
-            raise BadInput(f"--of {self.of} takes one judge version, --of judges several")
+        for name, value, known in (
+            ("of", self.of, get_args(Of)),
+            ("unit", self.unit, get_args(Unit)),
+            ("human", self.human, HUMANS),
+            ("unusable", self.unusable, UNUSABLE_AS),
+            ("by", self.by, (None, *SLICES)),
+        ):
+            if value not in known:
+                raise BadInput(f"{name} is one of {', '.join(filter(None, known))}, not {value!r}")
+        wrong = next((message for is_wrong, message in self._problems() if is_wrong), None)
+        if wrong is not None:
+            raise BadInput(wrong)
 
     @property
     def things(self) -> str:
-        """What is rated, in the plural."""
+        """The rated items, as a plural noun."""
         return "answers" if self.unit == "responses" else "pairs"
 
-    def _check_responses(self) -> None:
-        if self.aspect is not None:
-            raise BadInput("an aspect is of pairs: --unit pairs")
-        if self.unusable != "drop":
-            raise BadInput("unusable verdicts on answers are unmeasured: --unusable is for --unit pairs")
-        if self.grade == PREFERENCE:
-            raise BadInput("a preference is of pairs: --unit pairs")
+    def _problems(self) -> Iterator[tuple[bool, str]]:
+        """Yield what is wrong, and the message."""
+        of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
+        yield answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"
+        yield answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"
+        yield answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"
+        yield not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"
+        allowed = ", ".join(sorted(_SLICES_OF_PAIRS))
+        yield (
+            not answers and self.by is not None and self.by not in _SLICES_OF_PAIRS,
+            f"pairs have no {self.by}: slice them by {allowed}",
+        )
+        yield epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"
+        yield epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"
+        yield (
+            self.reviewer_id is not None and not (of_judge and answers),
+            "one person can only be compared with a judge, on answers",
+        )
+        yield self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"
+        yield self.by is not None and self.of == "repeats", "repeats cannot be sliced"
+        yield (
+            self.of in {"judge", "repeats"} and len(self.judge_versions) > 1,
+            f"--of {self.of} takes one judge version, --of judges several",
+        )
 
-    def _check_pairs(self) -> None:
-        if self.grade in GRADES:
-            raise BadInput(f"a {self.grade} is of answers, not of pairs; pairs have a preference by --aspect")
-        if self.by is not None and self.by not in _OF_PAIRS:
-            raise BadInput(f"pairs have no {self.by}: slice them by {', '.join(sorted(_OF_PAIRS))}")
-
-
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BadInput(f"{name} is one of {', '.join(known)}, not {value!r}")
-
-
-SLICES: dict[By, str] = {
-    "query_type": "query types",
-    "judge_version": "judge versions",
-    "generator": "generators",
-    "source": "sources",
-    "time": "months",
-    "length": "lengths",
-    "rule": "rules",
-}
-"""What the slices are, in the plural."""
 
 LENGTH_BANDS = (200, 500, 1_000, 2_000)
-"""Where bands of length end, in characters of the answer."""
+"""Upper ends of the bands of length, in characters of the answer."""
 
 NO_TIME, NO_RULE, FORGOTTEN = "no time", "no rule", "forgotten"
 
+_BANDS = (
+    f"under {LENGTH_BANDS[0]:,}",
+    *(f"{low:,} to {high - 1:,}" for low, high in pairwise(LENGTH_BANDS)),
+    f"{LENGTH_BANDS[-1]:,} and more",
+    FORGOTTEN,
+)
+
 
 def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iterator[tuple[str, BoolArray]]:
-    """Yield the slices of items with a mask of which lie in each, by name; an answer lies in each rule that flagged it.
+    """Yield the slices of items by name, each with a mask of its items; an answer is in the slice of each of its rules.
 
     Args:
         connection: An open transaction.
         unit: Whether they are answers or pairs.
-        by: The field; not ``judge_version``, of which each has items of its own.
-        ids: Their ids, in any order; repeated where people are stacked.
+        by: The field; not ``judge_version``, of which each has its own items.
+        ids: Their ids, in any order; repeated if people are stacked.
     """
     known = np.unique(ids)
     if by == "rule":
-        yield from _rules(connection, ids, known)
+        flagged = np.zeros(len(ids), dtype=np.bool_)
+        for rule, raised in rules_of(connection, known).items():
+            inside = among(ids, raised)
+            flagged |= inside
+            yield rule, inside
+        if not flagged.all():
+            yield NO_RULE, ~flagged
         return
-    names = _names(connection, unit, by, known)[np.searchsorted(known, ids)]
-    for name in np.unique(names).tolist() if by != "length" else [each for each in _BANDS if (names == each).any()]:
-        yield str(name), names == name
+    names = _slice_names(connection, unit, by, known)[np.searchsorted(known, ids)]
+    for name in _BANDS if by == "length" else np.unique(names).tolist():
+        inside = names == name
+        if inside.any():
+            yield str(name), inside
 
 
-def _names(connection: Connection, unit: Unit, by: By, known: IntArray) -> AnyArray:
+def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) -> AnyArray:
     """Return the slice of each known id."""
     if unit == "pairs":
-        facts = pair_facts(connection)
-        column = facts.query_types if by == "query_type" else facts.sources
-        return _texts(column)[np.searchsorted(facts.ids, known)]
+        pairs = pair_facts(connection)
+        return _texts(pairs.query_types if by == "query_type" else pairs.sources)[np.searchsorted(pairs.ids, known)]
     if by == "length":
-        return _bands(connection, known)
-    facts_of_answers = response_facts(connection, known)
+        ids, lengths = answer_lengths(connection, known)
+        bands = np.full(len(known), _BANDS.index(FORGOTTEN))
+        bands[np.searchsorted(known, ids)] = np.searchsorted(LENGTH_BANDS, lengths, side="right")
+        return _texts(TextColumn(_BANDS, bands))
+    facts = response_facts(connection, known)
     if by == "time":
-        return np.array([_month(day) for day in facts_of_answers.days.tolist()], dtype=np.str_)
-    columns = {
-        "query_type": facts_of_answers.query_types,
-        "generator": facts_of_answers.generators,
-        "source": facts_of_answers.sources,
-    }
-    return _texts(columns[by])
-
-
-def _rules(connection: Connection, ids: IntArray, known: IntArray) -> Iterator[tuple[str, BoolArray]]:
-    flagged = np.zeros(len(ids), dtype=np.bool_)
-    for rule, raised in rules_of(connection, known).items():
-        inside = among(ids, raised)
-        flagged |= inside
-        yield rule, inside
-    if not flagged.all():
-        yield NO_RULE, ~flagged
+        return np.array([_month(day) for day in facts.days.tolist()], dtype=np.str_)
+    return _texts({"query_type": facts.query_types, "generator": facts.generators, "source": facts.sources}[by])
 
 
 def _texts(column: TextColumn) -> AnyArray:
-    names: AnyArray = np.array(column.names or ("",), dtype=np.str_)
-    said: AnyArray = names[column.codes]
-    return said
+    texts: AnyArray = np.array(column.names or ("",), dtype=np.str_)[column.codes]
+    return texts
 
 
 def _month(day: int) -> str:
     return NO_TIME if day < 0 else datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m")
-
-
-def _band_names() -> tuple[str, ...]:
-    first, *_, last = LENGTH_BANDS
-    between = (f"{low:,} to {high - 1:,}" for low, high in pairwise(LENGTH_BANDS))
-    return (f"under {first:,}", *between, f"{last:,} and more", FORGOTTEN)
-
-
-_BANDS = _band_names()
-
-
-def _bands(connection: Connection, known: IntArray) -> AnyArray:
-    found, lengths = answer_lengths(connection, known)
-    bands = np.full(len(known), len(LENGTH_BANDS) + 1)
-    bands[np.searchsorted(known, found)] = np.searchsorted(LENGTH_BANDS, lengths, side="right")
-    names: AnyArray = np.array(_BANDS, dtype=np.str_)
-    said: AnyArray = names[bands]
-    return said

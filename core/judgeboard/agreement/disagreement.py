@@ -1,4 +1,4 @@
-"""Answers on which a judge version and people differ, worst first, counted by cell and in words."""
+"""Answers on which a judge version and people differ: worst first, counted by cell, in a sentence."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,34 +19,12 @@ from judgeboard.store.settings import rules_in_force
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
 
-def times(n: int) -> str:
-    """Return "never", "once", "twice" or "564 times"."""
-    return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n:,} times")
-
-
-def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind: int, too_harsh: int) -> str:
-    """Return how many of ``pairs`` answers differ by ``gap`` or more (labels: at all), and in which direction."""
-    if pairs == 0:
-        return EMPTY
-    apart = too_kind + too_harsh
-    answers = "1 answer" if pairs == 1 else f"{pairs:,} answers"
-    if apart == 0:
-        how = "give different labels" if grade == "label" else f"differ by {gap:g} or more"
-        return f"Judge and people never {how} on {answers}."
-    how = "give different labels" if grade == "label" else f"are {gap:g} or more apart"
-    first, second = (("harsh", too_harsh), ("kind", too_kind))
-    if too_kind > too_harsh:
-        first, second = second, first
-    said = f"{times(first[1])} the judge was too {first[0]}, {times(second[1])} too {second[0]}"
-    return f"On {apart:,} of {answers} judge and people {how}: {said}."
-
-
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """How many pairs people put into which row and the judge into which column: tenths, or the grade's categories.
+    """Pairs by people's row and the judge's column: tenths, or the categories of the grade.
 
-    ``apart`` counts those of a cell that differ by the page's gap or more. It is counted answer by answer, as the
-    sentence is: tenths four steps apart hold 0.19 against 0.50, which are only 0.31 apart.
+    ``apart`` counts the pairs of a cell that differ by the gap or more. It is counted per answer: cells four tenths
+    apart contain 0.19 and 0.50, which differ by only 0.31.
     """
 
     axis: tuple[str, ...]
@@ -54,30 +32,18 @@ class Picture:
     apart: tuple[tuple[int, ...], ...]
 
 
-def picture_of(grade: GradeName, pairs: AnswerPairs | None = None, apart: BoolArray | None = None) -> Picture:
-    """Return the counts of these pairs, ``apart`` marking those that differ enough to be listed."""
-    axis = cell_names(grade)
-    k = len(axis)
-    if pairs is None or apart is None or pairs.n == 0:
-        none = ((0,) * k,) * k
-        return Picture(axis, none, none)
-    cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
-    counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
-    return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))
-
-
 Direction = Literal["too_kind", "too_harsh"]
 Value = str | float | int
 
 FEW = 30
-"""Below this many pairs a scatter of points says more than counts by tenths."""
+"""Below this many pairs a scatter plot is clearer than counts by tenths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One answer: what the judge gave it and what people together did.
+    """One answer with the grades of judge and people.
 
-    ``difference`` is judge - people in units of the grade (labels: +1 where the judge was too kind, -1 too harsh).
+    ``difference`` is judge - people in units of the grade (labels: +1 if the judge was too kind, -1 too harsh).
     ``person_reviews`` are the reviews behind it, the latest first.
     """
 
@@ -90,7 +56,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Scattered:
-    """One pair as a point, where there are few."""
+    """One pair as a point."""
 
     response_id: int
     people: Value
@@ -99,11 +65,11 @@ class Scattered:
 
 @dataclass(frozen=True, slots=True)
 class DisagreementPage:
-    """The answers that a filter leaves, and a page of their rows.
+    """The filtered answers, and one page of their rows.
 
-    ``versions`` are those with pairs of this grade, the one that is shown unasked first. ``pairs`` answers have both
-    grades; ``apart`` of them differ by ``gap`` or more (labels: at all), in ``too_kind`` and ``too_harsh`` ways.
-    ``total`` rows are listed: those that differ, or all of the chosen cell.
+    ``versions`` are those with rating pairs of this grade, the default one first. ``pairs`` answers have both grades;
+    ``apart`` of them differ by ``gap`` or more (labels: at all), as ``too_kind`` and ``too_harsh`` count. ``total``
+    rows are listed: those that differ, or all of the chosen cell.
     """
 
     sentence: str
@@ -119,6 +85,20 @@ class DisagreementPage:
     points: tuple[Scattered, ...]
     rows: tuple[Disagreement, ...]
     total: int
+
+
+def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind: int, too_harsh: int) -> str:
+    """Return how many of ``pairs`` answers differ by ``gap`` or more (labels: at all), and in which direction."""
+    if pairs == 0:
+        return EMPTY
+    answers = "1 answer" if pairs == 1 else f"{pairs:,} answers"
+    how = "give different labels" if grade == "label" else f"differ by {gap:g} or more"
+    apart = too_kind + too_harsh
+    if apart == 0:
+        return f"Judge and people never {how} on {answers}."
+    ways = sorted(((too_harsh, "harsh"), (too_kind, "kind")), key=lambda each: -each[0])
+    directions = ", ".join(f"too {direction} on {n:,}" for n, direction in ways)
+    return f"Judge and people {how} on {apart:,} of {answers}. The judge is {directions}."
 
 
 def disagreement_page(
@@ -138,15 +118,15 @@ def disagreement_page(
 
     Args:
         connection: An open transaction.
-        version_id: The judge version; None is the primary judge's newest that has pairs of this grade.
+        version_id: The judge version; None means the primary judge's newest with rating pairs.
         grade: ``label``, ``groundedness`` or ``quality``.
-        query_types: Only these, all where empty.
-        reviewer_id: Only what this reviewer said counts as people.
-        direction: Only answers of which the judge thinks better (``too_kind``) or worse than people.
-        cell: Only answers in this (row, column) of the picture, whether or not they differ enough to be listed.
-        offset: How many rows to skip.
-        limit: How many rows to return, texts loaded for these only.
-        source: What `PairSource.open` read for this reviewer, where that was done already.
+        query_types: Only these; all if empty.
+        reviewer_id: Only this person's grades count.
+        direction: Only answers that the judge grades higher (``too_kind``) or lower than people.
+        cell: Only answers in this (row, column) of the picture, even those that do not differ.
+        offset: Number of rows to skip.
+        limit: Number of rows to return; only their texts are loaded.
+        source: The result of `PairSource.open` for this reviewer, if loaded already.
     """
     source = source or PairSource.open(connection, reviewer_id)
     rules = rules_in_force(connection)
@@ -200,9 +180,9 @@ def _differences(pairs: AnswerPairs) -> FloatArray:
 
 
 def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> IntArray:
-    """Return rows by how far apart the sides are (rounded: float noise must not order a page), then by id."""
+    """Return rows by difference (rounded: float noise must not order a page), then by id."""
     apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
-    # A label has one distance only: there the surest wrong scores come first.
+    # Labels have one distance only: their surest scores come first.
     sure = np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5) if pairs.grade == "label" else np.zeros(len(rows))
     return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
 
@@ -225,10 +205,22 @@ def _rows(
     return tuple(
         Disagreement(
             answers[response_id],
-            judge,
-            said,
+            judge_grade,
+            people_grade,
             round(apart, 9),
             tuple(each for each in people.get(response_id, ()) if reviewer_id in {None, each.reviewer_id}),
         )
-        for response_id, judge, said, apart in columns
+        for response_id, judge_grade, people_grade, apart in columns
     )
+
+
+def picture_of(grade: GradeName, pairs: AnswerPairs | None = None, apart: BoolArray | None = None) -> Picture:
+    """Return the counts of these pairs; ``apart`` marks those that differ enough to be listed."""
+    axis = cell_names(grade)
+    k = len(axis)
+    if pairs is None or apart is None or pairs.n == 0:
+        zeros = ((0,) * k,) * k
+        return Picture(axis, zeros, zeros)
+    cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
+    counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
+    return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

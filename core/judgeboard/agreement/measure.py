@@ -1,51 +1,62 @@
 """Agreement of people, judges and repeats: the one way from the store to every figure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement import notes as explain
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import SLICES, AgreementChoice, By, Of, Unit, slices_of
-from judgeboard.agreement.notes import EMPTY, PEOPLE_SAY, judge_sentence, people_sentence
+from judgeboard.agreement.notes import (
+    EMPTY,
+    compared_with,
+    correlated_judges,
+    judge_sentence,
+    luck,
+    notes,
+    notes_on_people,
+    other_grades,
+    people_sentence,
+)
 from judgeboard.agreement.pair_ratings import PairRatings
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, of_one_making
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
     MeasuredVersion,
     Note,
+    Statistics,
     alpha_of,
-    anchoring_by_grade,
-    calibration_of,
-    counting_wrong,
-    cut_words,
     headline_name,
     measured,
-    of_grade,
     of_raters,
-    with_numbers,
+    with_accuracy,
 )
-from judgeboard.domain import Estimate
+from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
+from judgeboard.stats.anchoring import anchoring
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.both_orders import UnusableAs
+from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.flags import judged_again
+from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 
 Source = AnswerRatings | PairRatings
+
+_OF_NUMBERS = ("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall")
 
 
 def measure_agreement(
@@ -66,20 +77,20 @@ def measure_agreement(
     Args:
         store: The database.
         of: ``people`` with each other, a ``judge`` with people, ``judges`` with each other, a judge's own ``repeats``.
-        judge_versions: One judge version for a judge and repeats (None: the one with people's grades that is meant
-            unasked), several for judges (none: all); ids, names, titles ("rag v3") or fingerprints.
-        unit: ``responses``: logged answers; ``pairs``: which of two answers is better.
-        aspect: Of pairs: on which aspect; ``overall`` unasked.
-        grade: Of answers: label, groundedness, quality, or a dimension of a rubric; label unasked.
-        human: What a judge is held against: ``gold`` where a lead settled it, else what people together say;
-            ``majority``: what people together say throughout; ``each``: every person's grade, stacked.
-        unusable: Of pairs: what a verdict counts as that cannot be used: left out (``drop``), ``wrong`` or a ``tie``.
-        by: Also slice by slice: query_type, judge_version, generator, source, time (months), length, rule.
-        epsilon: Also the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
+        judge_versions: One judge version for a judge and repeats (default: the primary judge's newest), several for
+            judges (default: all); ids, names, titles ("rag v3") or fingerprints.
+        unit: ``responses`` (logged answers) or ``pairs`` (which of two answers is better).
+        aspect: The aspect of pairs (default: overall).
+        grade: label (default), groundedness, quality, or a dimension of a rubric.
+        human: The grades that a judge is compared with: ``gold`` (the gold label, else people together),
+            ``majority`` (people together) or ``each`` (every person's grade, stacked).
+        unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
+        by: Also measures each slice: query_type, judge_version, generator, source, time (months), length or rule.
+        epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
 
     Raises:
         BadInput: Arguments that do not go together.
-        NotFound: No such judge version, grade or aspect, or no judge with people's grades.
+        NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
     choice = AgreementChoice(of, tuple(judge_versions), unit, aspect, grade, human, unusable, by, epsilon)
     with store.reading() as connection:
@@ -93,14 +104,14 @@ def agreement_of(
     *,
     of_slices: Collection[str] | None = None,
 ) -> AgreementResult:
-    """Return what `measure_agreement` does, in an open transaction.
+    """Return the same as `measure_agreement`, in an open transaction.
 
-    ``source`` is what was read for this choice already; ``of_slices`` names the statistics of a judge's slices, where
-    not all are needed.
+    ``source`` is what was loaded for this choice already; ``of_slices`` limits the statistics of a judge's slices.
     """
     if choice.of == "repeats":
         return of_repeats(connection, choice)
-    source = source or _source(connection, choice)
+    if source is None:
+        source = _load(connection, choice)
     if choice.of == "people":
         return _people(connection, choice, source)
     if choice.of == "judges":
@@ -116,14 +127,9 @@ def every_judge(
     by: By | None = "query_type",
     only: Collection[str] | None = None,
 ) -> Iterator[AgreementResult]:
-    """Yield the figures of each judge version with people, by version, then by grade; without notes.
+    """Yield the agreement of each judge version with people, by version, then by grade; without notes.
 
-    Args:
-        connection: An open transaction.
-        grades: The grades.
-        versions: Ids of judge versions, None for all.
-        by: The slices.
-        only: The names of the statistics, where not all are needed.
+    ``versions`` and ``only`` limit the judge versions (by id) and the statistics.
     """
     source = PairSource.open(connection)
     ratings = {grade: AnswerRatings(connection, grade, source=source) for grade in grades}
@@ -143,7 +149,7 @@ def stand_in_test(
     return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
 
 
-def _source(connection: Connection, choice: AgreementChoice) -> Source:
+def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
         return PairRatings(connection, aspect, choice.unusable, choice.human)
@@ -158,20 +164,20 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
     if isinstance(source, PairRatings) and (graded := source.graded) is not None:
         numbers = graded.people().ratings
         of_numbers = pairs_of_raters(numbers)
-        statistics = with_numbers(statistics, of_raters(overall_agreement(numbers), graded.scale, of_numbers))
+        statistics = _with_numbers(statistics, of_raters(overall_agreement(numbers), graded.scale, of_numbers))
         known = {(each.first, each.second): each.statistics for each in of_numbers}
         pairs = tuple(
-            replace(each, statistics=with_numbers(each.statistics, known.get((each.first, each.second), {})))
+            replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
             for each in pairs
         )
     twice = source.rated_twice()
     gold = source.gold(rated.ids)
     slices = tuple(_slices_of_raters(connection, choice, rated))
-    notes = explain.notes_on_people(
+    caveats = notes_on_people(
         rated,
         agreed,
         picked=source.picked,
-        slices=_enough(slices),
+        slices=_large_slices(slices),
         sliced_by=SLICES[choice.by or "query_type"],
         things=choice.things,
     )
@@ -185,26 +191,55 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         grade=source.scale.grade,
         aspect=_aspect(source),
         title="people",
-        sentence=people_sentence(agreed, getattr(agreed, alpha_of(source.scale)), choice.things, "people"),
+        sentence=people_sentence(agreed, agreed.estimates[alpha_of(source.scale)], choice.things, "people"),
         n=agreed.items,
-        left_out={why: n for why, n in left_out.items() if n},
+        left_out={reason: n for reason, n in left_out.items() if n},
         statistics=statistics,
         rater_pairs=pairs,
         self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
         against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
         by=choice.by,
         slices=slices,
-        notes=(*notes, *_other_grades(source)),
+        notes=(*caveats, *_other_grades(source)),
+    )
+
+
+def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
+    versions = [get_version(connection, which) for which in choice.judge_versions] or list_versions(connection)
+    rated = source.judges(versions)
+    if not len(rated.ids):
+        raise NotFound("no judge version has a usable verdict of this kind")
+    agreed, pairs = overall_agreement(rated.ratings), pairs_of_raters(rated.ratings)
+    slices = tuple(_slices_of_raters(connection, choice, rated))
+    one_judge = int((rated.ratings.per_item == 1).sum())
+    with_people = {each.title: headline for each in versions if (headline := _headline(source, each)) is not None}
+    return AgreementResult(
+        of=choice.of,
+        unit=choice.unit,
+        grade=source.scale.grade,
+        aspect=_aspect(source),
+        title="judges",
+        judge_versions=_named([each for each in versions if each.title in rated.ratings.raters]),
+        sentence=people_sentence(agreed, agreed.estimates[alpha_of(source.scale)], choice.things, "judge versions"),
+        n=agreed.items,
+        left_out={"one_judge": one_judge} if one_judge else {},
+        statistics=of_raters(agreed, source.scale, pairs),
+        rater_pairs=pairs,
+        by=choice.by,
+        slices=slices,
+        notes=(
+            *correlated_judges(pairs, with_people, source.scale),
+            *luck(_large_slices(slices), SLICES[choice.by or "query_type"]),
+        ),
     )
 
 
 def _slices_of_raters(connection: Connection, choice: AgreementChoice, rated: ItemRatings) -> Iterator[AgreementSlice]:
-    if choice.by is None:
-        return
-    for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
-        some = rated.at(inside).ratings
-        agreed = overall_agreement(some)
-        yield AgreementSlice(name, agreed.items, of_raters(agreed, some.scale, ()))
+    if choice.by is not None:
+        for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
+            ratings = rated.at(inside).ratings
+            agreed = overall_agreement(ratings)
+            yield AgreementSlice(name, agreed.items, of_raters(agreed, ratings.scale))
 
 
 def _judge(
@@ -212,21 +247,23 @@ def _judge(
 ) -> AgreementResult:
     version, others = _judge_version(connection, choice, source)
     result, statistics = _judge_figures(connection, choice, source, version, None, of_slices)
-    compared = source.compared(version)
     answers = isinstance(source, AnswerRatings)
-    cut = cut_words(version.title, compared.pairs, source.source.cut) if isinstance(source, AnswerRatings) else None
-    notes = explain.notes(
-        explain.Compared(version.title, statistics, compared.pairs, compared.left_out, cut, choice.things),
+    caveats = notes(
+        version.title,
+        statistics,
+        source.compared(version).pairs,
+        things=choice.things,
+        cut_at=source.source.cut if isinstance(source, AnswerRatings) else None,
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         others=[(each.title, source.compared(each).pairs) for each in others if choice.human != "each"],
-        slices=_enough(result.slices),
+        slices=_large_slices(result.slices),
         sliced_by=SLICES[choice.by or "query_type"],
     )
     return replace(
         result,
-        anchoring=anchoring_by_grade(connection, version) if answers else {},
-        notes=(*notes, *_other_grades(source), *_not_named(choice, source, version)),
+        anchoring=_anchoring_by_grade(connection, version) if answers else {},
+        notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
 
@@ -238,38 +275,45 @@ def _judge_figures(
     only: Collection[str] | None,
     of_slices: Collection[str] | None,
 ) -> tuple[AgreementResult, PairStatistics]:
-    """Return all figures of a judge version with people, as a result without notes and as the notes read them."""
+    """Return all figures of a judge version with people as a result without notes, and the statistics for the notes."""
     compared = source.compared(version)
-    found = measured(compared.pairs, choice.unit, choice.human, only=only)
-    statistics, table = counting_wrong(of_grade(found), compared, choice.unit, choice.human)
+    of_pairs = measured(compared.pairs, choice.unit, choice.human, only=only)
+    statistics, confusion = with_accuracy(of_pairs), of_pairs.confusion
+    if compared.wrong is not None:
+        # Only how often the judge is right changes: the other statistics need the judge's own categories.
+        counted = measured(compared.wrong, choice.unit, choice.human)
+        statistics |= {"agreement": counted.agreement, "accuracy": counted.agreement}
+        confusion = counted.confusion
     if isinstance(source, PairRatings) and (graded := source.graded) is not None:
         numbers = graded.compared(version)
         if numbers.n:
-            statistics = with_numbers(statistics, of_grade(measured(numbers.pairs, choice.unit, choice.human)))
+            of_numbers = measured(numbers.pairs, choice.unit, choice.human)
+            statistics = _with_numbers(statistics, dict(of_numbers.estimates))
     rated = source.people() if choice.epsilon is not None else None
     alt_test = None
     if rated is not None and choice.epsilon is not None:
         alt_test = alternative_annotator_test(source.judge_on(version, rated.ids), rated.ratings, choice.epsilon)
+    everybody = choice.reviewer_id is None
     result = AgreementResult(
         of=choice.of,
         unit=choice.unit,
         grade=source.scale.grade,
         aspect=_aspect(source),
         human=choice.human,
-        people_say=None if choice.reviewer_id is not None else PEOPLE_SAY[choice.human][combined_as(source.scale)],
+        compared_with=compared_with(choice.human, combined_as(source.scale)) if everybody else None,
         title=version.title,
         judge_versions=_named([version]),
-        sentence=_judge_sentence(choice, found) if only is None else "",
+        sentence=_judge_sentence(choice, of_pairs) if only is None else "",
         n=compared.n,
         left_out=compared.left_out,
         statistics=statistics,
-        confusion=table or found.confusion,
-        calibration=calibration_of(compared.pairs),
+        confusion=confusion,
+        calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
         slices=tuple(_slices_of_judge(connection, choice, source, version, rated, of_slices)),
     )
-    return result, found
+    return result, of_pairs
 
 
 def _slices_of_judge(
@@ -280,115 +324,108 @@ def _slices_of_judge(
     rated: ItemRatings | None,
     only: Collection[str] | None,
 ) -> Iterator[AgreementSlice]:
-    def of(name: str, pairs: AnswerPairs) -> AgreementSlice:
-        statistics = of_grade(measured(pairs, choice.unit, choice.human, only=only))
-        return AgreementSlice(name, pairs.n, statistics, tests.get(name))
-
-    tests: dict[str, AlternativeAnnotatorTest] = {}
     if choice.by is None:
         return
-    if choice.by == "judge_version":
-        for each in source.versions:
-            yield of(each.title, source.compared(each).pairs)
-        return
-    if rated is not None and choice.epsilon is not None and choice.by != "rule":
+    tests: Mapping[str, AlternativeAnnotatorTest] = {}
+    if rated is not None and choice.epsilon is not None and choice.by not in {"rule", "judge_version"}:
         codes, names = np.full(len(rated.ids), -1), []
         for code, (name, inside) in enumerate(slices_of(connection, choice.unit, choice.by, rated.ids)):
             codes[inside] = code
             names.append(name)
-        judge = source.judge_on(version, rated.ids)
-        by_code = alternative_annotator_tests_by_slice(judge, rated.ratings, codes, choice.epsilon)
+        verdicts = source.judge_on(version, rated.ids)
+        by_code = alternative_annotator_tests_by_slice(verdicts, rated.ratings, codes, choice.epsilon)
         tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
-    pairs = source.compared(version).pairs
-    for name, inside in source.slices(choice.by, pairs):
-        yield of(name, pairs.at(inside))
-
-
-def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
-    versions = [get_version(connection, which) for which in choice.judge_versions] or list_versions(connection)
-    rated = source.judges(versions)
-    if not len(rated.ids):
-        raise NotFound("no judge version has a usable verdict of this kind")
-    agreed, pairs = overall_agreement(rated.ratings), pairs_of_raters(rated.ratings)
-    slices = tuple(_slices_of_raters(connection, choice, rated))
-    one = int((rated.ratings.per_item == 1).sum())
-    people = {each.title: found for each in versions if (found := _with_people(source, each)) is not None}
-    return AgreementResult(
-        of=choice.of,
-        unit=choice.unit,
-        grade=source.scale.grade,
-        aspect=_aspect(source),
-        title="judges",
-        judge_versions=_named([each for each in versions if each.title in rated.ratings.raters]),
-        sentence=people_sentence(agreed, getattr(agreed, alpha_of(source.scale)), choice.things, "judge versions"),
-        n=agreed.items,
-        left_out={"one_judge": one} if one else {},
-        statistics=of_raters(agreed, source.scale, pairs),
-        rater_pairs=pairs,
-        by=choice.by,
-        slices=slices,
-        notes=(
-            *explain.judges_more_alike(pairs, people, source.scale),
-            *explain.luck(_enough(slices), SLICES[choice.by or "query_type"]),
-        ),
-    )
-
-
-def _with_people(source: Source, version: StoredVersion) -> Estimate | None:
-    """Return the figure that leads of a judge version and people, None where it judged too little that they graded."""
-    try:
-        compared = source.compared(version)
-    except NotFound:
-        return None
-    if compared.pairs.n < MIN_PAIRS:
-        return None
-    name = headline_name(source.scale)
-    return of_grade(measured(compared.pairs, source.unit, source.human, only=(name,)))[name]
-
-
-def _judge_sentence(choice: AgreementChoice, found: PairStatistics) -> str:
-    if found.n == 0 and choice.unit == "responses":
-        return EMPTY
-    if choice.human == "each":
-        return judge_sentence(found, f"grades that people gave {choice.things}")
-    return judge_sentence(found, f"{choice.things} that people graded")
+    if choice.by == "judge_version":
+        parts = ((each.title, source.compared(each).pairs) for each in source.versions)
+    else:
+        pairs = source.compared(version).pairs
+        parts = ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
+    for name, part in parts:
+        statistics = with_accuracy(measured(part, choice.unit, choice.human, only=only))
+        yield AgreementSlice(name, part.n, statistics, tests.get(name))
 
 
 def _judge_version(
     connection: Connection, choice: AgreementChoice, source: Source
 ) -> tuple[StoredVersion, list[StoredVersion]]:
-    """Return the judge version that is meant, and those of other names that can be compared with people."""
+    """Return the chosen or default judge version, and the unrelated ones that can be compared with people."""
     known = list(source.versions)
     if choice.judge_versions:
         named = choice.judge_versions[0]
         try:
-            version = choose_version(connection, named, known, "said what people graded too")
+            version = choose_version(connection, named, known, "judged what people graded too")
         except NotFound:
             version = get_version(connection, named)
-            source.compared(version)  # it may be known, with nothing that people graded: then n is 0
+            source.compared(version)  # a known version without rating pairs: n is 0
     elif known:
         version = known[0]
     else:
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
-        raise NotFound(f"no judge version has said anything of {choice.things} that people graded{why}")
-    return version, [each for each in known if not of_one_making(each, version)]
+        raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
+    return version, [each for each in known if not are_related(each, version)]
+
+
+def _headline(source: Source, version: StoredVersion) -> Estimate | None:
+    """Return the headline statistic of a judge version and people, None with too few rating pairs."""
+    try:
+        pairs = source.compared(version).pairs
+    except NotFound:
+        return None
+    if pairs.n < MIN_PAIRS:
+        return None
+    name = headline_name(source.scale)
+    return measured(pairs, source.unit, source.human, only=(name,)).estimates[name]
+
+
+def _judge_sentence(choice: AgreementChoice, statistics: PairStatistics) -> str:
+    if statistics.n == 0 and choice.unit == "responses":
+        return EMPTY
+    if choice.human == "each":
+        return judge_sentence(statistics, f"grades of {choice.things} by people")
+    return judge_sentence(statistics, f"{choice.things} that people graded")
+
+
+def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+    """Return the calibration of labels with 100 scores or more."""
+    scored = ~np.isnan(pairs.scores)
+    if pairs.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
+        return None
+    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
+
+
+def _anchoring_by_grade(connection: Connection, version: StoredVersion) -> dict[str, Estimate]:
+    """Return how far people moved to a judge version's verdicts after they saw them, by grade.
+
+    Rows are a person and an answer; the interval resamples answers.
+    """
+    shares: dict[str, Estimate] = {}
+    for grade in GRADES:
+        grades = before_and_after(connection, version.id, grade)
+        if len(grades.response_ids):
+            responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
+            shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)
+    return shares
+
+
+def _with_numbers(categories: Statistics, numbers: Statistics) -> Statistics:
+    """Return the statistics of preferences with those of the grades behind them: correlations, interval alpha."""
+    return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
 
 
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(explain.other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
+    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
 
 
-def _not_named(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:
-    """Say which judge versions could have been meant as well where none was named."""
-    others = [each.title for each in source.versions if each.id != version.id]
+def _other_versions(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:
+    """Yield the other judge versions if none was named."""
+    others = ", ".join(each.title for each in source.versions if each.id != version.id)
     if others and not choice.judge_versions:
-        said = f"No judge version was named: this is {version.title}"
-        yield Note("other_versions", f"{said}; --judge-version takes {', '.join(others)} too.")
+        yield Note("other_versions", f"This is {version.title}, the default. Use --judge-version for: {others}.")
 
 
-def _enough(slices: Sequence[AgreementSlice]) -> int:
+def _large_slices(slices: Sequence[AgreementSlice]) -> int:
     return sum(each.n >= MIN_PAIRS for each in slices)
 
 

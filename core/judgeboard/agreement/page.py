@@ -1,4 +1,4 @@
-"""The agreement page: one judge version and grade, beside all versions on the same answers, flags and weeks."""
+"""The data of the agreement page: one judge version and grade, all versions on the same answers, flags, weeks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from judgeboard.agreement.result import (
     headline_name,
     headline_value,
     measured,
-    of_grade,
+    with_accuracy,
 )
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import among
@@ -42,16 +42,16 @@ COMPARED_BY = (
     "mean_absolute_difference",
     "bias",
 )
-"""The statistics by which judge versions are compared with each other."""
+"""The statistics in the comparison of judge versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded.
 
-    ``versions`` are named by their titles and hold at least the statistics by which versions are compared; ``pairs``
-    are theirs, for `whole`. ``weakest`` names each version's query type with the lowest headline statistic, where two
-    or more have ten pairs. ``left_out`` are the titles of versions with too few verdicts on the others' answers.
+    ``versions`` are named by their titles and have the statistics in ``COMPARED_BY``; ``pairs`` are their rating
+    pairs. ``weakest`` is each version's query type with the lowest headline statistic, if two or more have ten pairs.
+    ``left_out`` are titles of versions with too few verdicts on the others' answers.
     """
 
     n: int
@@ -62,16 +62,16 @@ class SameAnswers:
     human: Human
 
     def whole(self) -> tuple[AgreementSlice, ...]:
-        """Return the versions with every statistic, for a file."""
+        """Return the versions with every statistic."""
         return tuple(
-            AgreementSlice(each.name, each.n, of_grade(measured(pairs, human=self.human)))
+            AgreementSlice(each.name, each.n, with_accuracy(measured(pairs, human=self.human)))
             for each, pairs in zip(self.versions, self.pairs, strict=True)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """Agreement on the answers asked in one period that begins with UTC day ``start``.
+    """Agreement on the answers of one period, from UTC day ``start``.
 
     ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness.
     """
@@ -83,11 +83,11 @@ class TimePoint:
 
 @dataclass(frozen=True, slots=True)
 class AgreementPage:
-    """One judge version on one grade; ``version`` and ``result`` are None where nothing can be paired.
+    """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
-    ``versions`` are those with pairs of this grade, the one that is shown unasked first. The slices of ``result`` hold
-    the headline statistic alone; ``choice`` measures all of them. ``without_time`` pairs are not in ``over_time``.
-    ``differing`` is None where nobody said why they differ from the judge.
+    ``versions`` are those with rating pairs, the default one first. The slices of ``result`` have the headline
+    statistic only; ``choice`` measures all of them. ``without_time`` pairs are not in ``over_time``. ``differing``
+    counts the reasons of people for differing from the judge, None without any.
     """
 
     grade: GradeName
@@ -115,17 +115,17 @@ def agreement_page(
     period: Period = "week",
     source: PairSource | None = None,
 ) -> AgreementPage:
-    """Return the agreement page of a judge version (None: the primary judge's newest that has pairs).
+    """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs).
 
     Args:
         connection: An open transaction.
         version_id: The judge version.
         grade: ``label``, ``groundedness`` or ``quality``.
-        reviewer_id: Only what this reviewer said counts as people; None is everybody.
-        human: What everybody says: what a lead settled else people together, people together, or each by themselves.
-        by: The slices; judge versions are in a table of their own.
-        period: How agreement over time is folded, by the day the answers were asked.
-        source: What `PairSource.open` read for this reviewer and ``human``, where that was done already.
+        reviewer_id: Only this person's grades count; None means everybody's.
+        human: Whose grades count, as in `AgreementChoice`.
+        by: The slices; judge versions have their own table.
+        period: The periods of agreement over time, by the day the answers were asked.
+        source: The result of `PairSource.open` for this reviewer and ``human``, if loaded already.
     """
     source = source or PairSource.open(connection, reviewer_id, human)
     ratings = AnswerRatings(connection, grade, source=source)
@@ -139,13 +139,13 @@ def agreement_page(
         reviewer_id=source.reviewer_id,
     )
     if chosen is None:
-        uncounted = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
+        notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
-        return AgreementPage(grade, versions, None, choice, None, EMPTY, uncounted, same, ratings.flags)
+        return AgreementPage(grade, versions, None, choice, None, EMPTY, notes, same, ratings.flags)
     result = agreement_of(connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
-    first = [chosen, *(version for version in versions if version != chosen)]
-    mine = source.pairs(chosen.id, grade)
-    timed = mine.at(mine.days >= 0)
+    chosen_first = [chosen, *(version for version in versions if version != chosen)]
+    pairs = source.pairs(chosen.id, grade)
+    timed = pairs.at(pairs.days >= 0)
     return AgreementPage(
         grade,
         versions,
@@ -154,10 +154,10 @@ def agreement_page(
         result,
         result.sentence,
         result.notes,
-        same_answers(ratings, first, result),
+        same_answers(ratings, chosen_first, result),
         ratings.flags,
         over_time(timed, period, source.human),
-        mine.n - timed.n,
+        pairs.n - timed.n,
         next((each for each in why_counts(connection) if each.version_id == chosen.id), None),
     )
 
@@ -167,9 +167,8 @@ def same_answers(
 ) -> SameAnswers:
     """Return judge versions on the answers that all of them judged.
 
-    The first version is there in any case, then those with the most pairs; a version that would leave fewer than ten
-    answers, or fewer than half of those that the others share, is left out instead. ``known`` is what was measured
-    already of one of them on all its pairs.
+    The first version is always included, then those with the most pairs. A version that would leave fewer than ten
+    answers, or fewer than half of those that the others share, is left out. ``known`` is a result measured already.
     """
     pairs = {version.id: ratings.compared(version).pairs for version in versions}
     kept: list[StoredVersion] = []
@@ -180,18 +179,18 @@ def same_answers(
         if len(shared) >= max(MIN_PAIRS, len(common) / 2):
             kept.append(version)
             common = shared
-    measured_on, shared_pairs = [], []
+    compared, shared_pairs = [], []
     for version in sorted(kept, key=_by_name):
         shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))
         shared_pairs.append(shown)
         if known is not None and (known.title, known.n) == (version.title, shown.n):
             statistics = known.statistics
         else:
-            statistics = of_grade(measured(shown, human=ratings.human, only=COMPARED_BY))
-        measured_on.append(AgreementSlice(version.title, shown.n, statistics))
+            statistics = with_accuracy(measured(shown, human=ratings.human, only=COMPARED_BY))
+        compared.append(AgreementSlice(version.title, shown.n, statistics))
     return SameAnswers(
         len(common),
-        tuple(measured_on),
+        tuple(compared),
         tuple(shared_pairs),
         tuple(_weakest(shown, ratings.source.graded.query_type_names) for shown in shared_pairs),
         tuple(version.title for version in sorted(versions, key=_by_name) if version not in kept),
@@ -211,13 +210,12 @@ def over_time(pairs: AnswerPairs, period: Period, human: Human = "gold") -> tupl
 
 
 def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
-    """Return the share of equal grades, or the mean difference of scores, also of few answers."""
+    """Return the share of equal grades, or the mean difference of scores, even of few answers."""
     score = pairs.scale.categories is None
     if pairs.n >= MIN_PAIRS:
         name = "mean_absolute_difference" if score else "agreement"
-        found: Estimate = getattr(measured(pairs, human=human, only=(name,)), name)
-        return found
-    # A point of a series is drawn however few its answers are; so few carry a plain interval, but no bootstrap.
+        return measured(pairs, human=human, only=(name,)).estimates[name]
+    # A point of a series is drawn even for few answers; these have a plain interval instead of a bootstrap.
     rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
     _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
     values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # stacked people: an answer is the mean over them
@@ -231,9 +229,9 @@ def _by_name(version: StoredVersion) -> tuple[str, int]:
 
 
 def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
-    found: list[tuple[float, str]] = []
-    for code, query_type in enumerate(query_types):
-        value = headline_value(pairs.at(pairs.query_types == code))
-        if value is not None:
-            found.append((value, query_type))
-    return min(found)[1] if len(found) > 1 else None
+    values = [
+        (value, query_type)
+        for code, query_type in enumerate(query_types)
+        if (value := headline_value(pairs.at(pairs.query_types == code))) is not None
+    ]
+    return min(values)[1] if len(values) > 1 else None

@@ -1,4 +1,4 @@
-"""Ratings from the store: what people and judge versions gave logged answers, and both sides on the same answers."""
+"""Ratings of logged answers by people and judge versions, read from the store, and rating pairs of both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import (
     GRADES,
     AnswerPairs,
-    as_said,
     column_of,
+    decoded,
     gold,
     is_given,
     judge_values,
     pairs_of,
     people_values,
-    voices,
+    person_grades,
 )
 from judgeboard.agreement.choice import By, Unit, slices_of
 from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
@@ -34,17 +34,14 @@ from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.verdicts import GradedAnswers, current_verdicts, load_graded
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "pair")}
-"""What a row and a group is that an interval resamples."""
-
-LeftOut = dict[str, int]
-"""How many items (stacked people: ratings) were left out, by why."""
+"""What rows and groups are, for intervals."""
 
 _MOST_LEVELS = 20  # a scale with more of them is a score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemRatings:
-    """Items by id, ascending, and what each rater gave them: a row of ``ratings`` an item."""
+    """Items by id, ascending, with one row of ``ratings`` per item."""
 
     ids: IntArray
     ratings: Ratings
@@ -56,7 +53,7 @@ class ItemRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatedTwice:
-    """Items that a person rated more than once: the first and the latest rating, a row per person and item."""
+    """The first and the latest rating of items that a person rated more than once, one row per person and item."""
 
     ids: IntArray
     raters: AnyArray
@@ -67,18 +64,18 @@ class RatedTwice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingPairs:
-    """A judge version and people: ``pairs`` where both gave something usable, what was left out and why.
+    """A judge version and people: ``pairs`` that both rated, and the number of items left out by reason.
 
-    ``wrong`` has the pairs and the unusable verdicts that count as wrong, None where there are none of these.
+    ``wrong`` also has the unusable verdicts that count as wrong; None if there are none.
     """
 
     pairs: AnswerPairs
-    left_out: LeftOut
+    left_out: dict[str, int]
     wrong: AnswerPairs | None = None
 
     @property
     def n(self) -> int:
-        """How many items count."""
+        """The number of items that count."""
         return self.pairs.n if self.wrong is None else self.wrong.n
 
 
@@ -92,7 +89,7 @@ def item_ratings(
     *,
     unit: Unit = "responses",
 ) -> ItemRatings:
-    """Return ratings given one by one as a matrix; ``names`` by rater id get their id where two are equal."""
+    """Return single ratings as a matrix; raters of equal ``names`` (by id) get their id as a suffix."""
     items, ratings = ratings_of(ids, rater_ids, values, scale, groups)
     rater_list = np.unique(rater_ids).tolist()
     known = [names.get(each, str(each)) for each in rater_list]
@@ -104,27 +101,27 @@ def item_ratings(
 
 
 def grouping_of(pairs: AnswerPairs, unit: Unit, human: Human) -> Grouping:
-    """Return what an interval resamples: evidence groups of answers, or pairs; never single grades."""
+    """Return the groups that an interval resamples: evidence groups of answers, or pairs; never single grades."""
     row, group = RESAMPLED[unit]
     return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
 
 
 def values_at(ids: IntArray, known: IntArray, known_values: FloatArray) -> FloatArray:
-    """Return the values of ``known`` items (ascending) as rows of ``ids``, NaN where an item is not known."""
-    found: FloatArray = np.full(len(ids), np.nan)
+    """Return the values of ``known`` items (ascending) for each of ``ids``, NaN if an item is not known."""
+    values: FloatArray = np.full(len(ids), np.nan)
     rows = among(ids, known)
-    found[rows] = known_values[np.searchsorted(known, ids[rows])]
-    return found
+    values[rows] = known_values[np.searchsorted(known, ids[rows])]
+    return values
 
 
-def of_one_making(one: StoredVersion, other: StoredVersion) -> bool:
-    """Whether two versions agree by their making: of one name, or one combined from the other."""
+def are_related(one: StoredVersion, other: StoredVersion) -> bool:
+    """Return whether two versions have one name, or one is combined from the other."""
     combined = {*one.params.get("members", ()), *other.params.get("members", ())}
     return one.name == other.name or one.fingerprint in combined or other.fingerprint in combined
 
 
 class PairSource:
-    """One load of everything that people graded, and the pairs with each judge version taken from it."""
+    """Everything that people graded, loaded once, with the rating pairs of each judge version."""
 
     def __init__(
         self,
@@ -134,7 +131,7 @@ class PairSource:
         human: Human = "gold",
         dimension: Scale | None = None,
     ) -> None:
-        """Take what ``load_graded`` read; with ``reviewer_id`` people are this one."""
+        """Use the result of ``load_graded``; with ``reviewer_id`` people are this person."""
         self.graded = graded
         self.cut = cut
         self.reviewer_id = reviewer_id
@@ -147,7 +144,7 @@ class PairSource:
     def open(
         cls, connection: Connection, reviewer_id: int | None = None, human: Human = "gold", grade: str | None = None
     ) -> "PairSource":
-        """Read what people and judges gave: all three grades, or a dimension of a rubric where ``grade`` names one.
+        """Load all three grades, or the rubric dimension that ``grade`` names.
 
         Raises:
             NotFound: Nobody scored the dimension.
@@ -158,25 +155,21 @@ class PairSource:
         return cls(graded, thresholds(connection).low_groundedness, reviewer_id, human, scale)
 
     def people(self, grade: str) -> PeopleValues:
-        """Return one value per answer that people gave the grade."""
+        """Return one value per answer with this grade."""
         if grade not in self._people:
-            found = people_values(self.graded.reviews, self._scales[grade], self.reviewer_id, self.human)
-            self._people[grade] = found
+            self._people[grade] = people_values(self.graded.reviews, self._scales[grade], self.reviewer_id, self.human)
         return self._people[grade]
 
     def pairs(self, version_id: int, grade: str) -> AnswerPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
-            found = pairs_of(self.graded, version_id, self.people(grade), self._scales[grade], self.cut)
-            self._pairs[version_id, grade] = found
+            self._pairs[version_id, grade] = pairs_of(
+                self.graded, version_id, self.people(grade), self._scales[grade], self.cut
+            )
         return self._pairs[version_id, grade]
 
     def compared(self, version_id: int, grade: str) -> RatingPairs:
-        """Return the pairs of a judge version, with how many answers that people graded are in none, by why.
-
-        ``ties``: as many people said one label as another. ``only_gold``: no other person's grade stands.
-        ``without_verdict``: this judge version gave no such verdict, or none that could be used.
-        """
+        """Return the pairs of a judge version, with the number of graded answers that are in none, by reason."""
         pairs, people = self.pairs(version_id, grade), self.people(grade)
         counts = {
             "ties": people.ties,
@@ -186,15 +179,12 @@ class PairSource:
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
     def paired(self, versions: Sequence[StoredVersion], grade: str, primary: str | None) -> tuple[StoredVersion, ...]:
-        """Return the versions with pairs of a grade; first the primary judge's newest, without one that with the most.
-
-        The others keep their order.
-        """
+        """Return the versions with pairs of a grade: the primary judge's newest (else that with most pairs) first."""
         counts: Mapping[int, int] = {each.id: self.pairs(each.id, grade).n for each in versions}
-        found = [version for version in versions if counts[version.id]]
-        of_primary = [version for version in found if version.name == primary]
-        first = of_primary[-1:] or sorted(found, key=lambda each: (-counts[each.id], -each.id))[:1]
-        return (*first, *(version for version in found if version not in first))
+        paired = [version for version in versions if counts[version.id]]
+        of_primary = [version for version in paired if version.name == primary]
+        first = of_primary[-1:] or sorted(paired, key=lambda each: (-counts[each.id], -each.id))[:1]
+        return (*first, *(version for version in paired if version not in first))
 
     def scale(self, grade: str) -> Scale:
         """Return the scale of a grade."""
@@ -202,14 +192,14 @@ class PairSource:
 
 
 class AnswerRatings:
-    """What people and judges gave logged answers on one grade: label, groundedness, quality, a rubric's dimension."""
+    """The ratings of logged answers on one grade: label, groundedness, quality or a rubric's dimension."""
 
     unit: Unit = "responses"
 
     def __init__(
         self, connection: Connection, grade: str, human: Human = "gold", *, source: PairSource | None = None
     ) -> None:
-        """Read it, unless ``source`` holds it; raise `NotFound` and `BadInput` as `PairSource.open` does."""
+        """Load them, unless ``source`` is loaded already; raises as `PairSource.open` does."""
         self._connection = connection
         self.source = source or PairSource.open(connection, None, human, grade)
         self.scale = self.source.scale(grade)
@@ -222,26 +212,26 @@ class AnswerRatings:
 
     @cached_property
     def flags(self) -> FlagsWorth:
-        """What people decided on flags; flagged answers are harder than others."""
+        """The decisions on flags; flagged answers are harder than others."""
         return flags_worth(self._connection)
 
     @property
     def picked(self) -> IntArray:
-        """Ids, ascending, of answers that were graded on a flag which picked them."""
+        """Ids, ascending, of answers that people graded on a flag of a selective rule."""
         return self.flags.picked
 
     def people(self) -> ItemRatings:
-        """Return what each person gave each answer."""
-        said = voices(self.source.graded.reviews, self.scale)
-        values = as_said(said.values, self.grade)
-        groups = self._groups(said.response_ids)
-        return item_ratings(said.response_ids, said.reviewer_ids, values, self.scale, groups, self._names)
+        """Return the grade of each person on each answer."""
+        grades = person_grades(self.source.graded.reviews, self.scale)
+        values = decoded(grades.values, self.grade)
+        groups = self._groups(grades.response_ids)
+        return item_ratings(grades.response_ids, grades.reviewer_ids, values, self.scale, groups, self._names)
 
     def rated_twice(self) -> RatedTwice:
-        """Return each person's first grade of an answer beside the latest that they gave when it was served again.
+        """Return each person's first grade of an answer, and the latest one after a queue served it again.
 
-        Two other reviews of one answer by a person are no repeat: they had seen the judge in between, changed their
-        mind, or decided two flags of one answer at once.
+        Any other second review is no repeat: the person saw the judge in between, changed their mind, or decided two
+        flags of one answer at once.
         """
         reviews = self.source.graded.reviews
         values = column_of(reviews.given, self.grade)
@@ -255,30 +245,30 @@ class AnswerRatings:
         repeated = ~again[order[starts]] & again[order[ends]]
         starts, ends = starts[repeated], ends[repeated]
         names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
-        first, second = (as_said(values[order[at]], self.grade) for at in (starts, ends))
+        first, second = (decoded(values[order[at]], self.grade) for at in (starts, ends))
         return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))
 
     def gold(self, ids: IntArray) -> FloatArray:
-        """Return what was adjudicated, NaN where nothing was."""
-        settled = gold(self.source.graded.reviews, self.scale)
-        return values_at(ids, settled.response_ids, positions(as_said(settled.values, self.grade), self.scale))
+        """Return the gold labels of answers, NaN if there is none."""
+        labels = gold(self.source.graded.reviews, self.scale)
+        return values_at(ids, labels.response_ids, positions(decoded(labels.values, self.grade), self.scale))
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
-        """The versions with a verdict that can be compared with people: the primary judge's newest first."""
+        """The versions with rating pairs, the primary judge's newest first."""
         return self.source.paired(list_versions(self._connection), self.grade, primary_judge(self._connection))
 
     def compared(self, version: StoredVersion) -> RatingPairs:
-        """Return the pairs of a judge version's current verdicts with what people say."""
+        """Return the rating pairs of a judge version's current verdicts."""
         return self.source.compared(version.id, self.grade)
 
     def slices(self, by: By, pairs: AnswerPairs) -> Iterator[tuple[str, BoolArray]]:
-        """Yield the slices of pairs with a mask of which lie in each, as `slices_of` does; of query types all."""
+        """Yield the slices of pairs as `slices_of` does, but every query type, even an empty one."""
         if by != "query_type":
             yield from slices_of(self._connection, self.unit, by, pairs.response_ids)
             return
         for name, code in sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names)):
-            yield name, pairs.query_types == code  # known from the load: no look at the answers
+            yield name, pairs.query_types == code
 
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's current verdicts on answers."""
@@ -288,20 +278,20 @@ class AnswerRatings:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
         given = is_given(values)
-        return values_at(ids, graded.response_ids[given], positions(as_said(values[given], self.grade), self.scale))
+        return values_at(ids, graded.response_ids[given], positions(decoded(values[given], self.grade), self.scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
-        """Return the current verdicts of judge versions on the whole log, whether or not people graded it."""
+        """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
-        found = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
-        values, _ = judge_values(found.given, self.grade, self.source.cut)
+        verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
+        values, _ = judge_values(verdicts.given, self.grade, self.source.cut)
         given = is_given(values)
         return item_ratings(
-            found.response_ids[given],
-            found.version_ids[given],
-            as_said(values[given], self.grade),
+            verdicts.response_ids[given],
+            verdicts.version_ids[given],
+            decoded(values[given], self.grade),
             self.scale,
-            found.evidence_groups[given],
+            verdicts.evidence_groups[given],
             {each.id: each.title for each in versions},
         )
 
@@ -310,7 +300,7 @@ class AnswerRatings:
         return reviewer_names(self._connection)
 
     def _groups(self, response_ids: IntArray) -> IntArray:
-        """Return the evidence group of each answer: kept with verdicts, looked up where no judge gave one."""
+        """Return the evidence group of each answer: loaded with verdicts, read for answers without one."""
         graded = self.source.graded
         known = among(response_ids, graded.response_ids)
         groups = np.zeros(len(response_ids), dtype=np.int64)
@@ -322,18 +312,18 @@ class AnswerRatings:
 
 
 def _scale_of(connection: Connection, dimension: str) -> Scale:
-    found = scales_of_dimension(connection, dimension)
-    if not found.written:
+    scales = scales_of_dimension(connection, dimension)
+    if not scales.written:
         known = ", ".join((*GRADES, *dimensions_scored(connection)))
-        raise NotFound(f"nobody gave a grade called {dimension!r}; grades here: {known}")
-    if len(found.written) > 1:
-        raise BadInput(f"{dimension} was scored on the scales {' and '.join(found.written)}, which cannot be compared")
-    levels = _levels(found.written[0]) if found.whole else None
+        raise NotFound(f"there is no grade {dimension!r}; known grades: {known}")
+    if len(scales.written) > 1:
+        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales.written)}")
+    levels = _levels(scales.written[0]) if scales.whole else None
     return Scale(dimension) if levels is None else Scale(dimension, levels, weights="quadratic")
 
 
 def _levels(written: str) -> tuple[int, ...] | None:
-    """Return the levels of a scale of few whole numbers, None where it is a score."""
+    """Return the levels of a scale of few whole numbers, None for a score."""
     try:
         scale = scale_in("scale", written)
     except Unusable:

@@ -1,4 +1,4 @@
-"""A judge and its own repeats: the same answer asked several times, or a pair in both orders."""
+"""A judge and its own repeats: the same answer judged several times, or a pair in both orders."""
 
 from collections.abc import Sequence
 
@@ -28,28 +28,26 @@ from judgeboard.store.judge_versions import (
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers
 
-_DID = "asked more than once"
-
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     """Return how far a judge agrees with itself, on the items with a usable verdict every time.
 
     Raises:
-        NotFound: No such judge, or it was asked nothing twice.
-        BadInput: Several judges were asked more than once, and none is named.
+        NotFound: No such judge, or it judged nothing twice.
+        BadInput: Several judges have repeats, and none is named.
     """
     return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
 
 
 def temperature_note(versions: Sequence[StoredVersion]) -> Note:
-    """Return at which temperature repeats were asked, which is what their spread mostly depends on."""
+    """Return the temperature of repeats, which determines most of their spread."""
     temperatures = {each.params.get("temperature") for each in versions}
     temperature = temperatures.pop() if len(temperatures) == 1 else None
     if temperature is None:
         return Note("temperature", "The temperature of these repeats is not known.")
     if temperature == 0:
-        return Note("temperature", "At temperature 0 repeats mostly measure the server.")
-    return Note("temperature", f"The repeats were asked at temperature {temperature:g}.")
+        return Note("temperature", "At temperature 0, differences between repeats mostly come from the model server.")
+    return Note("temperature", f"The repeats were made at temperature {temperature:g}.")
 
 
 def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
@@ -57,28 +55,27 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     repeated = repeated_answers(connection, [each.id for each in versions])
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
-    ratings = _matrix(repeated, measure, scale)
-    left_out = {"incomplete": measure.incomplete} if measure.incomplete else {}
     more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
-    return _result(choice, ratings, title, versions, more, left_out, (temperature_note(versions),))
+    notes = (temperature_note(versions),)
+    return _result(choice, _ratings(repeated, measure, scale), title, versions, more, measure.incomplete, notes)
 
 
 def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     known = versions_that_compared(connection)
-    if not choice.judge_versions and len(known) != 1:
-        raise BadInput(f"say which judge, with --judge-version: {', '.join(each.title for each in known) or 'none'}")
-    version = (
-        choose_version(connection, choice.judge_versions[0], known, "compared pairs")
-        if choice.judge_versions
-        else known[0]
-    )
+    if choice.judge_versions:
+        version = choose_version(connection, choice.judge_versions[0], known, "compared pairs")
+    elif len(known) == 1:
+        version = known[0]
+    else:
+        titles = ", ".join(each.title for each in known)
+        raise BadInput(f"choose a judge with --judge-version: {titles or 'none has compared pairs'}")
     every = load_comparisons(connection, [version.id], condition=PLAIN)
     if is_one_order(version, every):
-        raise NotFound(f"{version.title} was asked about each pair in one order only: nothing was asked twice")
+        raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
     aspect = choice.aspect or OVERALL
     rows: list[BothOrders] = [row for row in every if row.aspect == aspect]
     if not rows:
-        raise NotFound(f"{version.title} has no comparison of the aspect {aspect!r}")
+        raise NotFound(f"{version.title} has no comparison on the aspect {aspect!r}")
     verdicts = order_verdicts(rows, one_order=False)
     both = verdicts.both
     values = np.stack((verdicts.ab, verdicts.ba), axis=1).astype(np.float64)
@@ -87,9 +84,7 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     groups = grouping(None, int(both.sum()), row=row, group=group)
     ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
     more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
-    incomplete = int((~both).sum())
-    left_out = {"incomplete": incomplete} if incomplete else {}
-    return _result(choice, ratings, version.title, [version], more, left_out, (), aspect)
+    return _result(choice, ratings, version.title, [version], more, int((~both).sum()), (), aspect)
 
 
 def _result(
@@ -98,12 +93,12 @@ def _result(
     title: str,
     versions: Sequence[StoredVersion],
     more: Statistics,
-    left_out: dict[str, int],
+    incomplete: int,
     notes: tuple[Note, ...],
     aspect: str | None = None,
 ) -> AgreementResult:
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
-    headline = getattr(agreed, alpha_of(ratings.scale))
+    alpha = agreed.estimates[alpha_of(ratings.scale)]
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,
@@ -111,55 +106,55 @@ def _result(
         aspect=aspect,
         title=title,
         judge_versions=tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions),
-        sentence=repeats_sentence(agreed.items, more["self_consistency"], headline, choice.things),
+        sentence=repeats_sentence(agreed.items, more["self_consistency"], alpha, choice.things),
         n=agreed.items,
-        left_out=left_out,
-        statistics={**of_raters(agreed, ratings.scale, pairs), **more},
+        left_out={"incomplete": incomplete} if incomplete else {},
+        statistics=of_raters(agreed, ratings.scale, pairs) | more,
         rater_pairs=pairs,
         notes=notes,
     )
 
 
 def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
-    """Return what the judge is called, and its versions: all of a bare name together, else the one that is named."""
-    again = versions_asked_again(connection)
+    """Return the judge's title, and its versions: all of a judge name, else the one that is named."""
+    repeated = versions_asked_again(connection)
     if choice.judge_versions:
         which = choice.judge_versions[0]
-        of_name = [each for each in again if each.name == which]
+        of_name = [each for each in repeated if each.name == which]
         if of_name:
             return (str(which) if len(of_name) > 1 else of_name[0].title), of_name
         if any(each.name == which for each in list_versions(connection)):
-            raise not_found(connection, which, again, _DID, what="judge")
-        version = choose_version(connection, which, again, f"were {_DID}")
+            raise not_found(connection, which, repeated, "asked more than once", what="judge")
+        version = choose_version(connection, which, repeated, "were asked more than once")
         return version.title, [version]
-    names = sorted({each.name for each in again})
+    names = sorted({each.name for each in repeated})
     if not names:
-        raise NotFound("no judge was asked twice about any answer: `judgeboard judge --repeats 3` does")
+        raise NotFound("no judge has repeats; make some: `judgeboard judge --repeats 3`")
     if len(names) > 1:
-        raise BadInput(f"say which judge, with --judge-version: {', '.join(names)}")
-    return names[0], again
+        raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
+    return names[0], repeated
 
 
 def _measure(repeated: RepeatedAnswers, title: str, grade: str | None) -> RepeatedMeasure:
     if not repeated.answers:
-        raise NotFound(f"{title} was not asked twice about any answer")
+        raise NotFound(f"{title} judged no answer twice")
     measures = {each.measure: each for each in repeated.measures()}
     if not measures:
-        raise NotFound(f"{title} gave no usable verdict in any repeat")
+        raise NotFound(f"{title} has no usable verdict in any repeat")
     if grade is None:
         return next(iter(measures.values()))
     if grade not in measures:
-        raise NotFound(f"the repeats of {title} give no {grade}; they give {', '.join(measures)}")
+        raise NotFound(f"the repeats of {title} have no {grade}, only {', '.join(measures)}")
     return measures[grade]
 
 
-def _matrix(repeated: RepeatedAnswers, measure: RepeatedMeasure, scale: Scale) -> Ratings:
+def _ratings(repeated: RepeatedAnswers, measure: RepeatedMeasure, scale: Scale) -> Ratings:
     rows = measure.rows.tolist()
-    given = [[repeat[measure.measure] for _, repeat in sorted(repeated.values[row].items())] for row in rows]
-    values: FloatArray = np.full((len(rows), max(map(len, given), default=0)), np.nan)
-    for place, said in enumerate(given):
-        values[place, : len(said)] = said
+    repeats = [[repeat[measure.measure] for _, repeat in sorted(repeated.values[row].items())] for row in rows]
+    values: FloatArray = np.full((len(rows), max(map(len, repeats), default=0)), np.nan)
+    for place, verdicts in enumerate(repeats):
+        values[place, : len(verdicts)] = verdicts
     if scale is QUALITY:
-        values -= 1  # positions among 1 to 4; a label is 0 or 1 as it stands
+        values -= 1  # positions among 1 to 4; a label is 0 or 1 already
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
     return Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(rows)))

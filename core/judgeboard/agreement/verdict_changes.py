@@ -1,4 +1,4 @@
-"""Old and new verdicts side by side: which changed side, and with which people agree."""
+"""Old and new verdicts of the same answers: which changed, and with which people agree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,11 @@ from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.verdict_pairs import (
-    OneVerdict,
-    PairTexts,
-    VerdictPair,
-    pair_texts,
-    pairs_of_run,
-    pairs_of_versions,
-)
+from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts, pairs_of_run, pairs_of_versions
 
 
 class Side(StrEnum):
-    """Where a verdict or a person stands: the label as given, else the groundedness cut at the rule's threshold."""
+    """The label of a verdict or a person, else the groundedness cut at the threshold of the flag rule."""
 
     GOOD = "good"
     BAD = "bad"
@@ -32,7 +25,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One response: the sides of both verdicts and of people (None: not said), and the change of groundedness."""
+    """One response: the sides of both verdicts and of people (None: unknown), and the change of groundedness."""
 
     pair: VerdictPair
     old_side: Side | None
@@ -42,7 +35,7 @@ class Compared:
 
     @property
     def flip(self) -> Side | None:
-        """The new side where it is another than the old one, None where it is not or one is unknown."""
+        """The new side if it differs from the old one, else None."""
         if self.old_side is None or self.new_side is None or self.old_side is self.new_side:
             return None
         return self.new_side
@@ -52,8 +45,8 @@ class Compared:
 class Comparison:
     """All pairs in order of interest, and their counts.
 
-    ``compared`` pairs have both sides; ``graded`` of them people graded. ``p`` is McNemar's exact two-sided p for the
-    old and the new verdicts being right equally often on the graded ones, None without any.
+    ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is McNemar's exact two-sided p-value of
+    old and new verdicts being right equally often on these, None without any.
     """
 
     rows: tuple[Compared, ...]
@@ -67,7 +60,7 @@ class Comparison:
 
 
 def side_of(label: str | None, groundedness: float | None, cut: float) -> Side | None:
-    """Return the side of a label, else of a groundedness (0 to 1, bad below ``cut``), None without either."""
+    """Return the side of a label, else of a groundedness (bad below ``cut``), None without either."""
     if label is not None:
         return Side.BAD if label == Label.HALLUCINATED else Side.GOOD
     if groundedness is None:
@@ -76,18 +69,15 @@ def side_of(label: str | None, groundedness: float | None, cut: float) -> Side |
 
 
 def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float) -> Comparison:
-    """Return every pair, those that changed side first, then the largest change of groundedness, then by response.
+    """Return every pair: changed sides first, then the largest change of groundedness, then by response.
 
-    Args:
-        pairs: Old and new verdict of each response.
-        people: What people say, by response.
-        cut: Below this groundedness a verdict without a label is bad.
+    ``people`` holds the sides of people by response; below ``cut`` a verdict without a label is bad.
     """
     rows = [
         Compared(
             pair,
-            _side(pair.old, cut),
-            _side(pair.new, cut),
+            side_of(pair.old.label, pair.old.groundedness, cut),
+            side_of(pair.new.label, pair.new.groundedness, cut),
             people.get(pair.response_id),
             _change(pair),
         )
@@ -112,31 +102,24 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float
 
 
 def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
-    """Return how many verdicts changed side, and on how many of the graded ones each side is right.
+    """Return how many verdicts changed, and how many of the graded ones each side gets right.
 
-    Args:
-        comparison: What was compared.
-        old: What to call the old verdicts ("rag v3").
-        new: What to call the new ones.
+    ``old`` and ``new`` are the titles of the verdicts ("rag v3").
     """
     if comparison.compared == 0:
-        return "No answer has both an old and a new verdict that say good or bad."
-    n, flips = comparison.compared, comparison.now_good + comparison.now_bad
-    if flips == 0:
-        said = "The verdict did not change side." if n == 1 else f"None of {n:,} verdicts changed side."
+        return "No answer has both an old and a new verdict of good or bad."
+    n, changed = comparison.compared, comparison.now_good + comparison.now_bad
+    if changed == 0:
+        start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed."
     else:
         ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
-        said = f"{flips:,} of {n:,} verdicts changed side: {ways}."
+        start = f"{changed:,} of {n:,} verdicts changed: {ways}."
     if comparison.graded == 0 or comparison.p is None:
-        return f"{said} People graded none of them."
+        return f"{start} People graded none of them."
     right = f"{new} is right on {comparison.new_right:,}, {old} on {comparison.old_right:,}"
     if comparison.graded >= MIN_PAIRS:
         right += f" (McNemar p {'under 0.001' if comparison.p < 0.001 else format(comparison.p, '.2g')})"
-    return f"{said} Of the {comparison.graded:,} that people graded, {right}."
-
-
-def _side(verdict: OneVerdict, cut: float) -> Side | None:
-    return side_of(verdict.label, verdict.groundedness, cut)
+    return f"{start} Of the {comparison.graded:,} that people graded, {right}."
 
 
 def _change(pair: VerdictPair) -> float | None:
@@ -151,7 +134,7 @@ def _interest(row: Compared) -> tuple[bool, float, int]:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """The comparison with one page of its rows' texts, by response; titles name the versions ("rag v3")."""
+    """The comparison, and one page of its rows with their texts by response."""
 
     sentence: str
     comparison: Comparison
@@ -162,11 +145,7 @@ class ComparisonPage:
 
 
 def run_comparison(connection: Connection, run_id: int, *, offset: int = 0, limit: int = 50) -> ComparisonPage:
-    """Return what a run said beside what the same judge had said before.
-
-    Raises:
-        NotFound: There is no such run, or it has no judge version.
-    """
+    """Return the verdicts of a run and the same judge's earlier ones; raise NotFound for an unknown run."""
     return _page(connection, pairs_of_run(connection, run_id), offset, limit)
 
 
@@ -201,7 +180,7 @@ def _page(connection: Connection, pairs: list[VerdictPair], offset: int, limit: 
 
 
 def _people(source: PairSource) -> dict[int, Side]:
-    """Return the side of people: the label of most, else their mean groundedness cut like a judge's."""
+    """Return the sides of people: the majority label, else the mean groundedness, cut like a judge's."""
     labels, scores = source.people("label"), source.people("groundedness")
     sides = {
         response_id: side

@@ -1,4 +1,4 @@
-"""The commands `people`, `versions` and `events`: who may do what, and what was done."""
+"""The commands `people`, `versions` and `events`."""
 
 import json
 from contextlib import closing
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     )
 )
 def versions_command() -> None:
-    """List judge versions and retire them. A version never changes, and what it said stays."""
+    """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
 
 
 @versions_command.command("list", epilog=options.example("judgeboard versions list --json"))
 @json_option
 @options.database
 def versions_list(as_json: bool, db: str | None) -> None:
-    """List the judge versions by name and number."""
+    """List all judge versions by name and number."""
     from judgeboard.store.engine import open_store
     from judgeboard.store.judge_versions import list_versions, retired_versions
     from judgeboard.text import iso_z
@@ -54,36 +54,37 @@ def versions_list(as_json: bool, db: str | None) -> None:
         return
     for version in versions:
         fact = retired.get(version.id)
-        gone = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
-        click.echo(f"{version.title}  {version.kind}  {version.model or '–'}{gone}")
+        state = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
+        click.echo(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
 
 
 @versions_command.command("retire", epilog=options.example('judgeboard versions retire "rag v1"'))
 @click.argument("version")
 @options.database
 def retire(version: str, db: str | None) -> None:
-    """Ask VERSION ("rag v1", a name's newest, or a fingerprint) nothing more; what it said stays."""
-    from judgeboard.cli.options import actor
+    """Retire VERSION: it makes no new judgments; existing ones are kept.
+
+    VERSION is a title ("rag v1"), a name for its newest version, or a fingerprint.
+    """
     from judgeboard.people.roster import retire_version
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        gone = retire_version(store, version, actor())
-    click.echo(f"{gone.title} is retired: nothing more is asked of it, what it said stays")
+        retired = retire_version(store, version, options.actor())
+    click.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
 
 
 @versions_command.command("restore", epilog=options.example('judgeboard versions restore "rag v1"'))
 @click.argument("version")
 @options.database
 def restore(version: str, db: str | None) -> None:
-    """Bring a retired VERSION back into use."""
-    from judgeboard.cli.options import actor
+    """Restore a retired VERSION: it can judge again."""
     from judgeboard.people.roster import restore_version
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        back = restore_version(store, version, actor())
-    click.echo(f"{back.title} is in use again")
+        restored = restore_version(store, version, options.actor())
+    click.echo(f"{restored.title} is restored: it can judge again")
 
 
 _ROLE = click.Choice([role.value for role in ROLES])
@@ -98,7 +99,7 @@ _ROLE_HELP = "What the person may do. Each role includes the ones before it."
     )
 )
 def people_command() -> None:
-    """Say who may come in where people sign in. Nobody else gets in; JUDGEBOARD_ADMIN names the first admin."""
+    """Manage the people who may sign in. JUDGEBOARD_ADMIN names the first admin."""
 
 
 @people_command.command("add", epilog=options.example("judgeboard people add ann@example.org --role lead"))
@@ -106,14 +107,13 @@ def people_command() -> None:
 @click.option("--role", type=_ROLE, default="reviewer", show_default=True, help=_ROLE_HELP)
 @options.database
 def add(address: str, role: str, db: str | None) -> None:
-    """Let somebody in who signs in with this e-mail address."""
-    from judgeboard.cli.options import actor
+    """Allow the person with this e-mail address to sign in."""
     from judgeboard.people.roster import add_person
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        person = add_person(store, address, Role(role), actor())
-    click.echo(f"{person.name} may come in, as {person.role}")
+        person = add_person(store, address, Role(role), options.actor())
+    click.echo(f"{person.name} may sign in, as {person.role}")
 
 
 @people_command.command("role", epilog=options.example("judgeboard people role ann@example.org admin"))
@@ -121,35 +121,33 @@ def add(address: str, role: str, db: str | None) -> None:
 @click.argument("role", type=_ROLE)
 @options.database
 def role_(address: str, role: str, db: str | None) -> None:
-    """Give somebody another role; it counts from their next action on."""
-    from judgeboard.cli.options import actor
+    """Change the role of a person. It applies from their next action."""
     from judgeboard.people.roster import change_role
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        person = change_role(store, address, Role(role), actor())
-    click.echo(f"{person.name} is {person.role} now")
+        person = change_role(store, address, Role(role), options.actor())
+    click.echo(f"{person.name} is now {person.role}")
 
 
 @people_command.command("remove", epilog=options.example("judgeboard people remove ann@example.org"))
 @click.argument("address", metavar="E-MAIL")
 @options.database
 def remove(address: str, db: str | None) -> None:
-    """Let somebody in no more; what they said stays, and stays theirs."""
-    from judgeboard.cli.options import actor
+    """Remove a person: they may no longer sign in. Their reviews are kept, under their name."""
     from judgeboard.people.roster import remove_person
     from judgeboard.store.engine import open_store
 
     with closing(open_store(db)) as store:
-        person = remove_person(store, address, actor())
-    click.echo(f"{person.name} gets in no more; what they said stays")
+        person = remove_person(store, address, options.actor())
+    click.echo(f"{person.name} may no longer sign in; their reviews are kept")
 
 
 @people_command.command("list", epilog=options.example("judgeboard people list --json"))
 @json_option
 @options.database
 def people_list(as_json: bool, db: str | None) -> None:
-    """List everybody who was ever here, with role, when they were last seen and when they last reviewed."""
+    """List all people who have ever used this database, with role and last visit."""
     from judgeboard.people.roster import list_people
     from judgeboard.store.engine import open_store
 
@@ -163,7 +161,7 @@ def people_list(as_json: bool, db: str | None) -> None:
         seen = row["last_seen"] or "never seen"
         click.echo(f"{row['name']}\t{row['origin']}\t{row['role']}\t{seen}")
     if not people:
-        click.echo("nobody yet: judgeboard people add E-MAIL --role admin")
+        click.echo("no people yet; add one: judgeboard people add E-MAIL --role admin")
 
 
 def _as_json(line: "PersonLine") -> dict[str, object]:
@@ -184,12 +182,18 @@ def _as_json(line: "PersonLine") -> dict[str, object]:
         "judgeboard events --kind refused --json | jq .events[].actor",
     )
 )
-@click.option("--kind", help="Only of this kind: decide, set_setting, refused, …")
-@click.option("--actor", help="Only what this person, terminal (cli:USER) or worker did.")
-@click.option("--response", metavar="ID", help="Only about the answer with this outside id.")
-@click.option("--since", metavar="TIME", help="Only from this day or time on (UTC where it names no zone).")
-@click.option("--before", type=options.ROW_ID, metavar="N", help="Only older than this event: the next page.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
+@click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
+@click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
+@click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
+@click.option("--since", metavar="TIME", help="Only events from this day or time on (UTC if no time zone is given).")
+@click.option("--before", type=options.ROW_ID, metavar="N", help="Only events older than this one, for the next page.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of events (1 to 10000).",
+)
 @json_option
 @options.database
 def events_command(
@@ -202,18 +206,17 @@ def events_command(
     as_json: bool,
     db: str | None,
 ) -> None:
-    """Show who did what, newest first. Events hold names, ids and numbers, never a text of the log.
+    """Show who did what, newest first. Events contain names, ids and numbers, but no texts of the log.
 
-    What others did about an answer that you are to review blind is left out until you have.
+    Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
     """
-    from judgeboard.cli.options import seen
     from judgeboard.store.engine import open_store
     from judgeboard.store.events import EventFilter, latest_events
 
-    given = EventFilter(kind, actor, response, None if since is None else _moment(since))
-    with closing(open_store(db)) as store, seen(store).reading() as connection:
-        found = latest_events(connection, given, limit=limit + 1, before_id=before)
-    events, more = found[:limit], len(found) > limit
+    event_filter = EventFilter(kind, actor, response, None if since is None else _moment(since))
+    with closing(open_store(db)) as store, options.seen(store).reading() as connection:
+        newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
+    events, more = newest[:limit], len(newest) > limit
     if as_json:
         show_json({"events": [_event_as_json(event) for event in events], "next": events[-1].id if more else None})
         return
@@ -222,7 +225,7 @@ def events_command(
         details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
         click.echo(f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip())
     if more:
-        click.echo(f"older ones: --before {events[-1].id}", err=True)
+        click.echo(f"for older events, add --before {events[-1].id}", err=True)
 
 
 def _moment(since: str) -> datetime:

@@ -7,6 +7,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import as_json as json_option
+from judgeboard.cli.asking import show_json
 from judgeboard.errors import BadInput
 
 
@@ -24,57 +25,60 @@ from judgeboard.errors import BadInput
     type=click.Choice(["people", "judge", "judges", "repeats"]),
     default="judge",
     show_default=True,
-    help="People with each other, a judge with people, judges with each other, or a judge with its own repeats.",
+    help="Raters to compare: people with each other, a judge with people, judges with each other, or a judge with its "
+    "own repeats.",
 )
 @click.option(
     "--judge-version",
     "judge_versions",
     multiple=True,
     metavar="NAME|FINGERPRINT",
-    help="The judge; for --of judges several, or none for all. For --of repeats a bare name is all its versions.",
+    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge). With "
+    "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
 )
 @click.option(
     "--unit",
     type=click.Choice(["responses", "pairs"]),
     default="responses",
     show_default=True,
-    help="Grades of answers, or which of two answers is better.",
+    help="What was graded: answers, or pairs of answers (which one is better).",
 )
-@click.option("--aspect", help="Of pairs: on which aspect (overall).")
+@click.option("--aspect", help="Aspect of the preference, for --unit pairs (default: overall).")
 @click.option(
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
-    help="What was graded; a rubric's dimension by its name. Default: label, since only labels tell how many bad "
-    "answers a judge misses; a note counts the reviews that give none. Of pairs: the preference.",
+    help="Grade to compare; a rubric's dimension by its name (default: label, or preference for --unit pairs). Only "
+    "labels show how many bad answers a judge misses; a note counts the reviews without a label.",
 )
 @click.option(
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
     show_default=True,
-    help="What a judge is held against: what a lead settled, else people together (majority label, lower median "
-    "quality, mean groundedness); people together, adjudications left out; or each person's grade, stacked.",
+    help="Grades by people to compare with. gold: the adjudication, else the majority label, lower median quality or "
+    "mean groundedness of all reviewers. majority: the same without adjudications. each: every person's grade "
+    "separately.",
 )
 @click.option(
     "--unusable",
     type=click.Choice(["drop", "wrong", "tie"]),
     default="drop",
     show_default=True,
-    help="Of pairs: what a verdict counts as that cannot be used.",
+    help="How an unusable verdict counts, for --unit pairs.",
 )
 @click.option(
     "--by",
     type=click.Choice(["query_type", "judge_version", "generator", "source", "time", "length", "rule"]),
-    help="Also each slice by itself, from ten on.",
+    help="Also measure each slice separately, if it has at least 10 answers.",
 )
-@click.option("--alt-test", is_flag=True, help="May the judge stand in for a person? The alternative annotator test.")
+@click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
 @click.option(
     "--epsilon",
     type=options.FiniteRange(0, 1),
-    help="With --alt-test: how much further from people the judge may be than a person; 0.2 for experts, 0.15 skilled, "
-    "0.1 a crowd. Default 0.2.",
+    help="How much worse than a person the judge may be, for --alt-test (0 to 1, default: 0.2). Use 0.2 for experts, "
+    "0.15 for trained annotators, 0.1 for a crowd.",
 )
-@click.option("--report", type=click.Path(path_type=Path), help="Also write all of it to this file: one HTML page.")
+@click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML report to this file.")
 @json_option
 @options.database
 def agreement_command(
@@ -92,10 +96,10 @@ def agreement_command(
     as_json: bool,
     db: str | None,
 ) -> None:
-    """Measure how far people and judges agree, with n, what was left out, and 95 % intervals.
+    """Measure how far people and judges agree, with n, 95 % intervals and the number of excluded answers.
 
-    Each answer counts once, with each judge version's latest usable verdict, however often it was judged again. A
-    figure that cannot be said is undefined, with the reason.
+    Each answer counts once per judge version, with the latest usable verdict. A figure that is not available has a
+    reason instead of a value.
     """
     from judgeboard.agreement.measure import measure_agreement
     from judgeboard.cli.options import seen
@@ -103,7 +107,7 @@ def agreement_command(
     from judgeboard.store.engine import open_store
 
     if epsilon is not None and not alt_test:
-        raise BadInput("--epsilon goes with --alt-test")
+        raise BadInput("--epsilon needs --alt-test")
     with closing(open_store(db)) as store:
         result = measure_agreement(
             seen(store),
@@ -122,9 +126,7 @@ def agreement_command(
 
         report.write_text(report_page([result]), encoding="utf-8")
     if as_json:
-        from judgeboard.reports.json_output import to_json
-
-        click.echo(to_json(result))
+        show_json(result)
         return
     for line in result_lines(result):
         click.echo(line)

@@ -1,4 +1,4 @@
-"""Puts the commands together; a command is one file and one line here."""
+"""The command `judgeboard`: each command is a file in this folder and a line in COMMANDS."""
 
 import importlib
 import io
@@ -11,7 +11,7 @@ import click
 from judgeboard.cli.options import example
 from judgeboard.errors import JudgeboardError
 
-# Command -> its module in judgeboard.cli, which defines `NAME_command`. In the order in which a newcomer needs them.
+# Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
     "demo": "demo",
     "import": "import_command",
@@ -45,14 +45,14 @@ COMMANDS: dict[str, str] = {
 
 
 class CommandsOnDemand(click.Group):
-    """Loads a command's module only when it is named, so that each starts fast."""
+    """Loads the module of a command when the command is used, so that each starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands in the order of their table."""
+        """Return the names in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Load one command, None where there is none of this name."""
+        """Return a command, None for an unknown name."""
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
@@ -69,15 +69,17 @@ class CommandsOnDemand(click.Group):
     epilog=example("judgeboard import log.jsonl", "judgeboard judge --judge lexical", "judgeboard serve"),
 )
 @click.version_option(package_name="judgeboard")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs.")
 def root() -> None:
-    """The desk where people check an LLM judge. To look around first: judgeboard demo."""
+    """Judgeboard checks an LLM judge against people. To try it with sample data, run: judgeboard demo."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; ``--debug`` anywhere in it shows tracebacks."""
+    """Run a command line and return its exit code; ``--debug`` may stand anywhere in it."""
     debug = "--debug" in arguments
-    _print_anything()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may lack characters of file names
     try:
         result = root.main(
             args=[word for word in arguments if word != "--debug"], prog_name="judgeboard", standalone_mode=False
@@ -89,28 +91,21 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("stopped", err=True)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe went away: say nothing, as `head` expects
+        sys.stderr.close()  # the reader of a pipe has closed it, as `head` does: print nothing
         return 0
-    except Exception as error:  # noqa: BLE001 - the last resort: one line for the user, the rest on request
+    except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
         return _failed(error, debug=debug)
     return result if isinstance(result, int) else 0
 
 
 def _words(error: Exception) -> str:
-    """What an error says of itself, without the statement and the texts that a database error repeats."""
+    """Return the message of an error, without the SQL statement and the texts in a database error."""
     cause = getattr(error, "orig", None)
     if cause is not None:
         from judgeboard.store.engine import with_advice
 
-        return f"the database refused: {with_advice(str(cause).partition(chr(10))[0])}"
+        return f"database error: {with_advice(str(cause).partition(chr(10))[0])}"
     return error.strerror or str(error) if type(error) is OSError else str(error)
-
-
-def _print_anything() -> None:
-    """Show what a terminal's encoding lacks, as half characters of file names, as escapes instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _failed(error: Exception, *, debug: bool) -> int:

@@ -7,6 +7,7 @@ from typing import BinaryIO
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asking import as_json, show_json
 from judgeboard.errors import BadInput
 from judgeboard.formats.table import FORMATS
 
@@ -30,38 +31,36 @@ TABLES = (
     type=click.Choice([*FORMATS]),
     default="jsonl",
     show_default=True,
-    help="JSON lines, JSON and Parquet are exact; CSV defuses formulas for spreadsheets.",
+    help="File format. CSV escapes cells that a spreadsheet would run as formulas; the other formats are exact.",
 )
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to; a folder for all, - for standard output."
+    "-o", "--output", required=True, metavar="FILE", help="Output file; - for standard output; a folder for TABLE all."
 )
 @options.database
 def export_command(table: str, format_: str, output: str, db: str | None) -> None:
-    """Write one table or all of them; each line names its response, or its pair, by source and id.
+    """Export one table, or all of them. Each row names its response or pair by source and id.
 
-    A file appears whole or not at all; a pipe is written as it comes. Exported responses, pairs, comparisons and
-    samples can be imported again.
+    A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
     """
-    from judgeboard.cli.options import seen
     from judgeboard.store.engine import open_store
     from judgeboard.store.export import export_tables
 
     targets: dict[str, Path | BinaryIO]
     if table == "all":
         if output == "-":
-            raise BadInput("export all writes a folder: name it with -o FOLDER")
+            raise BadInput("export all writes a folder: use -o FOLDER")
         folder = Path(output)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"{folder} cannot be a folder: {error.strerror}") from error
+            raise BadInput(f"cannot create the folder {folder}: {error.strerror}") from error
         targets = {name: folder / f"{name}.{format_}" for name in TABLES}
     else:
         if output == "-" and sys.stdout is None:
-            raise BadInput("standard output is closed: name a file with -o")
+            raise BadInput("standard output is closed: use -o FILE")
         targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
     store = open_store(db)
-    for name, count in export_tables(store, targets, format=format_, viewer=seen(store).viewer).items():
+    for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
     store.close()
 
@@ -69,20 +68,20 @@ def export_command(table: str, format_: str, output: str, db: str | None) -> Non
 @click.command(epilog=options.example("judgeboard migrate --db data/judgeboard.db"))
 @options.database
 def migrate_command(db: str | None) -> None:
-    """Bring the database to this program's schema; a missing one is made."""
+    """Migrate the database to the schema of this version. Creates the database if it is missing."""
     from judgeboard.store.engine import Store, connect, database_url, upgrade
     from judgeboard.store.migrations import HEAD
 
     store = Store(connect(database_url(db), create=True))
     before = upgrade(store)
-    click.echo(f"{store.shown_url}: {'made' if before is None else f'was at {before}'}, now at {HEAD}")
+    click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
     store.close()
 
 
 @click.command(epilog=options.example("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config"))
 @options.database
 def config_command(db: str | None) -> None:
-    """Show every setting, where it comes from, and the database in use; secrets are masked."""
+    """Show every setting with its origin, and the database in use. Secrets are masked."""
     from judgeboard.errors import JudgeboardError
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings import config_lines, load_settings
@@ -108,100 +107,99 @@ def config_command(db: str | None) -> None:
         "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1"
     )
 )
-@click.option("--model", help="The judge's model.")
-@click.option("--provider", help="API of the endpoint: openai or anthropic. Default: chosen by the model's name.")
-@click.option("--base-url", help="Address of the endpoint, with /v1. Default: OPENAI_BASE_URL, else the provider's.")
+@click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
+@click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name).")
+@click.option(
+    "--base-url",
+    help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
+)
 @options.database
 def doctor_command(model: str | None, provider: str | None, base_url: str | None, db: str | None) -> int:
-    """Check what judging and serving need; exit code 0 when all is well, 1 when something must be mended."""
-    from judgeboard.cli.options import seen
+    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
     from judgeboard.health.checkup import check_database, check_endpoint
 
-    findings = [*check_database(db, seen), *check_endpoint(model, provider, base_url)]
+    findings = [*check_database(db, options.seen), *check_endpoint(model, provider, base_url)]
     for finding in findings:
         click.echo(
-            f"{'ok  ' if finding.ok else 'mend'}  {finding.what}" + (f"\n      {finding.fix}" if finding.fix else "")
+            f"{'ok ' if finding.ok else 'fix'}  {finding.what}" + (f"\n     {finding.fix}" if finding.fix else "")
         )
     return 0 if all(finding.ok for finding in findings) else 1
 
 
 @click.command(epilog=options.example("judgeboard forget chat-4711 --source shop"))
 @click.argument("response")
-@click.option("--source", help="Which log is meant, where several have the id.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--source", help="Source of the answer, if several sources use this id.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @options.database
 def forget_command(response: str, source: str | None, yes: bool, db: str | None) -> None:
-    """Blank the texts of RESPONSE (its outside id) and all that was said about it; scores and decisions stay.
+    """Delete the texts of RESPONSE (its external id) and all texts about it. Scores and decisions are kept.
 
-    What was made from it goes with it: controls, regenerated answers, attempts, and the pairs it stands in. It cannot
-    be undone. An event keeps who did it and when.
+    Also deletes the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
+    This cannot be undone. An event records who did it and when.
     """
-    from judgeboard.cli.options import actor
     from judgeboard.store.engine import open_store
     from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 
     store = open_store(db)
     if not yes:
-        click.confirm(f"Blank every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
+        click.confirm(f"Delete every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
     with store.writing() as connection:
-        ids = forget_response(connection, response, source=source, actor=actor())
+        ids = forget_response(connection, response, source=source, actor=options.actor())
     emptied = truncate_write_ahead_log(store)
     store.close()
-    more = f" and {len(ids) - 1:,} made from it" if len(ids) > 1 else ""
+    more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
     click.echo(f"forgotten: {response}{more}")
     if not emptied:
         click.echo(
-            "another program reads the database now: the old texts leave its file when that one is done", err=True
+            "another program is reading the database: the file keeps the old texts until it has finished", err=True
         )
 
 
 @click.command(epilog=options.example("judgeboard flag"))
 @options.database
 def flag_command(db: str | None) -> None:
-    """Apply the rules to every answer again, after a threshold or the primary judge has changed.
+    """Apply the flag rules to every answer again, after a threshold or the primary judge has changed.
 
-    Raising again adds nothing, and what people decided does not come back.
+    Running it twice adds nothing. Flags that people have decided stay decided.
     """
-    from judgeboard.cli.options import actor, progress_bar
     from judgeboard.people.roster import raise_flags
     from judgeboard.store.engine import open_store
 
     store = open_store(db)
-    with progress_bar() as bar:
+    with options.progress_bar() as bar:
         task = None if bar is None else bar.add_task("flags", total=None)
 
         def show(done: int, total: int) -> None:
             if bar is not None and task is not None:
                 bar.update(task, completed=done, total=total)
 
-        summary = raise_flags(store, actor=actor(), progress=show)
+        summary = raise_flags(store, actor=options.actor(), progress=show)
     store.close()
-    made = summary.responses - summary.logged
-    beside = f" and {made:,} of pairs, suites, controls or made anew" if made else ""
+    others = summary.responses - summary.logged
+    more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
     click.echo(
-        f"{summary.logged:,} answers of the log{beside}: "
+        f"{summary.logged:,} answers of the log{more}: "
         f"{summary.raised:,} flags raised, {summary.superseded:,} superseded"
     )
 
 
 @click.command(epilog=options.example("judgeboard stats", "judgeboard stats --json | jq .agreement"))
-@click.option(
-    "--json", "as_json", is_flag=True, help="JSON alone on standard output; the same data gives the same bytes."
-)
+@as_json
 @options.database
 def stats_command(as_json: bool, db: str | None) -> None:
-    """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people."""
-    from judgeboard.cli.options import seen
-    from judgeboard.reports.json_output import to_json
+    """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people.
+
+    The same data gives the same JSON, byte for byte.
+    """
     from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
     from judgeboard.reports.tables import text_lines
     from judgeboard.store.engine import open_store
 
     store = open_store(db)
-    stats = measure(seen(store))
+    stats = measure(options.seen(store))
     store.close()
     if as_json:
-        click.echo(to_json(stats))
+        show_json(stats)
         return
     click.echo(f"{stats.responses:,} responses, {stats.reviews:,} reviews")
     for table in (judgments_table(stats), flags_table(stats), agreement_table(stats)):

@@ -1,4 +1,4 @@
-"""The demo: stores the sample log with judgments and reviews; the command `demo`."""
+"""The command `demo`: stores the sample log with judgments and reviews, and serves it."""
 
 import gzip
 import hashlib
@@ -7,15 +7,16 @@ import shlex
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.domain import Decision, DimensionScore, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
-from judgeboard.store.latest_event import latest_event
+
+if TYPE_CHECKING:
+    from judgeboard.store.engine import Store
 
 ACTOR = "demo"
 SOURCE = "sample"
@@ -24,7 +25,7 @@ SECOND_JUDGE = "climb-judge-8b"
 SUITE_JUDGE = "climb-rubric-8b"
 QUEUE = "Complex answers"
 CONTROLS_EACH = 5
-# What is imported: what it is, its file, its kind.
+# What is imported -> its file and its kind.
 FILES = {
     "answers": ("responses.jsonl.gz", "responses"),
     "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts"),
@@ -37,7 +38,7 @@ _PLACES = (_PACKAGE / "bundled_sample", _PACKAGE.parents[1] / "data" / "sample")
 
 
 def sample_folder() -> Path:
-    """Return the folder of the sample log: in an installed wheel or in a checkout.
+    """Return the folder of the sample log, in an installed wheel or in a checkout.
 
     Raises:
         BadInput: The installation is incomplete.
@@ -48,49 +49,50 @@ def sample_folder() -> Path:
     raise BadInput(f"the sample log is missing from this installation ({_PLACES[0]}): install judgeboard again")
 
 
-def fill(store: Store, say: Callable[[str], None] = lambda _line: None) -> None:
-    """Store the sample and what follows from it; what is stored already stays as it is.
+def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
+    """Store the sample log with judgments and reviews; rows that are stored already stay unchanged.
 
     Args:
-        store: The database to fill.
-        say: Called with one line per step.
+        store: the database to fill.
+        say: is called with one line per step.
     """
+    from judgeboard.store.events import record_event
+    from judgeboard.store.latest_event import latest_event
+
     folder = sample_folder()
     sample = {"package": version("judgeboard"), "sample": _digest(folder)}
     with store.reading() as connection:
         before = latest_event(connection, FILLED)
     if before is not None and before.items() >= sample.items():
-        # Nothing is left to do: a second start shows the pages without loading judges and importers.
+        # A second start shows the pages without loading judges and importers.
         for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
             say(line)
         return
-    there = _import_and_judge(store, folder, say)
+    stored = _import_and_judge(store, folder, say)
     _run_methods(store, folder, say)
-    from judgeboard.store.events import record_event
-
     with store.writing() as connection:
-        record_event(connection, FILLED, ACTOR, details=sample | {"there": there})
+        record_event(connection, FILLED, ACTOR, details=sample | {"there": stored})
 
 
-def _import_and_judge(store: Store, folder: Path, say: Callable[[str], None]) -> dict[str, int]:
-    """Return how many rows of each file are stored."""
+def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
+    """Return the number of usable rows by file."""
     from judgeboard.imports.importing import import_file
     from judgeboard.runs.judging import judge_pending, make_judge
 
-    there = {}
+    stored = {}
     for what, (file, kind) in FILES.items():
         summary = import_file(store, folder / file, kind=kind, source=SOURCE, actor=ACTOR)
         say(_imported(summary.new, summary.unchanged, what))
-        there[what] = summary.usable
+        stored[what] = summary.usable
         if kind == "responses":
             judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
             line = f"{judged.ok:,} answers judged offline by {judged.judge}"
             say(line if judged.selected else "all answers are judged")
-    return there
+    return stored
 
 
-def _run_methods(store: Store, folder: Path, say: Callable[[str], None]) -> None:
-    """Store an audit, control answers, two suite runs and a reviewed queue; each step is skipped where it is there."""
+def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
+    """Store an audit, control answers, two suite runs and a reviewed queue; finished steps are skipped."""
     from judgeboard.methods.audit import audit_recorded
     from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
     from judgeboard.runs.judging import make_judge
@@ -116,15 +118,15 @@ class _RecordedJudge:
 
     async def judge(self, item: JudgeInput) -> Verdict:
         row = self._rows[item.answer]
-        given = row["scores"] | {"overall": sum(row["scores"].values()) / len(row["scores"])}
-        scores = tuple(DimensionScore(name, float(value), "1-5") for name, value in given.items())
+        values = row["scores"] | {"overall": sum(row["scores"].values()) / len(row["scores"])}
+        scores = tuple(DimensionScore(name, float(value), "1-5") for name, value in values.items())
         return Verdict(Status.OK, reasoning=row["reasoning"], scores=scores)
 
     async def aclose(self) -> None:
         pass
 
 
-def _run_suites(store: Store, folder: Path) -> int:
+def _run_suites(store: "Store", folder: Path) -> int:
     """Run the suite for each recorded model; return how many runs are stored."""
     from judgeboard.methods.suite_file import read_suite
     from judgeboard.methods.suite_results import list_results
@@ -146,7 +148,7 @@ def _run_suites(store: Store, folder: Path) -> int:
     return len(models)
 
 
-def _review_queue(store: Store, folder: Path) -> int:
+def _review_queue(store: "Store", folder: Path) -> int:
     """Make the queue and store the recorded decisions of three reviewers; return how many are stored."""
     from judgeboard.reviews.checks import ensure_reviewer
     from judgeboard.reviews.leases import take_item
@@ -166,7 +168,7 @@ def _review_queue(store: Store, folder: Path) -> int:
         queue = create_queue(store, rules, by=ACTOR).queue
     with store.reading() as connection:
         named = responses_named(connection, {row["response_id"] for row in rows})
-        ids = {name: one.id for name, found in named.items() for one in found if one.source == SOURCE}
+        ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}
         items = unfinished_items(connection, queue.id, ids.values())
     decided = 0
     for row in rows:
@@ -188,8 +190,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def _imported(new: int, there: int, what: str) -> str:
-    return f"{new:,} {what} imported, {there:,} were there"
+def _imported(new: int, stored: int, what: str) -> str:
+    return f"{new:,} {what} imported, {stored:,} already stored"
 
 
 def _digest(folder: Path) -> str:
@@ -200,14 +202,14 @@ DEFAULT = "data/demo.db"
 
 
 @click.command(epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
-@click.option("--no-serve", is_flag=True, help="Stop before serving.")
+@click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
 @options.host
 @options.port
-@click.option("--db", default=DEFAULT, show_default=True, metavar="PATH|URL", help="The database of the demo.")
+@click.option("--db", default=DEFAULT, show_default=True, metavar="PATH|URL", help="Database of the demo.")
 def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
-    """Import the bundled sample log, judge it offline, raise flags, and serve the desk.
+    """Import the bundled sample log, judge it offline, raise flags and serve the pages.
 
-    No key and no network are needed. A second run changes nothing.
+    Needs no key and no network. A second run changes nothing.
     """
     from judgeboard.settings import masked
     from judgeboard.store.engine import open_store
@@ -221,8 +223,8 @@ def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
     click.echo(f"database: {store.shown_url}")
     store.close()
     if no_serve:
-        # Said with its database: `judgeboard serve` alone opens the log's own, in which there is nothing of the demo.
-        click.echo(f"to look at it: judgeboard serve --db {shlex.quote(masked(db))}")
+        # `judgeboard serve` without --db opens the user's own database.
+        click.echo(f"to open it: judgeboard serve --db {shlex.quote(masked(db))}")
     else:
         from judgeboard_dashboard.server import serve
 

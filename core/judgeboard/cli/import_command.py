@@ -1,4 +1,4 @@
-"""``judgeboard import``: bring files of answers, grades, verdicts or pairs into the database."""
+"""``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
 import contextlib
 import tempfile
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
-MOST_NAMED = 30
-MOST_ROWS = 3
+MAX_COLUMNS = 30  # names of columns in one line
+MAX_ROWS = 3  # rejected rows in the output
 
 
 def kind_lines() -> str:
-    """Return the kinds with what each holds, for the help."""
+    """Return one line per kind of file, for the help."""
     width = max(map(len, KINDS)) + 1
     return "\n".join(f"{name:{width}} {kind.help}" for name, kind in KINDS.items())
 
 
 @click.command(
-    help=f"""Bring files into the database; - is standard input, files may be gzipped.
+    help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 
 \b
 {kind_lines()}
 
-The same file again changes nothing. Exit code 0: all rows are stored; 1: some were rejected; 2: no row could be used,
-or a file could not be read to its end.
+Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
+could be used, or a file could not be read to its end.
 """,
     epilog=options.example(
         "judgeboard import may-log.jsonl.gz",
@@ -52,7 +52,7 @@ or a file could not be read to its end.
     type=click.Choice([*KINDS]),
     default="responses",
     show_default=True,
-    help="What is in the file; see above.",
+    help="Kind of file; see above.",
 )
 @click.option(
     "--format",
@@ -60,25 +60,26 @@ or a file could not be read to its end.
     type=click.Choice([AUTO, *FORMATS]),
     default=AUTO,
     show_default=True,
-    help="How the file is written.",
+    help="File format.",
 )
 @click.option(
     "--map",
     "mapping",
     multiple=True,
     metavar="THEIRS=ours",
-    help="A column and the field it holds (of answers: query, answer, context, external_id, asked_at, ...); repeat.",
+    help="Name the field that a column of the file contains, for example Frage=query. Repeat for more columns. "
+    "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
 @click.option(
     "--source",
-    help="The log's name (default: default); for grades, verdicts and comparisons, where what they name is looked for.",
+    help="Name of the log (default: default). For grades, verdicts and comparisons: the log with the answers they "
+    "refer to (default: all logs).",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would happen; store nothing.")
+@click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")
 @click.option(
     "--rejected",
     type=click.Path(path_type=Path),
-    help="Where rejected rows go (FILE.rejected.jsonl, beside the file: name another place where its folder cannot be "
-    "written).",
+    help="File for rejected rows (default: FILE.rejected.jsonl in the same folder).",
 )
 @options.database
 def import_command(
@@ -92,11 +93,10 @@ def import_command(
     db: str | None,
 ) -> int:
     """Import the files; return the highest exit code."""
-    from judgeboard.cli.options import actor
     from judgeboard.imports.fields import parse_mapping
 
     if rejected is not None and len(files) > 1:
-        raise BadInput("--rejected takes one file: import the files one by one")
+        raise BadInput("--rejected works with one file: import the files one by one")
     choices: dict[str, Any] = {
         "kind": kind,
         "format": format_,
@@ -104,18 +104,17 @@ def import_command(
         "source": source,
         "dry_run": dry_run,
         "rejected": rejected,
-        "actor": actor(),
+        "actor": options.actor(),
     }
     with _store(db, dry_run=dry_run) as store:
         return max(_import_one(store, file, choices) for file in files)
 
 
 def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
-    from judgeboard.cli.options import progress_bar
     from judgeboard.imports.importing import import_file
 
     try:
-        with progress_bar("{task.fields[rows]:,} rows") as bar:
+        with options.progress_bar("{task.fields[rows]:,} rows") as bar:
             task = None if bar is None else bar.add_task(Path(file).name, total=1, rows=0)
 
             def show(rows: int, share: float | None) -> None:
@@ -123,7 +122,7 @@ def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                     bar.update(task, completed=share or 0, rows=rows)
 
             summary = import_file(store, file, on_progress=show, **choices)
-    except BadInput as error:  # the other files are imported all the same
+    except BadInput as error:  # the other files are still imported
         click.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
     for line in summary_lines(summary):
@@ -133,7 +132,7 @@ def _import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
 
 @contextlib.contextmanager
 def _store(db: str | None, *, dry_run: bool) -> Iterator["Store"]:
-    """Open the database; a dry run where there is none uses one that goes with it."""
+    """Open the database; a dry run without one uses a temporary database."""
     from judgeboard.errors import MissingDatabase
     from judgeboard.store.engine import open_store
 
@@ -148,14 +147,14 @@ def _store(db: str | None, *, dry_run: bool) -> Iterator["Store"]:
 
 
 def exit_code(summary: "ImportSummary") -> int:
-    """Return the exit code that the help promises."""
+    """Return the exit code for one file."""
     if summary.unreadable or not summary.usable:
         return NOTHING_USABLE
     return SOME_REJECTED if summary.rejected else ALL_IN
 
 
 def summary_lines(summary: "ImportSummary") -> list[str]:
-    """Return what became of a file: its rows, its columns, and why rows could not come in."""
+    """Return the result of an import as lines: rows, columns, and why rows were rejected."""
     return [_counts(summary), *_columns(summary), *_rejected(summary), *_conflicts(summary), *_files(summary)]
 
 
@@ -163,7 +162,7 @@ def _counts(summary: "ImportSummary") -> str:
     would = "would be " if summary.dry_run else ""
     if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
         since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%B %Y}"
-        return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are here{since}"
+        return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
     return (
         f"{summary.file}: {summary.rows:,} rows of {summary.format}: {summary.new:,} {would}new, "
         f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected ({summary.conflicts:,} conflicts)"
@@ -172,11 +171,8 @@ def _counts(summary: "ImportSummary") -> str:
 
 
 def _columns(summary: "ImportSummary") -> list[str]:
-    """Say which column was read as which field, which were not, and how to name them.
-
-    Nothing where no row could be read: what a header means is decided on its rows.
-    """
-    if not summary.names:
+    """Return which column was read as which field, and which columns were ignored."""
+    if not summary.names:  # without a readable row, the columns are unknown
         return []
     taken: dict[str, list[str]] = {}
     for use in summary.columns:
@@ -187,7 +183,7 @@ def _columns(summary: "ImportSummary") -> list[str]:
     if not _of_another_kind(summary):
         lines += _unread(summary)
     if summary.id_from_content and summary.new and summary.not_read:
-        lines.append("  no id: it is made of a row's content, so with another --map these rows come in once more")
+        lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
     return [*lines, *(f"  not sure: {use.theirs!r}: {use.how}" for use in summary.columns if not use.sure)]
 
 
@@ -196,11 +192,11 @@ def _unread(summary: "ImportSummary") -> list[str]:
         example = " ".join(f"--map THEIRS={ours}" for ours in summary.not_found)
         fields = " or ".join(summary.not_found)
         return [
-            f"  no column is taken for {fields}; the file has {_named(summary.names)} (say which with {example})",
+            f"  no column was recognised as {fields}; the file has {_named(summary.names)} (name it with {example})"
         ]
     if summary.not_read:
         fate = kind_class(summary.kind).left_over
-        return [f"  not read: {_named(summary.not_read)} ({fate}; name one with --map THEIRS=ours)"]
+        return [f"  not read: {_named(summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
     return []
 
 
@@ -221,15 +217,15 @@ def _conflicts(summary: "ImportSummary") -> list[str]:
         return []
     lines = _first(summary.first_conflicts, summary.conflicts)
     if kind_class(summary.kind).brings_answers:
-        lines.append("  what is stored stays as it is; --source NAME brings the file in beside it, as another log")
+        lines.append("  stored rows are unchanged; to import the file as another log, add --source NAME")
     return lines
 
 
 def _first(rows: Sequence[Rejected], total: int) -> list[str]:
-    """Return a line for each of the first rows; ``total`` may be more than are kept."""
+    """Return a line for each of the first rows, of ``total`` rows."""
     lines = [
         f"  line {row.line}: {'conflict: ' if row.conflict else ''}{f'{row.field}: ' if row.field else ''}{row.reason}"
-        for row in rows[:MOST_ROWS]
+        for row in rows[:MAX_ROWS]
     ]
     if total > len(lines):
         kind = " conflicts" if rows and rows[0].conflict else ""
@@ -249,12 +245,12 @@ def _files(summary: "ImportSummary") -> list[str]:
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(_plain(name) for name in names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_COLUMNS:,} more" if len(names) > MAX_COLUMNS else ""
+    return ", ".join(_plain(name) for name in names[:MAX_COLUMNS]) + more
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as a terminal may be given it: the file's words alone, on one line, none of its codes."""
+    """Return a column's name on one line, without control codes for the terminal."""
     if not name:
         return "(no name)"
     return name if name.isprintable() else repr(name)

@@ -1,6 +1,5 @@
 """``judgeboard judge``: ask a judge for verdicts on stored answers."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -32,22 +31,30 @@ if TYPE_CHECKING:
     "--judge",
     "kind",
     metavar="KIND",
-    help="rag (groundedness, quality), rubric (1 to 5 on dimensions), grade (correct or not), rating (1 to 4, that "
-    "of refine) or lexical (offline).",
+    help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
+    "(1 to 4, the judge of refine) or lexical (word overlap, offline).",
 )
-@click.option("--name", help="What people call this judge; its kind by default. Versions count within a name.")
+@click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers.")
 @model_options
-@click.option("--limit", type=click.IntRange(1), help="Ask for this many answers at most.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of answers to judge (default: no limit).")
 @options.where
 @click.option(
-    "--rejudge", type=click.Choice(["all", "failed"]), help="Ask again: all, or those without a usable verdict."
+    "--rejudge",
+    type=click.Choice(["all", "failed"]),
+    help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
 )
-@click.option("--domain", help="What the judge is an expert of, for its prompt: 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also ask for each claim of the answer with its quotes.")
-@click.option("--logprobs", is_flag=True, help="Also keep the expected score, by the probabilities of its digit.")
+@click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'.")
+@click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages.")
+@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
 @few_shot_options
-@click.option("--jury", metavar="M1,M2,M3", help="Ask each of these models, and store the verdict combined of theirs.")
-@click.option("--repeats", type=click.IntRange(2), help="Ask the same this many times, to see how stable the judge is.")
+@click.option(
+    "--jury", metavar="M1,M2,M3", help="Judge with each of these models, and store the combined verdict of the jury."
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(2),
+    help="Judge each answer this many times (at least 2), to measure how stable the judge is.",
+)
 @as_json
 @options.database
 def judge_command(
@@ -63,10 +70,10 @@ def judge_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Ask a judge for verdicts on the answers it has not judged yet.
+    """Judge the answers that this judge has not judged yet.
 
-    The same command again goes on where an earlier one ended. Exit code 0: every selected answer has a judgment and
-    none is an error; 1: some are errors; 2: stopped (key, address, cost limit, a bad option); 130: Ctrl-C.
+    If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
+    error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.store.engine import open_store
     from judgeboard.store.filters import parse_where
@@ -75,17 +82,17 @@ def judge_command(
         raise click.UsageError("Missing option '--judge'.")
     kind = kind or "rag"
     if repeats and (jury or rejudge):
-        raise BadInput("--repeats asks one judge, each repeat once: it takes no --jury and no --rejudge")
+        raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     if examples_from_reviews:
         chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
-    asked = Asked(kind, parse_where(where), rejudge or "plain", limit, max_cost, chosen)
-    judges = _jury_judges(asked, jury) if jury else [_judge(kind, chosen)]
+    request = Request(kind, parse_where(where), rejudge or "plain", limit, max_cost, chosen)
+    judges = _jury_judges(request, jury) if jury else [_judge(kind, chosen)]
     with closed_if_unasked(judges) as to_ask, closing(open_store(db)) as store:
         if jury:
-            return _judge_by_jury(store, to_ask, judges, asked, as_json=as_json)
+            return _judge_by_jury(store, to_ask, judges, request, as_json=as_json)
         if repeats:
-            return _judge_repeatedly(store, next(to_ask), repeats, asked, as_json=as_json)
-        summary = _judge_once(store, next(to_ask), asked, max_cost)
+            return _judge_repeatedly(store, next(to_ask), repeats, request, as_json=as_json)
+        summary = _judge_once(store, next(to_ask), request, max_cost)
         if as_json:
             show_json(summary)
         else:
@@ -94,8 +101,8 @@ def judge_command(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command is to ask, and how."""
+class Request:
+    """The parsed options of the command."""
 
     kind: str
     where: "RowFilter"
@@ -107,7 +114,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class JuryRun:
-    """What ``judge --jury`` gives as JSON: the run of each member, and the jury where all of them were asked."""
+    """The JSON output of ``judge --jury``: the run of each member, and the jury once all members have judged."""
 
     members: list["JudgingSummary"]
     jury: "JuryReport | None"
@@ -119,22 +126,21 @@ def _judge(kind: str, chosen: dict[str, Any]) -> "Judge":
     return make_judge(kind, **chosen)
 
 
-def _judge_once(store: "Store", judge: "Judge", asked: Asked, max_cost: float | None) -> "JudgingSummary":
+def _judge_once(store: "Store", judge: "Judge", request: Request, max_cost: float | None) -> "JudgingSummary":
     from judgeboard.runs.judging import judge_pending
 
-    with run_options(asked.chosen["concurrency"], max_cost) as how:
-        return judge_pending(store, judge, where=asked.where, mode=asked.mode, limit=asked.limit, **how)
+    with run_options(request.chosen["concurrency"], max_cost) as run:
+        return judge_pending(store, judge, where=request.where, mode=request.mode, limit=request.limit, **run)
 
 
-def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, asked: Asked, *, as_json: bool) -> int:
-    """Ask one judge several times about each answer, then say how stable it is."""
+def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Request, *, as_json: bool) -> int:
     from judgeboard.cli.combined import repeats_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.reports.json_output import to_plain
 
-    with run_options(asked.chosen["concurrency"], asked.max_cost) as how:
-        summary = judge_repeats(store, judge, repeats, where=asked.where, limit=asked.limit, **how)
+    with run_options(request.chosen["concurrency"], request.max_cost) as run:
+        summary = judge_repeats(store, judge, repeats, where=request.where, limit=request.limit, **run)
     report = None
     if summary.ok:
         with store.reading() as connection:
@@ -146,52 +152,52 @@ def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, asked: Asked
     return summary.exit_code
 
 
-def _jury_judges(asked: Asked, jury: str) -> list["Judge"]:
+def _jury_judges(request: Request, jury: str) -> list["Judge"]:
     models = options.listed(jury)
     if len(set(models)) < 2:
-        raise BadInput(f"--jury needs two different models at least, not {jury!r}")
-    if asked.chosen.get("model"):
-        raise BadInput("--jury names the models: leave --model out")
-    # Names of their own: within one name a later member would count as the earlier one's next version.
-    return [_judge(asked.kind, asked.chosen | {"model": model, "name": f"{asked.kind} {model}"}) for model in models]
+        raise BadInput(f"--jury needs at least two different models, not {jury!r}")
+    if request.chosen.get("model"):
+        raise BadInput("--jury already names the models: remove --model")
+    # One name per member: under a shared name, a later member would become the next version of an earlier one.
+    return [
+        _judge(request.kind, request.chosen | {"model": model, "name": f"{request.kind} {model}"}) for model in models
+    ]
 
 
 def _judge_by_jury(
-    store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], asked: Asked, *, as_json: bool
+    store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], request: Request, *, as_json: bool
 ) -> int:
-    """Ask every model of a jury in turn, as judges of their own, then combine.
-
-    Where one is stopped nothing is combined yet: the same command goes on there.
-    """
+    """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
     from judgeboard.cli.combined import jury_lines
-    from judgeboard.cli.options import actor
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
 
-    for judge in judges:  # before the first of them is asked
-        require_price(asked.max_cost, priced=judge.priced, model=judge.version.model)
+    for judge in judges:  # before the first call
+        require_price(request.max_cost, priced=judge.priced, model=judge.version.model)
     result, code, spent = JuryRun([], None), 0, 0
     for judge in to_ask:
-        left = None if asked.max_cost is None else asked.max_cost - spent / 1_000_000
-        summary = _judge_once(store, judge, asked, left)
+        left = None if request.max_cost is None else request.max_cost - spent / 1_000_000
+        summary = _judge_once(store, judge, request, left)
         result.members.append(summary)
         code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
         if not as_json:
             _echo(summary_lines(summary))
         if code >= STOPPED:
             break
-        if asked.max_cost is not None and spent / 1_000_000 >= asked.max_cost and len(result.members) < len(judges):
+        if request.max_cost is not None and spent / 1_000_000 >= request.max_cost and len(result.members) < len(judges):
             if not as_json:
-                _echo(["stopped: the cost limit is reached", "The same command goes on where this one ended."])
+                _echo(["stopped: the cost limit is reached", options.CONTINUE])
             code = STOPPED
             break
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
-    if code < STOPPED and known.issuperset(members):  # a log without answers leaves none of them behind
-        report = judge_by_jury(store, members, name=asked.chosen.get("name"), where=asked.where, actor=actor())
+    if code < STOPPED and known.issuperset(members):  # without answers no version is stored
+        report = judge_by_jury(
+            store, members, name=request.chosen.get("name"), where=request.where, actor=options.actor()
+        )
         result = JuryRun(result.members, report)
         if not as_json:
             _echo(jury_lines(report))
@@ -202,21 +208,23 @@ def _judge_by_jury(
 
 @contextmanager
 def closed_if_unasked(judges: Sequence["Judge"]) -> Iterator[Iterator["Judge"]]:
-    """Give out judges one after another; who asks one closes it, and the rest is closed at the end."""
-    waiting = list(judges)
+    """Yield the judges one by one: a run closes the judge that it uses, the rest is closed at the end."""
+    unused = list(judges)
 
-    def give_out() -> Iterator["Judge"]:
-        while waiting:
-            yield waiting.pop(0)
+    def next_judges() -> Iterator["Judge"]:
+        while unused:
+            yield unused.pop(0)
 
     async def close() -> None:
-        for judge in waiting:
+        for judge in unused:
             await judge.aclose()
 
     try:
-        yield give_out()
+        yield next_judges()
     finally:
-        if waiting:
+        if unused:
+            import asyncio
+
             asyncio.run(close())
 
 
@@ -226,7 +234,7 @@ def _echo(lines: Sequence[str]) -> None:
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
-    """Say on how many verdicts of a run the endpoint gave what an expected score needs."""
+    """Return how many verdicts of a run have an expected score."""
     from judgeboard.store.judgments import count_expected
 
     if summary.run_id is None or summary.ok == 0:
@@ -234,28 +242,26 @@ def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
     with store.reading() as connection:
         scored = count_expected(connection, summary.run_id)
     if scored == summary.ok:
-        return [f"expected score: kept with all {scored:,} usable verdicts"]
-    rest = "the others came without token probabilities" if scored else "the endpoint gives no token probabilities"
-    return [f"expected score: kept with {scored:,} of {summary.ok:,} usable verdicts; {rest}"]
+        return [f"expected score: stored for all {scored:,} usable verdicts"]
+    reason = "the other replies had no token probabilities" if scored else "the endpoint returns no token probabilities"
+    return [f"expected score: stored for {scored:,} of {summary.ok:,} usable verdicts; {reason}"]
 
 
 def summary_lines(summary: "JudgingSummary") -> list[str]:
-    """Return what a run came to, in lines for a terminal."""
-    from judgeboard.cli.options import cost_text
-
+    """Return the outcome of a run as lines for a terminal."""
     if summary.selected == 0:
-        return [f"{summary.judge}: nothing to ask: no answer matches, or all that do are judged by this version."]
+        return [f"{summary.judge}: nothing to judge: no answer matches, or this version has judged all that match."]
     lines = [
         f"{summary.judge}, run {summary.run_id}: {summary.words()}"
         + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")
-        + f"; cost {cost_text(summary.cost_micro)}"
+        + f"; cost {options.cost_text(summary.cost_micro)}"
     ]
     if summary.why_stopped:
         lines.append(f"stopped: {summary.why_stopped}")
     if summary.not_reached and summary.state == "done":
-        lines.append(f"{summary.not_reached:,} of them got their verdict from another run meanwhile.")
+        lines.append(f"{summary.not_reached:,} answers got their verdict from another run in the meantime.")
     elif summary.not_reached:
-        lines.append("The same command goes on where this one ended.")
+        lines.append(options.CONTINUE)
     elif summary.asked - summary.ok:
-        lines.append("Ask those without a usable verdict again: the same command with --rejudge failed.")
+        lines.append("To judge the answers without a usable verdict again, add --rejudge failed to the command.")
     return lines

@@ -1,4 +1,4 @@
-"""Options and terminal output that every command shares."""
+"""Options and terminal output that all commands share."""
 
 import getpass
 import math
@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeboard.runs.runner import Tally
 from judgeboard.store.filters import WHERE_FIELDS
 from judgeboard.text import storable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from judgeboard.runs.runner import Tally
     from judgeboard.store.engine import Store
     from judgeboard.store.hidden_rows import Seen
     from judgeboard.store.reviewers import Reviewer
 
 
-_HELP_COLUMNS = 44  # what the longest option of a command leaves of 80 columns
-
-
 class FiniteRange(click.FloatRange):
-    """A number within bounds; nan and inf, which pass any comparison with them, are none."""
+    """A number within bounds; refuses nan and inf, which pass every comparison."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail with the option's name."""
@@ -36,64 +33,59 @@ class FiniteRange(click.FloatRange):
         return float(number)
 
 
-# The id of a row, as both engines can hold it.
-ROW_ID = click.IntRange(1, 2**63 - 1)
+def example(*lines: str) -> str:
+    """Return the closing lines of a command's help."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _where_help() -> str:
+    """Return the help of --where with one line per field."""
+    columns = 44  # what the longest option of a command leaves of 80 columns
+    lines = (
+        textwrap.fill(f"{field}: {words}", columns, subsequent_indent="  ", break_on_hyphens=False)
+        for field, words in WHERE_FIELDS.items()
+    )
+    head = "Select answers by a field. Repeat to combine fields; one field twice selects either value. Fields:"
+    return "\n".join((f"{head}\n\n\b", *lines))  # \b: click leaves the paragraph as it is
+
+
+CONTINUE = "To continue, run the same command again."
+ROW_ID = click.IntRange(1, 2**63 - 1)  # what both engines can store
 
 database = click.option(
     "--db",
     metavar="PATH|URL",
-    help="The database: a file (SQLite) or an SQLAlchemy URL. Default: JUDGEBOARD_DB, else data/judgeboard.db.",
+    help="Database: a SQLite file or an SQLAlchemy URL (default: JUDGEBOARD_DB, else data/judgeboard.db).",
 )
-
-
-def _field_lines() -> str:
-    """The fields of --where as a paragraph that click leaves as it is: a line each, its further lines set in."""
-    lines = (
-        textwrap.fill(f"{field}: {words}", _HELP_COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
-        for field, words in WHERE_FIELDS.items()
-    )
-    return "\n".join(("\b", *lines))
-
-
-where = click.option(
-    "--where",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help=f"Only these answers; repeat to narrow. Fields:\n\n{_field_lines()}",
-)
-
+where = click.option("--where", multiple=True, metavar="FIELD=VALUE", help=_where_help())
 host = click.option(
     "--host",
     default="localhost",
     show_default=True,
-    help="The address to listen on. Anything but localhost lets others on the network in.",
+    help="Address to listen on. With any other address, people on the network can open the pages.",
 )
-
-port = click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="The port.")
-
-
-def example(*lines: str) -> str:
-    """The closing lines of a command's help."""
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+port = click.option(
+    "--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on (1 to 65535)."
+)
 
 
 def listed(names: str) -> list[str]:
-    """Return the names in a list with commas."""
+    """Return the names of a list with commas."""
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def cost_text(cost_micro: int | None) -> str:
-    """Return a cost in dollars from millionths; None is unknown, never 0."""
+    """Return a cost in dollars from millionths; None is unknown."""
     if cost_micro is None:
         return "unknown"
     return f"$ {cost_micro / 1e6:.4f}" if cost_micro else "$ 0"
 
 
-MAX_USER = 76  # characters, with "cli:" as long as the name of a reviewer may be; environments may say anything
+MAX_USER = 76  # characters; with "cli:" the longest name that a reviewer may have
 
 
 def actor() -> str:
-    """Who acts in a terminal: ``cli:USER``."""
+    """Return the user of this terminal as ``cli:USER``."""
     try:
         return f"cli:{storable(getpass.getuser())[0][:MAX_USER]}"
     except (KeyError, OSError):
@@ -101,34 +93,34 @@ def actor() -> str:
 
 
 def reviewer(store: "Store") -> "Reviewer":
-    """Return whoever types, as a person who reviews: a new one is stored."""
+    """Return the user of this terminal as a reviewer, stored on first use."""
     from judgeboard.reviews.checks import ensure_reviewer
 
     return ensure_reviewer(store, "cli", actor())
 
 
 def seen(store: "Store") -> "Seen":
-    """Return the database as whoever types may see it, without what they are to review blind; say how much that is.
+    """Return the database without the rows that the user of this terminal is to review blind.
 
-    It is said on stderr, once a command: what goes into another program stays as it is.
+    The number of hidden answers is printed to stderr, so that piped output stays unchanged.
     """
     from judgeboard.store.hidden_rows import Seen, count_hidden
     from judgeboard.store.reviewers import find_reviewer
 
     with store.reading() as connection:
-        known = find_reviewer(connection, "cli", actor())
-    desk = Seen(store, None if known is None else known.id)
-    with desk.reading() as connection:
+        person = find_reviewer(connection, "cli", actor())
+    readable = Seen(store, None if person is None else person.id)
+    with readable.reading() as connection:
         hidden = count_hidden(connection)
     if hidden:
         answers = "1 answer" if hidden == 1 else f"{hidden:,} answers"
-        click.echo(f"left out: {answers} that you are to review blind and have not", err=True)
-    return desk
+        click.echo(f"hidden: {answers} that you have not reviewed yet in a blind queue", err=True)
+    return readable
 
 
 @contextmanager
 def progress_bar(*columns: str) -> Iterator["Progress | None"]:
-    """Give a progress bar on stderr, or None where stderr is no terminal.
+    """Yield a progress bar on stderr, or None where stderr is no terminal.
 
     Args:
         columns: further columns, as rich format strings over ``task.fields``.
@@ -152,15 +144,15 @@ def progress_bar(*columns: str) -> Iterator["Progress | None"]:
 
 
 @contextmanager
-def judging_progress() -> Iterator[Callable[[Tally, int], None] | None]:
-    """Give a callback ``(tally, selected)``, or None where nobody watches."""
+def judging_progress() -> Iterator[Callable[["Tally", int], None] | None]:
+    """Yield a callback ``(tally, selected)``, or None where stderr is no terminal."""
     with progress_bar("{task.fields[more]}") as bar:
         if bar is None:
             yield None
             return
         task = bar.add_task("judging", total=None, more="")
 
-        def show(tally: Tally, selected: int) -> None:
+        def show(tally: "Tally", selected: int) -> None:
             more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {cost_text(tally.cost_micro)}"
             bar.update(task, completed=tally.asked, total=selected, more=more)
 

@@ -7,33 +7,34 @@ import click
 from judgeboard.cli import options
 
 
-@click.command(epilog=options.example("judgeboard worker --db postgresql://desk@db/judgeboard"))
+@click.command(epilog=options.example("judgeboard worker --db postgresql://judge@db/judgeboard"))
 @options.database
 def worker_command(db: str | None) -> None:
-    """Take the jobs that pages ask for, until Ctrl-C; start as many as wanted, on as many machines, on PostgreSQL.
+    """Run the jobs that users start on the pages, until Ctrl-C.
 
-    On SQLite one process takes jobs: the server, or this one where no server runs. Stopped, it finishes the calls in
-    flight; the next worker goes on with its jobs.
+    With PostgreSQL, any number of workers can run on any number of machines. With SQLite, one process runs jobs: the
+    server, or this worker while no server runs. A stopped worker waits for its running calls; the next worker
+    continues its jobs.
     """
     from judgeboard.runs.worker import Worker
     from judgeboard.store.engine import open_store
 
     store = open_store(db)
-    click.echo(f"taking jobs of {store.shown_url}   (Ctrl-C stops)", err=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what systemd and containers send means the same
+    click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     worker = Worker(store)
     worker.start()
     try:
         worker.wait()
     except KeyboardInterrupt:
-        click.echo("stopping: the calls in flight are finished", err=True)
+        click.echo("stopping: waiting for the running calls", err=True)
         raise
     finally:
         worker.stop()
 
 
 @click.command(
-    epilog=options.example("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://desk@db/judgeboard")
+    epilog=options.example("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard")
 )
 @options.host
 @options.port
@@ -41,11 +42,11 @@ def worker_command(db: str | None) -> None:
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="A further name under which browsers reach this server (a proxy's); repeat.",
+    help="Another host name under which browsers reach this server, for example a proxy's. Repeat for more names.",
 )
 @options.database
 def serve_command(host: str, port: int, allow_host: tuple[str, ...], db: str | None) -> None:
-    """Serve the dashboard until Ctrl-C; a missing database is made."""
+    """Serve the pages until Ctrl-C. Creates the database if it is missing."""
     from judgeboard.store.engine import open_store
     from judgeboard_dashboard.server import serve
 

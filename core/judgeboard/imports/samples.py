@@ -11,7 +11,7 @@ from judgeboard.domain import OVERALL, Pair, Preference, Shown, Status, StepReco
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells, ColumnNames, Unusable, raw_text
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word
+from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.judge_versions import StoredVersion

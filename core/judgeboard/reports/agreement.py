@@ -1,17 +1,19 @@
-"""Agreement as one HTML file that needs nothing else, and as lines for a terminal."""
+"""Agreement as sentences and tables, rendered for a terminal or as one HTML file that needs nothing else."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
+from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.choice import AgreementChoice, Of
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import epsilon_sentence, p_words, stand_in_sentence
 from judgeboard.agreement.result import (
     AgreementResult,
+    AgreementSlice,
     Statistics,
     is_share,
     left_out_words,
@@ -21,19 +23,22 @@ from judgeboard.agreement.result import (
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.reports.json_output import to_json
-from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS
+from judgeboard.reports.tables import Column, Table, text_lines, to_html
+from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
-from judgeboard.stats.estimates import interval, number_words, percent, percent_interval, percent_words, two_decimals
+from judgeboard.stats.detection import Tenth
+from judgeboard.stats.estimates import interval, number_words, percent, percent_interval, two_decimals
+from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.rater_agreement import RaterPair
 from judgeboard.stats.ratings import Human
 
-_OF = {
-    "people": "People and people",
+OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
-    "judges": "Judges and judges",
-    "repeats": "A judge and its repeats",
+    "people": "People and people",
+    "judges": "Judge and judge",
+    "repeats": "Judge and its repeats",
 }
-RHO = "\N{GREEK SMALL LETTER RHO}"
-_LEAD = ("agreement", "kappa", "weighted_kappa", "alpha", "spearman")
+_RHO = "\N{GREEK SMALL LETTER RHO}"
 _STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
 --line:light-dark(#d9dee7,#39414f);--bar:light-dark(#b7791f,#e0b25c);--page:light-dark(#fff,#14181f)}
@@ -51,9 +56,9 @@ td.n,th.n{text-align:right}
 def report_results(
     connection: Connection, grade: GradeName, version_id: int | None, human: Human
 ) -> list[AgreementResult]:
-    """Return what a report holds: a judge beside people, people with each other, judges with each other.
+    """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None is the judge version that is meant unasked; ``human`` is what it is compared with.
+    A ``version_id`` of None means the default judge version.
     """
     versions = () if version_id is None else (version_id,)
     choices = (
@@ -61,247 +66,217 @@ def report_results(
         AgreementChoice("people", grade=grade, by="query_type"),
         AgreementChoice("judges", grade=grade),
     )
-    found = []
+    results = []
     for choice in choices:
-        with suppress(NotFound):  # nothing of the kind is there: the report holds what is
-            found.append(agreement_of(connection, choice))
-    return found
+        with suppress(NotFound):  # a report has what is there
+            results.append(agreement_of(connection, choice))
+    return results
 
 
 def report_page(results: Sequence[AgreementResult], title: str = "Agreement") -> str:
-    """Return a whole HTML page of results, in their order; the same results give the same text.
+    """Return a whole HTML page; the same results give the same text.
 
-    All that comes from the database is escaped; there are no scripts and nothing is loaded. The results stand in it
-    once more as JSON, for programs.
+    Every text of the database is escaped; the page has no scripts and loads nothing. It contains the results as JSON
+    too, for programs.
     """
-    parts = [part for result in results for part in _section(result)]
-    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end the block it stands in
+    body = "".join(_html(each) for result in results for each in _report(result))
+    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end its block
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)} · Judgeboard</title><style>{_STYLE}</style></head><body>\n"
         f"<h1>{escape(title)}</h1>\n"
-        '<p class="quiet">Intervals hold the truth 95 times in 100; each says what it resamples. A figure that cannot '
-        "be said has its reason in its place.</p>\n"
-        f"{''.join(parts)}"
-        f'<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'
+        '<p class="quiet">Intervals are 95 % confidence intervals (CI). A figure that is not available shows the '
+        "reason.</p>\n"
+        f'{body}<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'
     )
-
-
-def _section(result: AgreementResult) -> Iterator[str]:
-    what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
-    name = result.title if result.of in {"judge", "repeats"} else ""
-    yield f"<h2>{escape(' · '.join(filter(None, (_OF[result.of], name, what))))}</h2>\n"
-    yield _p(result.sentence)
-    if result.people_say is not None:
-        yield _p(f"People: {result.people_say}.", "quiet")
-    for note in result.notes:
-        yield _p(note.text, "note")
-    for why, n in result.left_out.items():
-        yield _p(f"Left out: {n:,} {left_out_words(why)}.", "quiet")
-    yield _figures(result.statistics)
-    yield from _confusion(result.confusion)
-    yield from _calibration(result)
-    yield from _stand_in(result)
-    yield from _slices(result)
-    yield from _raters(result)
-    for grade, share in result.anchoring.items():
-        moved = _value(share, share=True)
-        yield _p(f"After they saw the judge, people moved on {grade} by {moved} of the way to its score.")
-
-
-def _figures(statistics: Statistics) -> str:
-    rows = (
-        (
-            statistic_name(name),
-            _value(each, share=is_share(name)),
-            _interval(each, share=is_share(name)),
-            f"{each.n:,}",
-            "; ".join(filter(None, (each.method, each.unit and f"by {each.unit}"))),
-        )
-        for name, each in shown_statistics(statistics).items()
-    )
-    return _table(("Figure", "Value", "95 %", "n", "Interval"), rows, numbers={3})
-
-
-def _confusion(table: Confusion | None) -> Iterator[str]:
-    if table is None:
-        return
-    yield "<h3>Where they differ</h3>\n"
-    names = [str(each) for each in table.categories]
-    rows = (
-        (f"people: {name}", *(f"{count:,}" for count in counts))
-        for name, counts in zip(names, table.counts, strict=True)
-    )
-    yield _table(("", *(f"judge: {name}" for name in names)), rows, numbers=set(range(1, len(names) + 1)))
-
-
-def _calibration(result: AgreementResult) -> Iterator[str]:
-    if result.calibration is None:
-        return
-    yield "<h3>Calibration</h3>\n"
-    rows = (
-        (
-            f"{tenth.low:.1f} to {tenth.high:.1f}",
-            two_decimals(tenth.mean_score),
-            _value(tenth.share_grounded, share=True),
-            _interval(tenth.share_grounded, share=True),
-            f"{tenth.share_grounded.n:,}",
-        )
-        for tenth in result.calibration
-        if tenth.mean_score is not None
-    )
-    yield _table(("Judge scores", "Mean", "People: grounded", "95 %", "n"), rows, numbers={4})
-
-
-def _stand_in(result: AgreementResult) -> Iterator[str]:
-    test = result.alt_test
-    if test is None:
-        return
-    yield "<h3>May the judge stand in for a person?</h3>\n"
-    yield _p(stand_in_sentence(test))
-    yield _p(epsilon_sentence(test.epsilon), "quiet")
-    omega, rho = (_value(each, share=False) for each in (test.omega, test.rho))
-    advantage = f"advantage probability {RHO} {rho} {_interval(test.rho, share=False)}"
-    yield _p(f"Winning rate ω {omega}, {advantage}, on {test.n:,}.", "quiet")
-    rows = ((each.name, f"{each.n:,}", p_words(each.p), "yes" if each.rejected else "no") for each in test.people)
-    yield _table(("Person", "n", "p", "Holds against"), rows, numbers={1})
-
-
-def _slices(result: AgreementResult) -> Iterator[str]:
-    if not result.slices:
-        return
-    yield f"<h3>By {escape((result.by or '').replace('_', ' '))}</h3>\n"
-    yield _leading([((one.name,), one.n, one.statistics) for one in result.slices], ("",))
-
-
-def _raters(result: AgreementResult) -> Iterator[str]:
-    if result.rater_pairs:
-        yield "<h3>Pair by pair</h3>\n"
-        yield _leading(
-            [((each.first, each.second), each.n, each.statistics) for each in result.rater_pairs], ("", "and")
-        )
-    if result.self_agreement:
-        yield "<h3>With themselves</h3>\n"
-        yield _leading([((each.first,), each.n, each.statistics) for each in result.self_agreement], ("",))
-    if result.against_gold:
-        yield "<h3>Against what a lead settled</h3>\n"
-        lines = [((each.name,), each.n, each.statistics) for each in result.against_gold]
-        yield _leading(lines, ("",))
-
-
-def _leading(lines: Sequence[tuple[tuple[str, ...], int, Statistics]], first: tuple[str, ...]) -> str:
-    """Return a table of the figures that lead, a line per slice or pair of raters."""
-    names = [name for name in _LEAD if any(name in statistics for _, _, statistics in lines)]
-    rows = (
-        (*who, f"{n:,}", *(cell for name in names for cell in _both(name, statistics.get(name))))
-        for who, n, statistics in lines
-    )
-    heads = [cell for name in names for cell in (statistic_name(name), "95 %")]
-    return _table((*first, "n", *heads), rows, numbers={len(first)})
-
-
-def _both(name: str, estimate: Estimate | None) -> tuple[str, str]:
-    if estimate is None:
-        return "–", ""
-    return _value(estimate, share=is_share(name)), _interval(estimate, share=is_share(name))
-
-
-def _value(estimate: Estimate, *, share: bool) -> str:
-    if estimate.value is None:
-        return estimate.reason or "unknown"
-    return percent(estimate.value) if share else two_decimals(estimate.value)
-
-
-def _interval(estimate: Estimate, *, share: bool) -> str:
-    return (percent_interval(estimate) if share else interval(estimate)) or ""
-
-
-def _p(text: str, kind: str = "") -> str:
-    return f'<p class="{kind}">{escape(text)}</p>\n' if kind else f"<p>{escape(text)}</p>\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
-    def cells(tag: str, texts: Sequence[str]) -> str:
-        return "".join(
-            f"<{tag}{' class=n' if place in numbers else ''}>{escape(text)}</{tag}>" for place, text in enumerate(texts)
-        )
-
-    lines = "".join(f"<tr>{cells('td', row)}</tr>\n" for row in rows)
-    return f'<div class="wide"><table><tr>{cells("th", heads)}</tr>\n{lines}</table></div>\n'
-
-
-_LINE_LEADS = ("kappa", "weighted_kappa", "alpha", "spearman", "agreement")
 
 
 def result_lines(result: AgreementResult) -> Iterator[str]:
-    """Yield a result: the sentence, every figure with its n and interval, pairs of raters, slices, notes."""
-    what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
-    yield f"{result.title}, {what}"
-    yield result.sentence
-    if result.people_say is not None:
-        yield f"People: {result.people_say}."
-    for why, n in result.left_out.items():
-        yield f"left out: {n:,} {left_out_words(why)}"
-    for name, estimate in shown_statistics(result.statistics).items():
-        yield f"  {statistic_name(name)}: {_figure_words(name, estimate)}"
-    yield from _confusion_lines(result)
-    yield from _rater_lines(result)
-    yield from _stand_in_lines(result)
-    yield from _slice_lines(result)
-    for grade, share in result.anchoring.items():
-        yield f"after they saw the judge, people moved on {grade} by {percent_words(share)} of the way"
-    for note in result.notes:
-        yield f"note ({note.code}): {note.text}"
+    """Yield a result as lines for a terminal."""
+    for part in _report(result):
+        if isinstance(part, Table):
+            yield from text_lines(part)
+        else:
+            kind, text = part
+            yield f"\n{text}" if kind == "h3" else f"Note: {text}" if kind == "note" else text
 
 
-def _confusion_lines(result: AgreementResult) -> Iterator[str]:
-    if result.confusion is not None:
-        yield "people in the rows, the judge in the columns: " + ", ".join(map(str, result.confusion.categories))
-        for label, row in zip(result.confusion.categories, result.confusion.counts, strict=True):
-            yield f"  {label}: " + " ".join(f"{count:,}" for count in row)
+def figures_table(statistics: Statistics) -> Table:
+    """Return every statistic with its value, interval and n."""
+    columns = (Column("Figure"), Column("Value"), Column("95 % CI"), Column("n", "count"), Column("Method"))
+    return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 
-def _rater_lines(result: AgreementResult) -> Iterator[str]:
-    for pair in result.rater_pairs:
-        yield f"{pair.first} and {pair.second}, {pair.n:,}: {_lead_words(pair.statistics)}"
-    for pair in result.self_agreement:
-        yield f"{pair.first} with themselves, {pair.n:,} rated twice: {_lead_words(pair.statistics)}"
-    for rater in result.against_gold:
-        yield f"{rater.name} against gold, {rater.n:,}: {_lead_words(rater.statistics)}"
+def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Table:
+    """Return every statistic as plain numbers, for a file; ``parts`` have a judge version and a slice."""
+    names = ("Judge version", "Grade", "Slice", "Figure")
+    rows = (
+        (judge, grade, part, statistic_name(name), each.value, each.low, each.high, each.n, each.reason)
+        for judge, part, statistics in parts
+        for name, each in shown_statistics(statistics).items()
+    )
+    numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("n", "count"), Column("Reason"))
+    return Table((*map(Column, names), *numbers), tuple(rows))
 
 
-def _slice_lines(result: AgreementResult) -> Iterator[str]:
-    for one in result.slices:
-        yield f"{result.by} {one.name}, {one.n:,}: {_lead_words(one.statistics)}"
-        if one.alt_test is not None:
-            yield f"    {stand_in_sentence(one.alt_test)}"
+def statistics_table(
+    names: Sequence[str], rows: Sequence[tuple[tuple[str, ...], int, Mapping[str, Estimate]]], only: Sequence[str] = ()
+) -> Table:
+    """Return the leading statistics, or ``only`` these, one line per slice, pair of raters or judge version.
+
+    Args:
+        names: Titles of the columns that name a row.
+        rows: What names the row, its n, and its statistics.
+        only: The names of the statistics.
+    """
+    wanted = only or leading_statistics()
+    shown = [name for name in wanted if any(name in statistics for *_, statistics in rows)]
+    columns = (
+        *map(Column, names),
+        Column("n", "count"),
+        *(Column(statistic_name(name), "share estimate" if is_share(name) else "estimate") for name in shown),
+    )
+    return Table(columns, tuple((*who, n, *(each.get(name) for name in shown)) for who, n, each in rows))
 
 
-def _stand_in_lines(result: AgreementResult) -> Iterator[str]:
-    test = result.alt_test
-    if test is None:
-        return
+def leading_statistics() -> list[str]:
+    """Return the names of the statistics in short tables."""
+    return [name for name, row in STATISTICS.items() if row.leads]
+
+
+def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:
+    """Return the leading statistics of slices, or ``only`` these."""
+    return statistics_table((by,), [((each.name,), each.n, each.statistics) for each in slices], only)
+
+
+def pairs_table(pairs: Sequence[RaterPair]) -> Table:
+    """Return the leading statistics of two raters each."""
+    return statistics_table(
+        ("First", "Second"), [((each.first, each.second), each.n, each.statistics) for each in pairs]
+    )
+
+
+def persons_table(result: AgreementResult, which: str) -> Table:
+    """Return the leading statistics of people rating twice (``self_agreement``) or compared with gold labels."""
+    rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]]
+    if which == "self_agreement":
+        rows = [((each.first,), each.n, each.statistics) for each in result.self_agreement]
+    else:
+        rows = [((each.name,), each.n, each.statistics) for each in result.against_gold]
+    return statistics_table(("Person",), rows)
+
+
+def confusion_table(confusion: Confusion) -> Table:
+    """Return one line per cell of a confusion table, row by row."""
+    columns = (Column("People"), Column("Judge"), Column("Answers", "count"), Column("Share of row", "share"))
+    rows = (
+        (people, judge, count, share)
+        for people, counts, shares in zip(confusion.categories, confusion.counts, confusion.row_shares, strict=True)
+        for judge, count, share in zip(confusion.categories, counts, shares, strict=True)
+    )
+    return Table(columns, tuple(rows))
+
+
+def calibration_table(tenths: Sequence[Tenth]) -> Table:
+    """Return the tenths with any answer."""
+    columns = (
+        *(Column("Judge score"), Column("Mean", "number"), Column("n", "count")),
+        Column("People: grounded", "share estimate"),
+    )
+    rows = (
+        (f"{tenth.low:.1f} to {tenth.high:.1f}", tenth.mean_score, tenth.share_grounded.n, tenth.share_grounded)
+        for tenth in tenths
+        if tenth.mean_score is not None
+    )
+    return Table(columns, tuple(rows))
+
+
+def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
+    """Return the alternative annotator test of each person."""
+    columns = (Column("Person"), Column("n", "count"), Column("As near", "share"), Column("p"), Column("Passed"))
+    rows = (
+        (
+            *(each.name, each.n, each.advantage, p_words(each.p)),
+            f"not tested: under {MIN_ITEMS}" if each.p is None else "yes" if each.rejected else "no",
+        )
+        for each in test.people
+    )
+    return Table(columns, tuple(rows))
+
+
+def stand_in_words(test: AlternativeAnnotatorTest) -> Iterator[str]:
+    """Yield the result of the alternative annotator test, the meaning of ε, both measures, and what was left out."""
     yield stand_in_sentence(test)
-    yield f"  {epsilon_sentence(test.epsilon)}"
-    yield f"  omega {_exact(test.omega)}, rho {number_words(test.rho)}, on {test.n:,}"
-    for each in test.people:
-        rejected = ", rejected" if each.rejected else ""
-        p = f"not tested: under {MIN_ITEMS}" if each.p is None else f"p {p_words(each.p)}{rejected}"
-        yield f"  {each.name}, {each.n:,}: {p}"
+    yield epsilon_sentence(test.epsilon)
+    if test.omega.value is not None:
+        omega, rho = two_decimals(test.omega.value), number_words(test.rho)
+        yield f"Winning rate ω = {omega}, advantage probability {_RHO} = {rho}, n = {test.n:,}."
+    left_out = left_out_words(test.left_out)
+    if left_out is not None:
+        yield left_out
 
 
-def _lead_words(statistics: Statistics) -> str:
-    shown = [
-        f"{statistic_name(name)} {_figure_words(name, statistics[name])}" for name in _LINE_LEADS if name in statistics
-    ]
-    return ", ".join(shown)
+def anchoring_table(anchoring: Mapping[str, Estimate]) -> Table:
+    """Return how far people moved towards the judge's grade, by grade."""
+    columns = (Column("Grade"), Column("n", "count"), Column("Moved", "share estimate"))
+    return Table(columns, tuple((grade, share.n, share) for grade, share in anchoring.items()))
 
 
-def _figure_words(name: str, estimate: Estimate) -> str:
-    said = percent_words(estimate) if is_share(name) else number_words(estimate)
-    return f"{said} (n {estimate.n:,})" if estimate.value is not None else said
+def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
+    """Yield the report of a result: tables, and texts with their kind (h2, h3, p, note, quiet)."""
+    what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
+    name = result.title if result.of in {"judge", "repeats"} else ""
+    yield "h2", " · ".join(filter(None, (OF_NAMES[result.of], name, what)))
+    yield "p", result.sentence
+    if result.compared_with is not None:
+        yield "quiet", f"Compared with: {result.compared_with}."
+    for note in result.notes:
+        yield "note", note.text
+    if result.left_out_sentence is not None:
+        yield "quiet", result.left_out_sentence
+    yield figures_table(result.statistics)
+    for title, texts, table in _sections(result):
+        if table is not None and table.rows:
+            yield "h3", title
+            yield from (("quiet", text) for text in texts)
+            yield table
 
 
-def _exact(estimate: Estimate) -> str:
-    return "undefined" if estimate.value is None else f"{estimate.value:.4f}"
+def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
+    """Yield title, texts and table of each part of a result; parts without rows are not shown."""
+    confusion, calibration, test = result.confusion, result.calibration, result.alt_test
+    field = (result.by or "").replace("_", " ")
+    in_slices = [(part.name, part.alt_test) for part in result.slices if part.alt_test is not None]
+    tests_of_slices = (f"{name}: {stand_in_sentence(each)}" for name, each in in_slices)
+    moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
+    yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
+    yield "Calibration", (), None if calibration is None else calibration_table(calibration)
+    yield (
+        "May the judge replace a person?",
+        () if test is None else stand_in_words(test),
+        None if test is None else stand_in_table(test),
+    )
+    yield f"By {field}", tests_of_slices, slices_table(field.capitalize(), result.slices)
+    yield "Pair by pair", (), pairs_table(result.rater_pairs)
+    yield "People with themselves", (), persons_table(result, "self_agreement")
+    yield "People and gold labels", (), persons_table(result, "against_gold")
+    yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
+
+
+def _html(part: Table | tuple[str, str]) -> str:
+    if isinstance(part, Table):
+        return to_html(part)
+    kind, text = part
+    tag = kind if kind in {"h2", "h3"} else "p"
+    return f"<{tag}{'' if kind == tag else f' class={chr(34)}{kind}{chr(34)}'}>{escape(text)}</{tag}>\n"
+
+
+def _figure_row(name: str, estimate: Estimate) -> tuple[Any, ...]:
+    if estimate.value is None:
+        return (statistic_name(name), None, estimate.reason, estimate.n, None)
+    share = is_share(name)
+    value = percent(estimate.value) if share else two_decimals(estimate.value)
+    bounds = percent_interval(estimate) if share else interval(estimate)
+    method = "; ".join(filter(None, (estimate.method, estimate.unit and f"by {estimate.unit}")))
+    return (statistic_name(name), value, bounds, estimate.n, method or estimate.reason)

@@ -8,18 +8,16 @@ _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_
 
 
 def to_json(result: object) -> str:
-    """Return ``result`` as indented JSON text.
-
-    Dataclass fields keep their order; fields whose name begins with an underscore are omitted. NaN becomes null.
+    """Return ``result`` as indented JSON text; NaN becomes null, fields that begin with an underscore are omitted.
 
     Raises:
-        TypeError: A value is of a type that has no JSON form.
+        TypeError: A value has no JSON form.
     """
     return orjson.dumps(result, default=_plain, option=_OPTIONS).decode()
 
 
 def to_plain(result: object) -> Any:
-    """Return ``result`` as JSON values (dicts, lists, numbers), for a caller that adds to them or compares them."""
+    """Return ``result`` as JSON values (dicts, lists, numbers)."""
     return orjson.loads(to_json(result))
 
 

@@ -9,8 +9,8 @@ from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
+from judgeboard.reports.agreement import leading_statistics, statistics_table
 from judgeboard.reports.tables import Column, Table
-from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.overview import (
@@ -23,15 +23,12 @@ from judgeboard.store.overview import (
     count_responses,
 )
 
-LEADING = tuple(name for name, statistic in STATISTICS.items() if statistic.leads)
-"""The statistics that a short report has."""
-
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
     """A judge version with its judgments by status.
 
-    ``cost`` is in the currency of the price file, None where the cost of a usable judgment is unknown.
+    ``cost`` is in the currency of the price file, None if the cost of a usable judgment is unknown.
     """
 
     fingerprint: str
@@ -53,10 +50,7 @@ class FlagCounts:
 
 @dataclass(frozen=True, slots=True)
 class VersionAgreement:
-    """Agreement of a judge version with people on one grade, in one query type or (None) in all.
-
-    ``statistics`` has those of ``STATISTICS`` that the grade has; an undefined one has a ``reason`` instead of a value.
-    """
+    """Agreement of a judge version with people on one grade, in one query type or (None) in all."""
 
     judge: str
     judge_version: str
@@ -68,10 +62,10 @@ class VersionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a database holds, and how far each judge version agrees with people.
+    """What a database contains, and how far each judge version agrees with people.
 
-    ``reviews`` counts those that stand, imported ones too; replaced and withdrawn ones do not. ``judgments`` counts
-    every request, by status. Lists are sorted, so that the engine's order never shows.
+    ``reviews`` counts current ones, imported ones too. ``judgments`` counts every request, by status. Lists are sorted,
+    so that the engine's order never shows.
     """
 
     responses: int
@@ -85,7 +79,7 @@ class Stats:
 
 
 def measure(store: Readable) -> Stats:
-    """Return what a database holds and how far each judge version agrees with people."""
+    """Return the figures of ``judgeboard stats``."""
     with store.reading() as connection:
         return stats(connection)
 
@@ -103,13 +97,13 @@ def stats(connection: Connection) -> Stats:
         flags=_flags(count_flags(connection)),
         graders=tuple(graders),
         agreement=tuple(
-            row for result in every_judge(connection, only=LEADING) for row in _agreement(result, versions)
+            row for result in every_judge(connection, only=leading_statistics()) for row in _agreement(result, versions)
         ),
     )
 
 
 def judgments_table(stats: Stats) -> Table:
-    """Return the judgments of each version by status; a version without any is left out."""
+    """Return the judgments of each version by status; versions without any are left out."""
     columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
     rows = (
         (
@@ -132,18 +126,10 @@ def flags_table(stats: Stats) -> Table:
 
 def agreement_table(stats: Stats) -> Table:
     """Return the leading statistics of each judge version and grade that people graded, over all query types."""
-    shown = [row for row in stats.agreement if row.query_type is None and row.n]
-    names = [
-        name
-        for name, statistic in STATISTICS.items()
-        if statistic.leads and any(name in row.statistics for row in shown)
+    rows = [
+        ((row.judge, row.grade), row.n, row.statistics) for row in stats.agreement if row.query_type is None and row.n
     ]
-    columns = (
-        *(Column("Judge"), Column("Grade"), Column("Graded", "count")),
-        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in names),
-    )
-    rows = ((row.judge, row.grade, row.n, *(row.statistics.get(name) for name in names)) for row in shown)
-    return Table(columns, tuple(rows))
+    return statistics_table(("Judge", "Grade"), rows)
 
 
 def _version(version: StoredVersion, totals: VersionTotals | None) -> VersionCounts:

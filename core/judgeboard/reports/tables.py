@@ -13,9 +13,9 @@ from judgeboard.formats.csv import defused
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import iso_z
 
-Format = Literal["text", "count", "number", "share", "time", "estimate", "share estimate"]
+Format = Literal["text", "count", "integer", "number", "share", "time", "estimate", "share estimate"]
 
-RIGHT_ALIGNED = frozenset({"count", "number", "share"})
+RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
 UNKNOWN = "–"
 
 
@@ -25,15 +25,19 @@ class Column:
 
     Attributes:
         title: The heading.
-        format: How values are written: ``count`` with thousands separators, ``number`` with two decimals, ``share``
-            (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold
-            `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
+        format: How values are written: ``count`` with thousands separators, ``integer`` without, ``number`` with two
+            decimals, ``share`` (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate``
+            columns hold `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
         unit: Written after each value, for example "s".
+        width: Width on a page in px; by default as wide as its texts.
+        help: Explanation on a page, behind the title.
     """
 
     title: str
     format: Format = "text"
     unit: str = ""
+    width: int | None = None
+    help: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The alternative annotator test: may this judge stand in for a person?"""
+"""The alternative annotator test: may this judge replace a person?"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ Measure = Literal["label", "score"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """One part of the items: where each person is compared with the judge, and who of both is as near to the others."""
+    """Part of the items: where the judge is compared with each person, and which of them is as near to the others."""
 
     people: Ratings
     compared: BoolArray
@@ -36,12 +36,12 @@ class Comparison:
 
 
 def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comparison:
-    """Return who is nearer to the others, on items with a usable verdict and two people.
+    """Compare the judge with each person, on items with a usable verdict and two people.
 
     Args:
-        judge: What the judge gave each item, as ``people.values``; NaN where it gave no usable verdict.
-        people: What people gave, each person a column.
-        measure: What is near; None is labels for unordered categories, else scores.
+        judge: Verdict on each item, coded as ``people.values``; NaN if there is no usable one.
+        people: One column per person.
+        measure: How nearness is measured; None means labels for unordered categories, else scores.
     """
     same_length(judge, people.values)
     unordered = people.scale.categories is not None and people.scale.weights is None
@@ -63,7 +63,7 @@ def compare(judge: FloatArray, people: Ratings, measure: Measure | None) -> Comp
 
 
 def _share_unequal(people: Ratings, said: FloatArray, compared: BoolArray) -> FloatArray:
-    """Return the share of the others that a value differs from, for each cell of the matrix that is compared."""
+    """Return the share of the others that each compared value differs from."""
     item, rater = np.nonzero(compared)
     value, own = said[item, rater].astype(np.int64), people.values[item, rater].astype(np.int64)
     others = people.per_item[item] - 1
@@ -101,10 +101,10 @@ Small = Literal["skip", "wilcoxon"]
 
 @dataclass(frozen=True, slots=True)
 class PersonTest:
-    """The judge against one person on their ``n`` usable items.
+    """The judge compared with one person on their ``n`` usable items.
 
-    ``advantage`` is how often the judge is as near to the others as the person is; ``p`` of the one-sided ``test``
-    that the judge is worse by epsilon or more. Where the person is skipped, all three are None.
+    ``advantage`` is how often the judge is as near to the others as the person is. ``p`` belongs to the one-sided
+    ``test`` that the judge is worse by epsilon or more. All three are None if the person was not tested.
     """
 
     name: str
@@ -117,10 +117,10 @@ class PersonTest:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeAnnotatorTest:
-    """What the test gives: the winning rate ``omega``, the advantage probability ``rho``, and each person's test.
+    """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
-    ``n`` items had a usable verdict and two people. ``tests`` is how many tests the correction allows for. ``passed``
-    is whether the judge may stand in for a person, None where nobody could be tested.
+    ``n`` items had a usable verdict and two people. ``tests`` is the number of tests that the correction allows for.
+    ``passed`` is whether the judge may replace a person, None if nobody could be tested.
     """
 
     epsilon: float
@@ -140,14 +140,14 @@ class AlternativeAnnotatorTest:
 def alternative_annotator_test(
     judge: FloatArray, people: Ratings, epsilon: float, *, small: Small = "skip", measure: Measure | None = None
 ) -> AlternativeAnnotatorTest:
-    """Return the test on all items.
+    """Test whether the judge may replace a person, on all items.
 
     Args:
-        judge: What the judge gave each item, as ``people.values``; NaN where it gave no usable verdict.
-        people: What people gave, each person a column.
+        judge: Verdict on each item, coded as ``people.values``; NaN if there is no usable one.
+        people: One column per person.
         epsilon: How much worse than a person the judge may be, 0 to 1 (``EPSILONS``).
-        small: What becomes of a person with fewer than 30 usable items.
-        measure: Whether labels are equal, or how far apart scores are; by default labels for unordered categories.
+        small: What to do with a person with fewer than 30 usable items.
+        measure: How nearness is measured; None means labels for unordered categories, else scores.
     """
     (found,) = _tested([(judge, people)], epsilon, small, measure)
     return found
@@ -162,9 +162,9 @@ def alternative_annotator_tests_by_slice(
     small: Small = "skip",
     measure: Measure | None = None,
 ) -> dict[str, AlternativeAnnotatorTest]:
-    """Return the test in each slice, by its name, with one correction over the people of all slices together.
+    """Return the test in each slice, by name, with one correction over the people of all slices.
 
-    ``slices`` has the slice of each item; the other arguments are those of ``alternative_annotator_test``.
+    ``slices`` holds the slice of each item; the other arguments are those of ``alternative_annotator_test``.
     """
     same_length(judge, slices)
     names = np.unique(slices)
@@ -199,7 +199,7 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
 
 
 def _t_test(differences: FloatArray, epsilon: float) -> float:
-    """Return the p of a mean below ``epsilon``; where all differences are one number there is nothing to test."""
+    """Return the p-value of a mean below ``epsilon``; if all differences are equal, there is nothing to test."""
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if np.ptp(differences) == 0:
         return 0.0 if mean < epsilon else 1.0
@@ -234,7 +234,7 @@ def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, t
 
 
 def _advantage(part: Comparison, tested: list[int]) -> Estimate:
-    """Return the mean over people of how often the judge is as near as they; an item moves all who rated it."""
+    """Return the mean over people of how often the judge is as near as they; an item affects all who rated it."""
     compared, wins = part.compared[:, tested], part.judge_wins[:, tested]
     rows = np.asarray(compared.any(axis=1))
     compared, wins = compared[rows], wins[rows]

@@ -1,11 +1,11 @@
-"""Anchoring: how far people move to the judge's score once they have seen it.
+"""Anchoring: how far people move to the judge's score after they have seen it.
 
-The least-squares share through the origin of m = revealed - blind in d = judge - blind: 0 nobody moves, 1 everybody
-takes over the judge's score. The interval leaves out one response after the other (the jackknife of B. Efron,
-C. Stein, Annals of Statistics, 1981), since several people on one response move it together. A few responses where
-people were far from the judge weigh most, and few of them move where anchoring is small: so it is taken on the logit
-scale, with half a response added that moved and half a one that did not, as F. J. Anscombe, "On estimating binomial
-response relations" (Biometrika, 1956) does. Without that it held the truth in 70 to 90 of 100 simulations.
+The least-squares slope through the origin of m = revealed - blind on d = judge - blind: 0 if nobody moves, 1 if
+everybody adopts the judge's score. The interval is a jackknife over responses (B. Efron, C. Stein, Annals of
+Statistics, 1981), since several people on one response move together. Few responses carry most weight, and few of
+them move where anchoring is small. The interval is therefore taken on the logit scale, with half a response added on
+either side (F. J. Anscombe, "On estimating binomial response relations", Biometrika, 1956). Without that it covered
+the truth in only 70 to 90 of 100 simulations.
 """
 
 import math
@@ -20,16 +20,15 @@ _METHOD = "jackknife"
 
 
 def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
-    """Return sum(d m) / sum(d d) of grades that were given blind and again after the judge's was shown.
+    """Return sum(d m) / sum(d d) of grades that people gave blind, and again after they saw the judge's.
+
+    Undefined if no person differed from the judge. Rows on which both agreed before are left out of n.
 
     Args:
         judge: The judge's score of each row's response.
-        blind: What the person of the row gave before seeing it, on the same scale.
-        revealed: What they gave afterwards; the same where they kept it.
+        blind: The person's grade before they saw it, on the same scale.
+        revealed: Their grade afterwards; equal to ``blind`` if they kept it.
         responses: The response of each row, ``grouping(ids, n, row="response", group="response")``.
-
-    Undefined where no person differed from the judge. Rows where both agreed beforehand say nothing and are left out
-    of n.
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind
@@ -46,7 +45,7 @@ def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, respon
 
 
 def _with_interval(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
-    """Return the share with its interval, from each group's sum of d m and of d d."""
+    """Return the share with its interval, from each group's sums of d m and of d d."""
     if groups.count < 2:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
     t = float(t_quantile(groups.count - 1))

@@ -1,4 +1,4 @@
-"""Arrays that the statistics take: their types, evidence groups, ranks with ties."""
+"""Array types and helpers of the statistics: evidence groups, ranks with ties."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +16,7 @@ TIE = 1e-9
 
 
 def finite_floats(values: npt.ArrayLike) -> FloatArray:
-    """Return ``values`` as a one-dimensional float array.
-
-    Raises:
-        ValueError: A value is missing or infinite. Whoever asks leaves unmeasured rows out first, with their count.
-    """
+    """Return ``values`` as a one-dimensional float array; raise ValueError if one is missing or infinite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise ValueError(f"expected one dimension, got {array.ndim}")
@@ -30,7 +26,7 @@ def finite_floats(values: npt.ArrayLike) -> FloatArray:
 
 
 def same_length(*arrays: AnyArray) -> int:
-    """Return the common length of ``arrays``; raise ValueError where they differ."""
+    """Return the common length of ``arrays``; raise ValueError if they differ."""
     lengths = {len(array) for array in arrays}
     if len(lengths) != 1:
         raise ValueError(f"arrays of unequal length: {', '.join(str(len(array)) for array in arrays)}")
@@ -38,12 +34,12 @@ def same_length(*arrays: AnyArray) -> int:
 
 
 def tie_codes(values: FloatArray) -> IntArray:
-    """Return integers in the order of ``values``, equal where two values differ by less than the rounding to 1e-9."""
+    """Return integers in the order of ``values``, equal if two values round to the same 1e-9."""
     return np.rint(values / TIE).astype(np.int64)
 
 
 def among(values: IntArray, ordered: IntArray) -> BoolArray:
-    """Return which of ``values`` occur in ``ordered`` (ascending): many times faster than ``np.isin``."""
+    """Return which of ``values`` occur in ``ordered`` (ascending); much faster than ``np.isin``."""
     if not len(ordered):
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
@@ -61,7 +57,7 @@ def no_floats() -> FloatArray:
 
 
 def row_sums(tables: FloatArray) -> FloatArray:
-    """Return the sums over the last axis; of a short axis many times faster than `numpy.sum`."""
+    """Return the sums over the last axis; much faster than `numpy.sum` if that axis is short."""
     sums: FloatArray = np.einsum("...i->...", tables)
     return sums
 
@@ -77,7 +73,7 @@ class Grouping:
     """Rows by evidence group: ``codes`` (one per row, 0 to ``count`` - 1) and the number of groups.
 
     Group numbers follow the order of the ids, so that results do not depend on the order of the rows. ``row`` and
-    ``group`` name what a row and what a group is.
+    ``group`` name what a row and a group are.
     """
 
     codes: IntArray
@@ -92,7 +88,7 @@ class Grouping:
 
     @property
     def unit(self) -> str:
-        """What an interval resamples, as a page names it."""
+        """What an interval resamples, in words."""
         return self.row if self.all_distinct else self.group
 
     def sums(self, values: FloatArray) -> FloatArray:
@@ -111,11 +107,7 @@ class Grouping:
 
 
 def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str = "evidence group") -> Grouping:
-    """Return the evidence groups of ``n`` rows from one id per row; without ids every row stands alone.
-
-    ``row`` and ``group`` are what an interval says that it resamples: where people are stacked, say, a row is a
-    ``grade`` and the group a ``response``.
-    """
+    """Return the groups of ``n`` rows from one id per row; without ids each row is its own group."""
     if ids is None:
         return Grouping(np.arange(n, dtype=np.int64), n, row, group)
     same_length(ids, np.empty(n))
@@ -125,7 +117,7 @@ def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str 
 
 @dataclass(frozen=True, slots=True)
 class MidRanks:
-    """Values as distinct levels in ascending order: ``levels`` (one per row) numbers them, ``counts`` their rows."""
+    """Values as distinct levels, ascending: ``levels`` numbers them (one per row), ``counts`` counts their rows."""
 
     levels: IntArray
     counts: IntArray
@@ -136,7 +128,7 @@ class MidRanks:
         return ((np.cumsum(self.counts) - self.counts / 2) / len(self.levels))[self.levels]
 
     def mean_above(self, values: FloatArray) -> FloatArray:
-        """Return for each row the sum of ``values`` over rows above it, plus half of those equal to it, over n."""
+        """Return for each row the sum of ``values`` over rows above it, plus half of its equals, divided by n."""
         by_level = np.bincount(self.levels, weights=values, minlength=self.counts.size)
         above = np.cumsum(by_level[::-1])[::-1] - by_level / 2
         return (above / len(self.levels))[self.levels]

@@ -1,7 +1,7 @@
-"""What a judge said of pairs in both orders: consistent verdicts, the pull of the first place, how often it is right.
+"""Verdicts of a judge on pairs in both orders: consistent verdicts, position bias, accuracy.
 
 Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A verdict that differs between the orders
-is discarded as inconsistent and counted; a pair with an unusable order is unmeasured.
+is inconsistent: it is discarded and counted. A pair with an unusable order is unmeasured.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ NONE = -1
 INCONSISTENT = -2
 
 UnusableAs = Literal["drop", "tie", "wrong"]
-"""What an unusable verdict counts as where verdicts are held against the truth."""
+"""What an unusable verdict counts as when verdicts are compared with the truth."""
 
 UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
 
@@ -33,9 +33,9 @@ _WRONG = -3
 
 @dataclass(frozen=True)
 class BothOrderCounts:
-    """How many pairs came to what; pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
+    """Pairs by result: pairs = wins_a + wins_b + ties + flips + tie_win + unmeasured.
 
-    ``flips`` name A in one order and B in the other, ``tie_win`` are a tie in one order only.
+    ``flips`` are A in one order and B in the other; ``tie_win`` are a tie in one order only.
     """
 
     pairs: int
@@ -49,9 +49,9 @@ class BothOrderCounts:
 
 
 class OrderVerdicts:
-    """The verdicts on pairs, one row a pair: A, B, TIE or NONE when the stored answer A, or B, was shown first.
+    """Verdicts on pairs, one row per pair: A, B, TIE or NONE if the stored answer A, or B, was shown first.
 
-    Of a judge with ``one_order`` the verdict on a pair is that of the order in which it was asked.
+    With ``one_order`` the verdict on a pair is that of the order in which the judge was asked.
     """
 
     def __init__(self, ab: IntArray, ba: IntArray, *, one_order: bool = False) -> None:
@@ -75,7 +75,7 @@ class OrderVerdicts:
         return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
 
     def counts(self) -> BothOrderCounts:
-        """Return how many pairs came to what."""
+        """Return the number of pairs by result."""
         verdicts, differ = self.verdicts, self.verdicts == INCONSISTENT
         tie_win = int((differ & ((self.ab == TIE) | (self.ba == TIE))).sum())
         return BothOrderCounts(
@@ -98,9 +98,9 @@ class OrderVerdicts:
         return share((self.ab == self.ba)[self.both])
 
     def first_position(self) -> Estimate:
-        """Return the share of single verdicts, ties left out, that name the answer shown first; 0.5 is no pull.
+        """Return the share of single verdicts, ties excluded, for the answer shown first; 0.5 means no position bias.
 
-        Counted on the pairs with both orders usable; n is the number of verdicts, the interval goes by pair.
+        It counts pairs with both orders usable. n is the number of verdicts; the interval resamples pairs.
         """
         if self.one_order:
             return unmeasured(0, ONE_ORDER)
@@ -108,59 +108,48 @@ class OrderVerdicts:
         first = np.concatenate((self.ab[pairs] == A, self.ba[pairs] == B))
         decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
         if not decided.any():
-            return unmeasured(0, "no verdict but ties on pairs with both orders usable")
+            return unmeasured(0, "only ties on pairs with both orders usable")
         return _share_by_pair(first[decided], np.tile(pairs, 2)[decided])
 
     def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
-        """Return how often a verdict is right, as the mean of the two orders; the interval goes by pair.
+        """Return how often a verdict is right, as the mean of both orders; the interval resamples pairs.
 
         Args:
-            truth: A, B or TIE of each pair, NONE where it is not known.
-            unusable: ``drop`` leaves out pairs with an unusable order, else that order counts as a tie or as wrong.
-            unknown: The reason where the truth of no pair is known.
+            truth: A, B or TIE of each pair, NONE if it is not known.
+            unusable: ``drop`` leaves out pairs with an unusable order; else that order counts as a tie or as wrong.
+            unknown: The reason if the truth of no pair is known.
         """
         if self.one_order:
             return self.accuracy(truth, unusable, unknown=unknown)
         known = truth != NONE
         rows = np.flatnonzero(known & self.both if unusable == "drop" else known)
         if not rows.size:
-            return _nothing(known, unknown)
-        said = np.concatenate((self.ab[rows], self.ba[rows]))
-        right = _counted_as(said, unusable) == np.tile(truth[rows], 2)
-        found = _share_by_pair(right, np.tile(rows, 2))
-        return measured(
-            float(right.mean()),
-            rows.size,
-            None if found.low is None or found.high is None else (found.low, found.high),
-            method=found.method,
-            unit="pair",
-            reason=found.reason,
-        )
+            return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
+        verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
+        right = _counted_as(verdicts, unusable) == np.tile(truth[rows], 2)
+        return replace(_share_by_pair(right, np.tile(rows, 2)), n=rows.size)
 
     def accuracy(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
         """Return how often the verdict on a pair is right; inconsistent pairs have none. Arguments as above."""
-        known = (truth != NONE) & (self.verdicts != INCONSISTENT)
-        rows = known & (self.verdicts != NONE) if unusable == "drop" else known
+        rows = (truth != NONE) & (self.verdicts != INCONSISTENT)
+        if unusable == "drop":
+            rows &= self.verdicts != NONE
         if not rows.any():
-            return _nothing(truth != NONE, unknown)
+            return unmeasured(0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown)
         return share(_counted_as(self.verdicts[rows], unusable) == truth[rows])
 
 
-def _counted_as(said: IntArray, unusable: UnusableAs) -> IntArray:
-    return np.where(said == NONE, TIE if unusable == "tie" else _WRONG, said)
-
-
-def _nothing(known: BoolArray, unknown: str) -> Estimate:
-    return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
+def _counted_as(verdicts: IntArray, unusable: UnusableAs) -> IntArray:
+    return np.where(verdicts == NONE, TIE if unusable == "tie" else _WRONG, verdicts)
 
 
 def _share_by_pair(hits: BoolArray, pairs: IntArray) -> Estimate:
-    """Return the share of ``hits``, a row a verdict, with an interval that resamples the ``pairs`` they belong to."""
+    """Return the share of ``hits``, one row per verdict, with an interval that resamples their ``pairs``."""
     by_pair, n, k = grouping(pairs, hits.size), hits.size, int(hits.sum())
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_pair.count, "pair")
     if by_pair.count == 1:
         return measured(k / n, n, reason="no interval: one pair only")
-    drawn = resampled_tables(hits.astype(np.int64), 2, by_pair)
-    found = bootstrapped(k / n, n, drawn[:, 1] / drawn.sum(axis=1), by_pair, named="by pair; ")
-    return found if found.unit is None else replace(found, unit="pair")
+    tables = resampled_tables(hits.astype(np.int64), 2, by_pair)
+    estimate = bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_pair, named="by pair; ")
+    return estimate if estimate.unit is None else replace(estimate, unit="pair")

@@ -18,11 +18,11 @@ NO_RATING = "items without a rating"
 
 
 def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return how far two raters of each item agree on average, 0 to 1; 0 where an item has fewer than two.
+    """Return how far two raters of each item agree on average, 0 to 1; 0 for items with fewer than two ratings.
 
     Args:
-        votes: How many raters put each item in each category, shape (items, k).
-        weights: How much each two categories agree, shape (k, k), 1 on the diagonal.
+        votes: The number of raters that put each item in each category, shape (items, k).
+        weights: How far each two categories agree, shape (k, k), 1 on the diagonal.
     """
     m = votes.sum(axis=1)
     pairs = m * (m - 1)
@@ -32,10 +32,7 @@ def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def percent_agreement(ratings: Ratings) -> Estimate:
-    """Return the share of pairs of ratings of one item that are the same, as the mean over items.
-
-    Its n counts the items with two ratings at least; the others are left out.
-    """
+    """Return the share of equal pairs of ratings, as the mean over the n items with two ratings or more."""
     usable = ratings.per_item >= 2
     n = int(usable.sum())
     if not n:
@@ -50,15 +47,12 @@ def percent_agreement(ratings: Ratings) -> Estimate:
 
 
 def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
-    """Return the items that tell nothing of agreement, as (why, how many)."""
+    """Return the items with too few ratings to compare, as (reason, count)."""
     return (FEW_RATINGS, int((ratings.per_item == 1).sum())), (NO_RATING, int((ratings.per_item == 0).sum()))
 
 
 def fleiss(ratings: Ratings) -> Estimate:
-    """Return the agreement on items that equally many rated: as many as most items with two ratings have.
-
-    Items with more or fewer raters are left out and counted; where two numbers are as common, the larger one counts.
-    """
+    """Return Fleiss' kappa on the items with the most common number of ratings (of equals, the larger number)."""
     counted = np.bincount(ratings.per_item, minlength=3)[2:]
     if not counted.any():
         return unmeasured(0, NO_ITEM)
@@ -69,11 +63,10 @@ def fleiss(ratings: Ratings) -> Estimate:
 
 
 def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
-    """Return the agreement of equally many raters on every item, with its interval by evidence group.
+    """Return Fleiss' kappa of equally many raters on every item, with its interval by evidence group.
 
     Args:
-        votes: How many raters put each item in each category, shape (items, categories); every row sums to the same
-            number of raters, two at least.
+        votes: Raters that put each item in each category, shape (items, k); every row has the same sum, 2 or more.
         groups: The evidence group of each item.
 
     Raises:
@@ -103,10 +96,10 @@ def _fleiss_of_sums(sums: FloatArray) -> FloatArray:
 
 
 def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
-    """Return AC1 (nominal weights) or AC2 of any number of raters, cells may be missing.
+    """Return AC1 (nominal weights) or AC2 of any number of raters; cells may be missing.
 
-    The categories are those that the scale declares, whichever occur. Items with one rating tell nothing of
-    agreement, but count for how often each category is used, as Gwet has it. Its n counts the items with two ratings.
+    The categories are those that the scale declares. Items with one rating count only for how often each category is
+    used, as Gwet defines it. n counts the items with two ratings or more.
     """
     rated = ratings.per_item > 0
     votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
@@ -134,10 +127,7 @@ def _gwet_of_sums(sums: FloatArray, chance: float) -> FloatArray:
 
 
 def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return AC1 or AC2 of two raters from each confusion table: shape (..., k, k) of counts in, (...) out.
-
-    NaN for an empty table.
-    """
+    """Return AC1 or AC2 of two raters per confusion table: counts of shape (..., k, k) in, (...) out, NaN if empty."""
     apart = agreement_weights(tables.shape[-1], weights)
     n = row_sums(row_sums(tables))
     size = np.where(n > 0, n, np.nan)
@@ -149,7 +139,7 @@ def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArr
 
 
 def _chance(apart: FloatArray) -> float:
-    """Return the share of random ratings that agree, as Gwet weighs it."""
+    """Return the weighted share of random ratings that agree."""
     k = len(apart)
     if k < 2:
         raise ValueError("a scale has two categories at least")
@@ -165,9 +155,9 @@ _NEVER_DIFFER = "no two values of an item differ"
 
 
 def alpha(ratings: Ratings, metric: Metric) -> Estimate:
-    """Return alpha of ratings, with its interval by evidence group; items with fewer than two tell nothing.
+    """Return alpha with its interval by evidence group, from items with two ratings or more.
 
-    Categories count as equally far apart where the metric is interval.
+    With the interval metric, categories count as equally far apart.
     """
     if ratings.k:
         found = _of_votes(ratings, metric)
@@ -180,9 +170,9 @@ def alpha(ratings: Ratings, metric: Metric) -> Estimate:
 
 
 def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
-    """Return alpha of two raters from each confusion table: shape (..., k, k) of counts in, (...) out.
+    """Return alpha of two raters per confusion table: counts of shape (..., k, k) in, (...) out.
 
-    It is symmetric in them, and NaN where every value is the same.
+    It is symmetric in the raters, and NaN if every value is the same.
     """
     totals = row_sums(tables) + column_sums(tables)
     apart = _apart(totals, metric)
@@ -192,11 +182,10 @@ def alpha_of_tables(tables: FloatArray, metric: Metric) -> FloatArray:
 
 
 def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return alpha of scores of the same items, with its interval by evidence group.
+    """Return interval alpha of scores with its interval by evidence group.
 
     Args:
-        values: One row per item, one column per repeat, NaN where a value is missing; items with fewer than two
-            values tell nothing and are left out.
+        values: One row per item, one column per rater; NaN if a value is missing. Items with one value are left out.
         groups: The evidence group of each item.
     """
     given = ~np.isnan(values)
@@ -241,7 +230,7 @@ def _of_flat_tables(tables: FloatArray, k: int, metric: Metric) -> FloatArray:
 
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
-    """Return ordinal alpha of scores without declared levels, whose interval is from how much each item moves it.
+    """Return ordinal alpha of scores without declared levels; its interval uses the influence of each item.
 
     An item moves N, W and B, and the rank of every value above its own.
     """
@@ -286,7 +275,7 @@ def _alpha(n_values: FloatArray, within: FloatArray, between: FloatArray) -> Flo
 
 
 def _apart(totals: FloatArray, metric: Metric) -> FloatArray:
-    """Return the disagreement of each two categories, of which ``totals`` (..., k) values are in each."""
+    """Return the disagreement of each two categories; ``totals`` (..., k) counts the values in each."""
     k = totals.shape[-1]
     if metric == "nominal":
         return 1 - np.eye(k)

@@ -1,4 +1,4 @@
-"""Confusion tables and the statistics that they hold: kappa, detection rates, macro averages, their estimates."""
+"""Confusion tables and their statistics: kappa, detection rates, macro averages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ from judgeboard.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts by declared category: ``counts[i][j]`` answers that people put in category i and the judge in j.
+    """``counts[i][j]`` answers that people put in category i and the judge in category j.
 
-    ``row_shares`` are the counts as shares of what people put in that category, None where they put nothing there.
+    ``row_shares`` are shares of the row, None if the row is empty.
     """
 
     categories: tuple[str, ...]
@@ -53,11 +53,7 @@ class Confusion:
 
 
 def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
-    """Return the position of each value among the declared ``categories``.
-
-    Raises:
-        ValueError: A value is none of them.
-    """
+    """Return the position of each value among the declared ``categories``; raise ValueError for another value."""
     found = np.zeros(len(values), dtype=np.int8)
     for position, category in enumerate(categories, start=1):
         found += (values == category) * np.int8(position)
@@ -74,12 +70,12 @@ def confusion_cells(people: AnyArray, judge: AnyArray, categories: Sequence[Any]
 
 
 def confusion(people: AnyArray, judge: AnyArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table of two equally long arrays over *declared* categories, also those that never occur."""
+    """Return the table of two arrays over *declared* categories, including those that never occur."""
     return confusion_of_cells(confusion_cells(people, judge, categories), categories)
 
 
 def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
-    """Return the table whose pairs lie in the flattened ``cells``."""
+    """Return the table of pairs in the flattened ``cells``."""
     k = len(categories)
     counts = np.bincount(cells, minlength=k * k).reshape(k, k).tolist()
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
@@ -89,7 +85,7 @@ Weights = Literal["nominal", "linear", "quadratic"]
 
 
 def disagreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return how far apart each two of ``k`` ordered categories count, shape (k, k), zeros on the diagonal."""
+    """Return the distance of each two of ``k`` ordered categories, shape (k, k), zeros on the diagonal."""
     apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
     match weights:
         case "nominal":
@@ -101,16 +97,15 @@ def disagreement_weights(k: int, weights: Weights) -> FloatArray:
 
 
 def agreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return how much each two of ``k`` ordered categories agree, 1 on the diagonal, 0 at the greatest distance."""
+    """Return the agreement of each two of ``k`` ordered categories: 1 on the diagonal, 0 at the greatest distance."""
     apart = disagreement_weights(k, weights)
     return 1 - apart / max(float(apart.max()), 1.0)
 
 
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return kappa of each confusion table: shape (..., k, k) of counts in, (...) out.
+    """Return kappa per confusion table: counts of shape (..., k, k) in, (...) out.
 
-    NaN where expected agreement is 1, that is where both sides put everything in one and the same category; an
-    estimate turns it into *undefined*. The scale is all ``k`` categories, whichever occur.
+    NaN if expected agreement is 1: both sides put everything in one category.
     """
     apart = disagreement_weights(tables.shape[-1], weights)
     rows, columns = row_sums(tables), column_sums(tables)
@@ -122,9 +117,9 @@ def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableShare:
-    """A share that a k x k confusion table holds: its ``hits`` cells, ``of`` these cells (masks of shape (k, k)).
+    """A share of a k x k confusion table: its ``hits`` cells as a share of its ``of`` cells (masks of shape (k, k)).
 
-    ``undefined`` is the reason where no row lies in ``of``.
+    ``undefined`` is the reason if no row lies in ``of``.
     """
 
     hits: BoolArray
@@ -136,13 +131,13 @@ class TableShare:
         return tables[..., self.hits].sum(axis=-1), tables[..., self.of].sum(axis=-1)
 
     def value(self, tables: FloatArray) -> FloatArray:
-        """Return the share in each table, NaN where it is undefined."""
+        """Return the share in each table, NaN if it is undefined."""
         hits, size = self.counts(tables)
         return np.divide(hits, size, out=np.full_like(size, np.nan), where=size > 0)
 
 
 def exact_agreement(k: int) -> TableShare:
-    """Return the share of pairs in which people and judge gave the same of ``k`` categories."""
+    """Return the share of pairs to which people and judge gave the same of ``k`` categories."""
     return at_most_apart(k, 0)
 
 
@@ -153,13 +148,13 @@ def at_most_apart(k: int, steps: int) -> TableShare:
 
 
 def sensitivity(k: int, bad: int) -> TableShare:
-    """Return the share caught of what people call bad; one minus it is the share of bad answers missed."""
+    """Return the share that the judge calls bad of what people call bad."""
     people, judge = _sides(k, bad)
     return TableShare(people & judge, people, "people found no bad answer here")
 
 
 def specificity(k: int, bad: int) -> TableShare:
-    """Return the share let through of what people call good; one minus it is the share of false alarms."""
+    """Return the share that the judge calls good of what people call good."""
     people, judge = _sides(k, bad)
     return TableShare(~people & ~judge, ~people, "people found no good answer here")
 
@@ -171,29 +166,29 @@ def precision(k: int, bad: int) -> TableShare:
 
 
 def _sides(k: int, bad: int) -> tuple[BoolArray, BoolArray]:
-    """Return the cells that people call bad (a row), and those that the judge does (a column)."""
+    """Return the cells that people call bad (a row) and those that the judge calls bad (a column)."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
     people[bad, :] = judge[:, bad] = True
     return people, judge
 
 
 def macro_precision(tables: FloatArray) -> FloatArray:
-    """Return the mean precision over the categories that either side gave; undefined where the judge gave not all."""
+    """Return the mean precision over the categories that occur; undefined if the judge did not use all of them."""
     return _macro(_right(tables), column_sums(tables), tables)
 
 
 def macro_recall(tables: FloatArray) -> FloatArray:
-    """Return the mean recall over the categories that either side gave; undefined where people gave not all."""
+    """Return the mean recall over the categories that occur; undefined if people did not use all of them."""
     return _macro(_right(tables), row_sums(tables), tables)
 
 
 def macro_f1(tables: FloatArray) -> FloatArray:
-    """Return the mean F1 over the categories that either side gave; undefined where that is only one."""
+    """Return the mean F1 over the categories that occur; undefined if only one does."""
     return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
 
 
 def matthews(tables: FloatArray) -> FloatArray:
-    """Return Matthews' correlation coefficient, for k categories as Gorodkin has it; undefined where a side is one."""
+    """Return Matthews' correlation coefficient (for k categories after Gorodkin); undefined if a side is constant."""
     people, judge = row_sums(tables), column_sums(tables)
     n = row_sums(people)
     covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
@@ -206,7 +201,7 @@ def _right(tables: FloatArray) -> FloatArray:
 
 
 def _macro(hits: FloatArray, of: FloatArray, tables: FloatArray) -> FloatArray:
-    """Return the mean of hits / of over the categories that occur, NaN where one of those has nothing in ``of``.
+    """Return the mean of hits / of over the categories that occur, NaN if one of them has an empty ``of``.
 
     Over a single category it would be 1 whatever the judge can tell apart: NaN too.
     """
@@ -225,7 +220,7 @@ ONE_CATEGORY = "both gave one and the same category throughout"
 
 
 class TableEstimates:
-    """One k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
+    """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
 
     def __init__(
         self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
@@ -238,12 +233,12 @@ class TableEstimates:
         self._resampled = resampled(self._patterns, resamples=resamples, seed=seed).reshape(resamples, k, k)
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
-        """Return Cohen's kappa; undefined only where expected agreement is 1."""
+        """Return Cohen's kappa; undefined only if expected agreement is 1."""
         named = "" if weights == "nominal" else f"{weights} weights; "
         return self.coefficient(partial(kappa, weights=weights), ONE_CATEGORY, named)
 
     def coefficient(self, of_tables: Callable[[FloatArray], FloatArray], undefined: str, named: str = "") -> Estimate:
-        """Return a ``statistic`` that lies between -1 and 1, whose interval is taken on Fisher's z scale."""
+        """Return a ``statistic`` between -1 and 1, with its interval on Fisher's z scale."""
         return self.statistic(of_tables, undefined, named, scale="Fisher's z")
 
     def statistic(
@@ -254,7 +249,7 @@ class TableEstimates:
         *,
         scale: Scale | None = None,
     ) -> Estimate:
-        """Return a statistic of tables of shape (..., k, k), NaN where it is undefined, for the reason given."""
+        """Return a statistic of tables of shape (..., k, k), NaN if it is undefined, for the given reason."""
         n = len(self._cells)
         if n == 0:
             return unmeasured(0, "no pairs")
@@ -264,7 +259,7 @@ class TableEstimates:
         return self._bootstrapped(value, n, of_tables, named, scale if abs(value) < 1 else None)
 
     def share(self, share: TableShare) -> Estimate:
-        """Return a share of the table; its n is the number of pairs that it is a share of."""
+        """Return a share of the table; n is the number of pairs in its ``of`` cells."""
         hits, size = (int(count) for count in share.counts(self._observed))
         if size == 0:
             return unmeasured(0, share.undefined)

@@ -1,4 +1,4 @@
-"""Correlations and differences of two scores, and of a score with length."""
+"""Correlations and differences of two scores, and of a score and length."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_e
 
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return Pearson's correlation; undefined where a side is constant."""
+    """Return Pearson's correlation; undefined if a side is constant."""
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y = (side - side.mean() for side in (judge, people))
@@ -19,9 +19,9 @@ def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 
 def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined where a side is constant.
+    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant.
 
-    With u and v the mid-distribution functions of both sides it is the correlation of u and v; each row moves it by
+    With u and v the mid-distribution functions of both sides, it is the correlation of u and v. Each row moves it by
     its own u v and by moving every rank above it.
     """
     if (reason := constant_side(judge, people)) is not None:
@@ -42,12 +42,12 @@ def mean_absolute_difference(judge: FloatArray, people: FloatArray, groups: Grou
 
 
 def bias(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of judge - people, in units of the score: below 0 the judge is the stricter."""
+    """Return the mean of judge - people, in units of the score; below 0 the judge is stricter."""
     return mean_estimate(judge - people, groups) if judge.size else unmeasured(0, "no pairs")
 
 
 def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
-    """Return why no correlation is defined, None where one is: nothing to compare, or a side without spread."""
+    """Return why no correlation is defined (no pairs, or a side without spread), else None."""
     if judge.size == 0:
         return "no pairs"
     for side, name in ((judge, "the judge"), (people, "people")):
@@ -57,7 +57,7 @@ def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
 
 
 def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return tau-b of scores rounded to 1e-9; undefined where a side is constant."""
+    """Return tau-b of scores rounded to 1e-9; undefined if a side is constant."""
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
@@ -73,7 +73,7 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 
 def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
-    """Return for each row how many rows it is in the same order with on both sides, less those in opposite order."""
+    """Return for each row the number of rows in the same order on both sides, minus those in opposite order."""
     n = len(x.levels)
     below_x, below_y = (np.cumsum(each.counts) - each.counts for each in (x, y))
     below = (below_x[x.levels], below_y[y.levels])
@@ -93,7 +93,7 @@ def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
 
 
 def _within(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each row, of those with its ``outer``, how many have a lower ``inner``, and how many the same."""
+    """Return for each row, among those with its ``outer``, how many have a lower ``inner``, and how many the same."""
     width = int(inner.max()) + 1
     cells, at, counts = np.unique(outer * width + inner, return_inverse=True, return_counts=True)
     before = np.cumsum(counts) - counts
@@ -105,8 +105,8 @@ def _within(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray]:
 def _before_and_below(levels: IntArray) -> IntArray:
     """Return for each row how many rows before it have a lower level.
 
-    Rows are split by the highest bit of their level, then by the next within each half, keeping their order: a row
-    whose bit is set has below it those before it in its part whose bit is not.
+    Rows are divided by the highest bit of their level, then by the next bit within each half, in their order. A row
+    whose bit is set is above the earlier rows of its part whose bit is not.
     """
     n = len(levels)
     at, part, found = np.arange(n), levels, np.zeros(n, dtype=np.int64)
@@ -145,7 +145,7 @@ def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping)
 
 
 def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
-    """Return by how much the score rises per unit of length (least squares), with its interval by evidence group."""
+    """Return how much the score rises per unit of length (least squares), with its interval by evidence group."""
     n = len(score)
     centred = length - length.mean() if n else length
     spread = float(np.mean(centred * centred)) if n else 0.0
@@ -161,10 +161,10 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
 
 
 def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
-    """Return the correlation of score and length among rows of one stratum, over all strata together.
+    """Return the correlation of score and length within strata, over all strata together.
 
-    Both are ranked within their stratum, so that what lies between strata (better answers are longer) does not count,
-    and neither does the shape of either distribution. Strata of one row are left out.
+    Both are ranked within their stratum: differences between strata (better answers are longer) and the shape of either
+    distribution do not count. Strata of one row are left out.
 
     Args:
         score: One per row.

@@ -15,9 +15,9 @@ SEPARATED = "no interval: the scores separate the classes completely"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the AUROC of ``score`` (lower is worse, as groundedness is) for telling ``bad`` rows from the others.
+    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from the others.
 
-    Undefined where one of both classes is empty; its n counts all rows.
+    Undefined if one of both classes is empty; n counts all rows.
     """
     n = len(score)
     if (reason := missing_class(bad)) is not None:
@@ -35,7 +35,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
 
 
 def missing_class(bad: BoolArray) -> str | None:
-    """Return why nothing can be detected where people found no ``bad`` answer, or no other one; else None."""
+    """Return why nothing can be detected if people found no ``bad`` answer, or no good one; else None."""
     if not len(bad):
         return "no pairs"
     if bad.any() and not bad.all():
@@ -44,7 +44,7 @@ def missing_class(bad: BoolArray) -> str | None:
 
 
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
-    """Return for each row the share of the other class that it is told from rightly, ties counted half."""
+    """Return for each row the share of the other class that it is ranked against correctly; ties count half."""
     ranks = mid_ranks(score)
     n_bad = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size)
     n_good = ranks.counts - n_bad
@@ -55,7 +55,7 @@ def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
 
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
-    """Return Obuchowski's variance, None where a class stands on a single group."""
+    """Return Obuchowski's variance, None if a class has a single group."""
     sizes = np.array([int(bad.sum()), int((~bad).sum())])
     touched = groups.touched(bad), groups.touched(~bad)
     if min(touched) < 2:
@@ -71,9 +71,9 @@ def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | 
 
 
 def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the average precision of ``score`` (lower is worse, as groundedness is) for finding ``bad`` rows.
+    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows.
 
-    Undefined where one of both classes is empty; its n counts all rows. Equal scores are found together.
+    Undefined if one of both classes is empty; n counts all rows. Equal scores are found together.
     """
     if (reason := missing_class(bad)) is not None:
         return unmeasured(len(score), reason)
@@ -102,9 +102,9 @@ TENTHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Tenth:
-    """The answers whose score lies from ``low`` up to below ``high`` (the last one with 1 itself).
+    """The answers with a score from ``low`` up to below ``high`` (the last tenth includes 1).
 
-    ``mean_score`` is None where there are none; ``share_grounded`` carries n and Wilson's interval.
+    ``mean_score`` is None if there are none; ``share_grounded`` carries n and Wilson's interval.
     """
 
     low: float
@@ -114,7 +114,7 @@ class Tenth:
 
 
 def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
-    """Return the ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
+    """Return ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
     same_length(score, grounded)
     tenth = _tenths(score)
     n = np.bincount(tenth, minlength=TENTHS)
@@ -127,11 +127,11 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
 
 
 def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
-    """Return the mean distance, over answers, of a tenth's mean ``score`` and the share that people call ``grounded``.
+    """Return the mean distance of a tenth's mean ``score`` and the share that people call ``grounded``, over answers.
 
-    A judge without any error of calibration gets more than 0 too, the more the fewer answers a tenth holds. Source:
-    M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
-    (AAAI 2015), with equally wide bins.
+    A perfectly calibrated judge gets more than 0 too, the more the fewer answers a tenth has. Source: M. P. Naeini,
+    G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (AAAI 2015), with
+    equally wide bins.
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")

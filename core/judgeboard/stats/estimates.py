@@ -1,20 +1,19 @@
-"""How a statistic becomes an Estimate: rounded, undefined with its reason, with Student's t, sure enough to warn."""
+"""Estimates: rounding, reasons, Student's t, when to warn, and how they are written."""
 
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+
+if TYPE_CHECKING:  # commands write estimates without loading NumPy
+    import numpy.typing as npt
+
+    from judgeboard.stats.arrays import FloatArray
 
 MIN_PAIRS = 10
-"""Below this many pairs a statistic of agreement is not shown."""
-
-TOO_FEW = f"too few to say (under {MIN_PAIRS})"
+"""The fewest pairs of which a statistic of agreement is shown."""
 
 _DECIMALS = 12
 
@@ -28,53 +27,36 @@ def measured(
     unit: str | None = None,
     reason: str | None = None,
 ) -> Estimate:
-    """Return a defined statistic; without ``interval``, ``reason`` says why there is none.
+    """Return a defined statistic; without ``interval``, ``reason`` tells why there is none.
 
-    Everything is rounded to 1e-12, far below its error, so that the order of the rows cannot show in the result.
+    Everything is rounded to 1e-12, far below its error, so that the order of the rows does not show in the result.
 
     Raises:
-        ValueError: The value or a bound is not finite, which would reach a page as NaN.
+        ValueError: The value or a bound is not finite.
     """
-    low, high = interval if interval is not None else (None, None)
-    rounded = [None if number is None else _rounded(number) for number in (value, low, high)]
-    return Estimate(
-        rounded[0],
-        rounded[1],
-        rounded[2],
-        n=n,
-        method=method if interval is not None else None,
-        unit=unit if interval is not None else None,
-        reason=reason,
-    )
+    if interval is None:
+        return Estimate(_rounded(value), n=n, reason=reason)
+    low, high = map(_rounded, interval)
+    return Estimate(_rounded(value), low, high, n=n, method=method, unit=unit, reason=reason)
 
 
 def unmeasured(n: int, reason: str) -> Estimate:
-    """Return a statistic that has no value, with the reason that a page shows in its place."""
+    """Return a statistic without a value, with the reason that pages show instead."""
     return Estimate(None, n=n, reason=reason)
 
 
+def too_few(n: int, at_least: int = MIN_PAIRS) -> str:
+    """Return why a statistic of so few rows is not shown."""
+    return f"too few (n = {n:,}, at least {at_least} needed)"
+
+
 def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
-    """Return ``estimate`` with what else it leaves out, as (why, how many); nothing is said of a count of 0."""
+    """Return ``estimate`` with more items that it leaves out, as (reason, count); counts of 0 are skipped."""
     return replace(estimate, left_out=(*estimate.left_out, *(each for each in left_out if each[1])))
 
 
-def as_json(estimate: Estimate) -> dict[str, Any]:
-    """Return a statistic as JSON values, as every ``--json`` gives it.
-
-    ``unit`` and ``level`` stand beside an interval; a ``reason`` only where something is missing, ``left_out`` only
-    where something is.
-    """
-    stated: dict[str, Any] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    stated |= {"n": estimate.n, "method": estimate.method}
-    if estimate.low is not None:
-        stated |= {"unit": estimate.unit, "level": estimate.level}
-    if estimate.left_out:
-        stated["left_out"] = [{"why": why, "n": n} for why, n in estimate.left_out]
-    return stated if estimate.reason is None else stated | {"reason": estimate.reason}
-
-
 def complement(share: Estimate) -> Estimate:
-    """Return one minus ``share`` (answers missed from answers caught), the interval turned round with it."""
+    """Return one minus ``share``, with its interval reversed."""
     if share.value is None:
         return share
     interval = None if share.low is None or share.high is None else (1 - share.high, 1 - share.low)
@@ -89,11 +71,11 @@ def _rounded(number: float) -> float:
 
 
 Z = NormalDist().inv_cdf(0.975)
-"""The same quantile of the normal distribution, 1.95996."""
+"""The 97.5 % quantile of the normal distribution, 1.95996."""
 
 
-def t_quantile(df: npt.ArrayLike) -> FloatArray:
-    """Return the 97.5 % quantile for each number of degrees of freedom in ``df`` (any shape, each >= 1)."""
+def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
+    """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1)."""
     from scipy.special import stdtrit
 
     quantile: FloatArray = stdtrit(_degrees(df), 0.975)
@@ -101,13 +83,15 @@ def t_quantile(df: npt.ArrayLike) -> FloatArray:
 
 
 def t_lower_tail(t: float, df: int) -> float:
-    """Return the probability that Student's t with ``df`` >= 1 degrees of freedom lies below ``t``."""
+    """Return the probability that Student's t with ``df`` >= 1 degrees of freedom is below ``t``."""
     from scipy.special import stdtr
 
     return float(stdtr(_degrees(df), t))
 
 
-def _degrees(df: npt.ArrayLike) -> FloatArray:
+def _degrees(df: "npt.ArrayLike") -> "FloatArray":
+    import numpy as np
+
     degrees = np.asarray(df, dtype=np.float64)
     if (degrees < 1).any():
         raise ValueError("Student's t needs at least one degree of freedom")
@@ -119,47 +103,31 @@ WIDER = NormalDist().inv_cdf(0.995) / NormalDist().inv_cdf(0.975)
 
 
 def surely_above(estimate: Estimate, harmless: float) -> bool:
-    """Return whether the whole 99 % interval lies above ``harmless``; never without an interval."""
+    """Return whether the whole 99 % interval is above ``harmless``; False without an interval."""
     if estimate.value is None or estimate.low is None:
         return False
     return estimate.value - WIDER * (estimate.value - estimate.low) > harmless
 
 
 def surely_below(estimate: Estimate, harmless: float) -> bool:
-    """Return whether the whole 99 % interval lies below ``harmless``; never without an interval."""
+    """Return whether the whole 99 % interval is below ``harmless``; False without an interval."""
     if estimate.value is None or estimate.high is None:
         return False
     return estimate.value + WIDER * (estimate.high - estimate.value) < harmless
 
 
 def two_decimals(number: float, *, sign: bool = False) -> str:
-    """Return "4.13" for 4.125: tables in a browser round a half up, Python to even.
-
-    Args:
-        number: A score, or how far one changed.
-        sign: Also write a plus.
-    """
+    """Return "4.13" for 4.125: browsers round half up, Python to even. ``sign`` also writes a plus."""
     rounded = round(number + math.copysign(1e-9, number), 2) + 0.0
     return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
 
 
 KAPPA_WORDS = ((0.2, "poor"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-"""The word for a kappa below each bound; from 0.8 on it is "very good" (after Landis and Koch, 1977)."""
-
-_BEST = "very good"
 
 
 def kappa_word(kappa: float) -> str:
-    """Return poor (< 0.2), fair (< 0.4), moderate (< 0.6), substantial (< 0.8) or very good."""
-    return next((word for bound, word in KAPPA_WORDS if kappa < bound), _BEST)
-
-
-def kappa_range_words(estimate: Estimate) -> str | None:
-    """Return "from fair to very good", the words at both ends of the interval, or None where they are one word."""
-    if estimate.low is None or estimate.high is None:
-        return None
-    low, high = kappa_word(estimate.low), kappa_word(estimate.high)
-    return None if low == high else f"from {low} to {high}"
+    """Return poor (< 0.2), fair (< 0.4), moderate (< 0.6), substantial (< 0.8) or very good (Landis, Koch, 1977)."""
+    return next((word for bound, word in KAPPA_WORDS if kappa < bound), "very good")
 
 
 def one_in(share: float) -> str:
@@ -168,7 +136,7 @@ def one_in(share: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return "79 %"; what is not quite nothing or all is said so, never rounded to it."""
+    """Return "79 %"; "under 1 %" and "over 99 %" for what is not quite nothing or all."""
     if 0 < share < 0.005:
         return "under 1 %"
     if 0.995 < share < 1:
@@ -191,17 +159,14 @@ def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
 
 
 def percent_words(estimate: Estimate) -> str:
-    """Return "79 % [77, 82]", without brackets where there is no interval, the reason where there is no value."""
+    """Return "79 % [77, 82]", or the reason if there is no value."""
     if estimate.value is None:
         return estimate.reason or "unknown"
     return " ".join(filter(None, (percent(estimate.value), percent_interval(estimate))))
 
 
 def number_words(estimate: Estimate, *, sign: bool = False) -> str:
-    """Return "0.56 [0.52, 0.61]", with ``sign`` "+0.56 [+0.52, +0.61]".
-
-    Without brackets where there is no interval; the reason where there is no value.
-    """
+    """Return "0.56 [0.52, 0.61]", with ``sign`` "+0.56 [+0.52, +0.61]", or the reason if there is no value."""
     if estimate.value is None:
         return estimate.reason or "unknown"
     return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
@@ -212,10 +177,10 @@ def _whole_percent(share: float) -> int:
 
 
 def more_pairs(estimate: Estimate, half_width: float = 0.1) -> int | None:
-    """Return about how many more pairs bring the interval to plus or minus ``half_width``.
+    """Return about how many more pairs narrow the interval to plus or minus ``half_width``.
 
-    An interval narrows with the square root of n. Rounded up to two digits; 0 where it is there already, None without
-    an interval.
+    An interval narrows with the square root of n. Rounded up to two digits; 0 if it is narrow enough, None without an
+    interval.
     """
     if estimate.low is None or estimate.high is None:
         return None
@@ -227,5 +192,5 @@ def more_pairs(estimate: Estimate, half_width: float = 0.1) -> int | None:
 
 
 def luck_of_slices(slices: int) -> float:
-    """Return the chance that at least one of ``slices`` independent 95 % intervals misses by luck alone."""
+    """Return the probability that at least one of ``slices`` independent 95 % intervals misses by chance."""
     return 1 - 0.95**slices

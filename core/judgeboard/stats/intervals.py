@@ -31,7 +31,7 @@ class Patterns:
 
 
 def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
-    """Return the patterns of rows that lie in ``cells`` (0 to ``n_cells`` - 1), the most shared first."""
+    """Return the patterns of rows in ``cells`` (0 to ``n_cells`` - 1), the most shared first."""
     filled = np.flatnonzero(np.bincount(cells, minlength=n_cells))
     position = np.zeros(n_cells, dtype=np.int64)
     position[filled] = np.arange(filled.size)
@@ -44,14 +44,9 @@ def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
 def resampled_tables(
     cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> FloatArray:
-    """Return the counts by cell of ``resamples`` bootstrap samples of whole groups, shape (resamples, n_cells).
+    """Return counts by cell of ``resamples`` bootstrap samples of whole groups, shape (resamples, n_cells).
 
-    Args:
-        cells: The cell of each row, 0 to ``n_cells`` - 1.
-        n_cells: How many cells there are, also those that stay empty.
-        groups: The evidence group of each row.
-        resamples: How many samples to draw.
-        seed: Equal seeds on equal rows, in any order, give equal counts.
+    Equal seeds on equal rows, in any order, give equal counts.
     """
     return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
 
@@ -136,7 +131,7 @@ _NO_ERROR = 1e-9
 
 
 def standard_error(influence: FloatArray, groups: Grouping) -> float:
-    """Return the standard error of a statistic from the influence of each row on it (mean 0) and the rows' groups."""
+    """Return the standard error of a statistic from the influence of each row on it and the rows' groups."""
     by_group = groups.sums(influence - influence.mean())
     return math.sqrt(groups.count / (groups.count - 1) * float(np.square(by_group).sum())) / len(influence)
 
@@ -147,9 +142,9 @@ def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
 
 
 def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
-    """Return a correlation with its interval, taken on Fisher's z scale so that it stays within -1 and 1.
+    """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1.
 
-    Agreement corrected for chance can lie below -1 on a handful of rows; there the interval is on its own scale.
+    Agreement corrected for chance can lie below -1 on very few rows; its interval is then on its own scale.
     """
     if abs(value) > 1 + _NO_ERROR:
         return influence_estimate(value, influence, groups, n=n)
@@ -157,7 +152,7 @@ def correlation_estimate(value: float, influence: FloatArray, groups: Grouping, 
 
 
 def share_estimate(value: float, influence: FloatArray, groups: Grouping, *, n: int | None = None) -> Estimate:
-    """Return a number from 0 to 1 with its interval, taken on the logit scale so that it stays within them."""
+    """Return a number from 0 to 1 with its interval on the logit scale, so that it stays within them."""
     return influence_estimate(value, influence, groups, scale="the logit", n=n)
 
 
@@ -173,8 +168,8 @@ def influence_estimate(
         value: The statistic.
         influence: How much each row moves it, in its own units times the number of rows.
         groups: The evidence group of each row.
-        scale: What the interval is taken on, None for the statistic itself.
-        n: What the estimate says that it rests on, where that is not the number of rows.
+        scale: The scale of the interval, None for the statistic's own.
+        n: The n of the estimate, if it is not the number of rows.
     """
     n = len(influence) if n is None else n
     if groups.count == 1:
@@ -185,12 +180,12 @@ def influence_estimate(
 def estimate_with_error(
     value: float, n: int, error: float, groups: Grouping, scale: Scale | None, method: str, *, skew: float = 0.0
 ) -> Estimate:
-    """Return a statistic with the Student's t interval that its standard ``error`` gives on ``scale``.
+    """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
 
-    Where few groups carry a statistic, their influence is skewed to the right (``skew``, that of its sum, is above 0),
-    and samples without them have a low value and a small error at once: the upper end then moves out by the correction
-    of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978). The lower
-    end stays, since the scale has corrected for the other side.
+    If few groups carry a statistic, their influence is skewed to the right (``skew``, that of its sum, is above 0), and
+    samples without them have a low value and a small error at once. The upper end then moves out by the correction of
+    N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978). The lower end
+    stays, since the scale has corrected for the other side.
     """
     slope, to, back = _SCALES[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
@@ -219,19 +214,19 @@ def _logit(share: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithoutOne:
-    """A statistic without one group: its distinct ``values``, and how many ``groups`` leave each behind."""
+    """A statistic without one group: its distinct ``values``, and the number of ``groups`` that give each."""
 
     values: FloatArray
     groups: IntArray
 
     @property
     def spread(self) -> float:
-        """The sum over groups of squared distances from their mean; NaN where a value is undefined."""
+        """The sum over groups of squared distances from their mean; NaN if a value is undefined."""
         return float((self.groups * np.square(self._apart)).sum())
 
     @property
     def skew(self) -> float:
-        """The skewness of the sum of the groups' influence, 0 where a value is undefined or all are equal."""
+        """The skewness of the sum of the groups' influence, 0 if a value is undefined or all are equal."""
         spread = self.spread
         if not spread > 0:  # NaN is not
             return 0.0
@@ -254,10 +249,10 @@ def jackknifed(
 
     Args:
         sums: What each row adds, shape (rows, d).
-        statistic: From sums of shape (..., d) to values of shape (...), NaN where it is undefined; defined on all rows.
+        statistic: From sums of shape (..., d) to values of shape (...), NaN if undefined; defined on all rows.
         groups: The evidence group of each row.
-        n: What the estimate says that it rests on.
-        alike: Why there is no interval where the statistic is 1.
+        n: The n of the estimate.
+        alike: Why there is no interval if the statistic is 1.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
@@ -285,7 +280,7 @@ def jackknifed(
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the distinct rows and how often each occurs: most groups are like others.
 
-    Each row is told by one number, its sum with weights at random: sorting numbers is many times faster than rows.
+    A random projection tells rows apart: sorting numbers is many times faster than sorting rows.
     """
     weights = np.random.default_rng(SEED).random(rows.shape[1])
     _, first, times = np.unique((rows * weights).sum(axis=1), return_index=True, return_counts=True)
@@ -293,7 +288,7 @@ def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the bounds of the 95 % interval of shares (0 to 1) of ``n`` > 0 rows each, any shapes that broadcast."""
+    """Return the bounds of the 95 % intervals of shares (0 to 1) of ``n`` > 0 rows each; shapes broadcast."""
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     spread = Z * np.sqrt(p * (1 - p) / size + (Z / (2 * size)) ** 2)
     centre, scale = p + Z**2 / (2 * size), 1 + Z**2 / size
@@ -319,19 +314,17 @@ def bootstrapped(
     without: WithoutOne | None = None,
     scale: Scale | None = None,
 ) -> Estimate:
-    """Return ``value`` of ``n`` rows with the interval of its ``draws``.
-
-    It is a t interval on a ``scale`` where one is named, else BCa with ``without``, else percentile.
+    """Return ``value`` of ``n`` rows with the interval of its ``draws``: t on a ``scale``, else BCa, else percentile.
 
     Args:
-        value: The statistic of the sample itself.
-        n: How many rows it rests on.
-        draws: The statistic of each resample, NaN where it was undefined. Up to 5 % of such draws are left out, which
-            the method says; beyond, there is no interval.
+        value: The statistic of the sample.
+        n: The number of its rows.
+        draws: The statistic of each resample, NaN if undefined. Up to 5 % of such draws are left out, and the method
+            names them; beyond that there is no interval.
         groups: What was resampled.
-        named: What else the method must say, with its own "; ".
-        without: The statistic without each group.
-        scale: Where a standard error is meant to be taken, as for coefficients between -1 and 1.
+        named: A prefix of the method, with its own "; ".
+        without: The statistic without each group; needed for BCa.
+        scale: The scale of the standard error, for coefficients between -1 and 1.
     """
     if groups.count == 1:
         return measured(value, n, reason="no interval: one evidence group only")
@@ -371,10 +364,10 @@ def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOn
 
 
 def wilson_on_groups(value: float, n: int, groups: int, unit: str) -> Estimate:
-    """Return a share of 0 or 1 of ``n`` rows, with Wilson's interval on the number of groups that they stand on.
+    """Return a share of 0 or 1 of ``n`` rows, with Wilson's interval on the number of their groups.
 
-    There every resample equals the sample, which would pass for certainty. All rows of a group are taken for one, so
-    that the interval is never too narrow.
+    Every resample would equal the sample, which would look like certainty. A group counts as one row, so that the
+    interval is never too narrow.
     """
     low, high = wilson(value, groups)
     method = "Wilson" if groups == n else f"Wilson on {groups:,} {unit}s"

@@ -1,4 +1,4 @@
-"""Means, differences of means, and whether a trend moved."""
+"""Means, differences of means, and whether a trend changed."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MEAN_METHOD = "Student's t"
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How many values each point has, their total and the total of their squares, three arrays of equal shape."""
+    """Number of values, total and total of squares of each point: three arrays of equal shape."""
 
     n: IntArray
     total: FloatArray
@@ -26,12 +26,12 @@ class Sums:
 
     @property
     def mean(self) -> FloatArray:
-        """The mean of each point, 0 where nothing is."""
+        """The mean of each point, 0 if it is empty."""
         return self.total / np.maximum(self.n, 1)
 
     @property
     def variance(self) -> FloatArray:
-        """The variance (n - 1) of each point, 0 where all values are equal or n is under 2."""
+        """The variance (n - 1) of each point, 0 if all values are equal or n is under 2."""
         spread = self.total_of_squares - self.total * self.mean
         # What the subtraction leaves of equal values is rounding, not spread.
         real = (spread > 1e-12 * np.maximum(self.total_of_squares, 1e-300)) & (self.n > 1)
@@ -39,12 +39,12 @@ class Sums:
 
     @property
     def reach(self) -> FloatArray:
-        """Half the width of each point's t interval, 0 where the variance is."""
+        """Half the width of each point's t interval, 0 if the variance is."""
         return t_quantile(np.maximum(self.n - 1, 1)) * np.sqrt(self.variance / np.maximum(self.n, 1))
 
 
 def sums(n: npt.ArrayLike, total: npt.ArrayLike, total_of_squares: npt.ArrayLike) -> Sums:
-    """Return the three arrays as ``Sums``; raise ValueError where their shapes differ or a count is negative."""
+    """Return the three arrays as ``Sums``; raise ValueError if their shapes differ or a count is negative."""
     counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
     totals, squares = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares))
     if not counts.shape == totals.shape == squares.shape or (counts < 0).any():
@@ -59,17 +59,10 @@ def mean_interval(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> tuple[Estimate, ...]:
-    """Return the mean of each (slice, period) with its t interval.
+    """Return the mean of each point with its t interval, within ``bounds``, the ends of the scale.
 
-    Args:
-        n: How many values each point has, shape (points,).
-        total: Their sum, shape (points,).
-        total_of_squares: The sum of their squares, shape (points,).
-        bounds: The scale's ends, which an interval does not leave.
-
-    Returns:
-        One estimate per point: none without values, no interval for a single value or for values that are all equal.
-        Rows count as independent; a trend does not resample evidence groups.
+    A point without values has no mean; a single value, or equal values, have no interval. Rows count as independent: a
+    trend does not resample evidence groups.
     """
     points = sums(n, total, total_of_squares)
     columns = zip(points.n.tolist(), points.mean.tolist(), points.reach.tolist(), strict=True)
@@ -93,7 +86,7 @@ _CHANGE_DECIMALS = 9
 
 
 def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
-    """Return the mean of after - before with its interval; where every change is the same, that is the interval."""
+    """Return the mean of after - before with its interval; if every change is the same, that is the interval."""
     n = same_length(before, after)
     if n == 0:
         return unmeasured(0, "no pairs")
@@ -105,10 +98,10 @@ def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
 
 
 def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping) -> Estimate:
-    """Return the mean of the rows ``inside`` less that of the others, with its interval by evidence group.
+    """Return the mean of the rows ``inside`` minus that of the others, with its interval by evidence group.
 
-    Student's t has the degrees of freedom of the smaller side, so that a few rows on one of them are not taken for
-    many. Undefined where a side is empty.
+    Student's t has the degrees of freedom of the smaller side, so that few rows on one side do not count as many.
+    Undefined if a side is empty.
     """
     n_inside, n_outside = int(inside.sum()), int((~inside).sum())
     n = n_inside + n_outside
@@ -127,10 +120,7 @@ def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping)
 
 
 def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
-    """Return the mean of ``changes`` (second less first, one per case) with the interval of resampled cases.
-
-    Resampling cases keeps the two measurements of a case together, which is what makes the bootstrap paired.
-    """
+    """Return the mean of ``changes`` (second minus first, one per case) with a paired bootstrap over cases."""
     given = np.round(np.asarray(changes, dtype=np.float64), _CHANGE_DECIMALS)
     if given.size == 0:
         return unmeasured(0, "no case was measured in both")
@@ -145,7 +135,7 @@ def mean_paired_change(changes: npt.ArrayLike) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A trend that moved at ``period`` (its index), with everything ``before`` and everything from it on ``after``."""
+    """A change of a trend at ``period`` (its index): the estimate ``before`` it, and ``after`` from it on."""
 
     period: int
     before: Estimate
@@ -164,17 +154,17 @@ def moved(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Move | None:
-    """Return where the mean of one slice moved most clearly, or None where nothing moved beyond its interval.
+    """Return the clearest change of a mean beyond its interval, None if there is none.
 
-    Every period with answers in it is tried as the first one after. It counts where the intervals before and after do
-    not overlap *and* the difference is significant with as many tries allowed for (Bonferroni); each side needs ten
-    answers. Of those the one with the largest difference in standard errors is given. It names a time, never a cause.
+    Each period with answers is tried as the first one after the change. A change counts if the intervals before and
+    after do not overlap *and* the difference is significant with Bonferroni's correction for the tries. Each side needs
+    ten answers. The largest difference in standard errors wins. It gives a time, never a cause.
 
     Args:
-        n: How many values each period has, oldest first, zeros where nothing was asked.
+        n: Values per period, oldest first, zeros for empty periods.
         total: Their sum per period.
         total_of_squares: The sum of their squares per period.
-        bounds: The scale's ends, which an interval does not leave.
+        bounds: The ends of the scale, which an interval does not leave.
     """
     periods = sums(n, total, total_of_squares)
     before, after = _both_sides(periods)
@@ -189,7 +179,7 @@ def moved(
 
 
 def share_moved(hits: npt.ArrayLike, n: npt.ArrayLike) -> Move | None:
-    """Return where a share (below the threshold, flagged) moved most clearly, by Wilson's intervals, as ``moved``."""
+    """Return the clearest change of a share by Wilson's intervals, as ``moved``."""
     periods = sums(n, hits, hits)
     before, after = _both_sides(periods)
     pooled = (before.total + after.total) / np.maximum(before.n + after.n, 1)

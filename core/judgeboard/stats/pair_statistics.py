@@ -1,6 +1,6 @@
-"""The figures of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
+"""The statistics of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -36,15 +36,15 @@ from judgeboard.stats.confusion import (
 )
 from judgeboard.stats.correlation import bias, kendall, limits_of_agreement, mean_absolute_difference, pearson, spearman
 from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
-from judgeboard.stats.estimates import MIN_PAIRS, TOO_FEW, leaving_out, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
 from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
 class Pairs:
-    """One pair per response, checked against its scale, with the resampled table that several statistics share.
+    """Rating pairs, checked against their scale, with the resampled table that several statistics share.
 
-    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores as they are.
+    ``judge`` and ``people`` hold positions among the declared categories, or continuous scores.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Pairs:
 
     @property
     def k(self) -> int:
-        """How many categories the scale declares; 0 for a continuous one."""
+        """The number of declared categories; 0 for a continuous scale."""
         return len(self.scale.categories or ())
 
     @property
@@ -77,7 +77,7 @@ class Pairs:
 
     @cached_property
     def table(self) -> TableEstimates:
-        """The confusion table with its resamples, drawn when first asked for."""
+        """The confusion table with its resamples, drawn on first use."""
         return TableEstimates(self.cells, self.k, self.groups, resamples=self._resamples)
 
     @property
@@ -87,28 +87,24 @@ class Pairs:
 
     @property
     def scored(self) -> tuple[FloatArray, BoolArray, Grouping]:
-        """The judge's scores where it gave one, which of those answers people call bad, and their groups."""
+        """The judge's scores that exist, which of those answers people call bad, and their groups."""
         scores = np.full(self.n, np.nan) if self._scores is None else np.asarray(self._scores, dtype=np.float64)
         given = ~np.isnan(scores)
         return scores[given], self.people[given] == self.scale.bad, self.groups.at(given)
 
 
-NOT_FOR_GRADE = "not a statistic of this grade"
-NOT_ASKED = "not asked for"
-
-
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A figure of agreement.
+    """A statistic of agreement.
 
     Attributes:
-        name: What it is called in words.
+        name: Its title on pages and in reports.
         applies: Whether a scale has it.
-        of_pairs: Computes it of judge and people; None where it is no statistic of two sides.
-        of_raters: Computes it of any number of raters; None where it is one of two sides only.
-        symmetric: Whether it takes neither side for the truth, so that it serves people with people too.
+        of_pairs: Computes it from judge and people; None if it does not apply to two sides.
+        of_raters: Computes it from any number of raters; None if it applies to two sides only.
+        symmetric: Whether neither side counts as the truth; it then applies to two people or two judges too.
         share: Whether it is a share, shown in percent.
-        leads: Whether it is shown where there is room for a few only.
+        leads: Whether short tables show it.
     """
 
     name: str
@@ -120,15 +116,26 @@ class Statistic:
     leads: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairStatistics:
-    """One judge against people on one grade; each estimate can also be read as an attribute, ``statistics.kappa``.
+class NamedEstimates:
+    """Estimates by name that are attributes too."""
 
-    ``estimates`` has every row of ``STATISTICS`` that two sides have; where the grade does not have it, or there are
-    too few pairs, it is undefined and says so. ``agreement`` is what others call accuracy. ``weighted_kappa`` and
-    ``ac2`` have the weights of the scale, quadratic ones. Differences and the limits of agreement (after Bland and
-    Altman) of ordered categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the
-    intervals resample.
+    __slots__ = ()
+    estimates: Mapping[str, Estimate]
+
+    def __getattr__(self, name: str) -> Estimate:
+        if name in STATISTICS and name in self.estimates:
+            return self.estimates[name]
+        raise AttributeError(f"no statistic {name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairStatistics(NamedEstimates):
+    """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
+
+    ``estimates`` has the statistics that the grade has, undefined with a reason if there are too few pairs.
+    ``weighted_kappa`` and ``ac2`` use the weights of the scale. Differences and limits of agreement (Bland and Altman)
+    of ordered categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the intervals
+    resample.
     """
 
     grade: str
@@ -136,17 +143,6 @@ class PairStatistics:
     unit: str
     confusion: Confusion | None
     estimates: Mapping[str, Estimate]
-
-    def __getattr__(self, name: str) -> Estimate:
-        """Return the estimate of this name."""
-        return estimate_named(name, self.estimates if name in STATISTICS else {})
-
-
-def estimate_named(name: str, estimates: Mapping[str, Estimate]) -> Estimate:
-    """Return an estimate as an attribute of its result; raise AttributeError where there is none."""
-    if name not in estimates:
-        raise AttributeError(f"no statistic {name}")
-    return estimates[name]
 
 
 def pair_statistics(
@@ -159,17 +155,17 @@ def pair_statistics(
     resamples: int = RESAMPLES,
     only: Collection[str] | None = None,
 ) -> PairStatistics:
-    """Return the statistics of pairs, one per response.
+    """Return the statistics of rating pairs, one pair per response.
 
     Args:
-        judge: What the judge gave each response, on ``scale``.
-        people: What people gave it (``people.human_values``).
-        scale: The grade with its declared categories (``scales``).
-        groups: The evidence group of each response (same query and passages); without it each stands alone. Where
-            people are stacked, with several rows of one response, it is never left out.
-        scores: The judge's groundedness of the same responses, NaN where it gave none, for the AUROC of labels.
-        resamples: How many samples of groups the bootstrap draws.
-        only: The names of those to compute, where not all are needed; the others are undefined, "not asked for".
+        judge: The judge's grade of each response, on ``scale``.
+        people: The grade of people (``ratings.human_values``).
+        scale: The grade with its declared categories.
+        groups: The evidence group of each response (same query and passages); None for independent responses. Required
+            if people are stacked, with several rows of one response.
+        scores: The judge's groundedness of the same responses, NaN if there is none, for the AUROC of labels.
+        resamples: Number of bootstrap samples.
+        only: Names of the statistics to compute, None for all.
 
     Raises:
         ValueError: Arrays of unequal length, a value outside the scale, a missing value.
@@ -180,27 +176,17 @@ def pair_statistics(
         n=pairs.n,
         unit=pairs.groups.unit,
         confusion=None if scale.categories is None else confusion_of_cells(pairs.cells, scale.categories),
-        estimates={
-            name: unmeasured(pairs.n, NOT_ASKED) if only is not None and name not in only else _estimate(row, pairs)
-            for name, row in STATISTICS.items()
-            if row.of_pairs is not None
-        },
+        estimates=estimates(pairs, only),
     )
 
 
-def estimates(pairs: Pairs, names: Iterable[str] | None = None) -> dict[str, Estimate]:
-    """Return the statistics of two sides that the scale has, or the named ones of them."""
+def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
+    """Return the statistics of two sides that the scale has, or those of them in ``names``."""
     return {
-        name: _estimate(STATISTICS[name], pairs)
-        for name in (STATISTICS if names is None else names)
-        if STATISTICS[name].of_pairs is not None and STATISTICS[name].applies(pairs.scale)
+        name: row.of_pairs(pairs) if pairs.n >= MIN_PAIRS else unmeasured(pairs.n, too_few(pairs.n))
+        for name, row in STATISTICS.items()
+        if row.of_pairs is not None and row.applies(pairs.scale) and (names is None or name in names)
     }
-
-
-def _estimate(row: Statistic, pairs: Pairs) -> Estimate:
-    if row.of_pairs is None or not row.applies(pairs.scale):
-        return unmeasured(pairs.n, NOT_FOR_GRADE)
-    return row.of_pairs(pairs) if pairs.n >= MIN_PAIRS else unmeasured(pairs.n, TOO_FEW)
 
 
 def _categorical(scale: Scale) -> bool:
@@ -235,8 +221,9 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     score, bad, groups = pairs.scored
     if score.size == 0:
         return unmeasured(0, "the judge gives no score")
-    found = compute(score, bad, groups) if score.size >= MIN_PAIRS else unmeasured(score.size, TOO_FEW)
-    return leaving_out(found, ("without a score of the judge", pairs.n - score.size))
+    few = score.size < MIN_PAIRS
+    estimate = unmeasured(score.size, too_few(score.size)) if few else compute(score, bad, groups)
+    return leaving_out(estimate, ("answers without a score of the judge", pairs.n - score.size))
 
 
 def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
@@ -299,7 +286,7 @@ STATISTICS: Mapping[str, Statistic] = {
         symmetric=True,
         share=True,
     ),
-    "self_consistency": Statistic("The same every time", share=True),
+    "self_consistency": Statistic("Same verdict every time", share=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
     "linear_kappa": Statistic(
         "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True
@@ -321,8 +308,8 @@ STATISTICS: Mapping[str, Statistic] = {
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
     "sensitivity": Statistic("Bad answers caught", _detects, _share_of_bad(sensitivity), share=True),
-    "specificity": Statistic("Good answers let through", _detects, _share_of_bad(specificity), share=True),
-    "precision": Statistic("Bad, of those called bad", _detects, _share_of_bad(precision), share=True),
+    "specificity": Statistic("Good answers recognised", _detects, _share_of_bad(specificity), share=True),
+    "precision": Statistic("Precision on bad answers", _detects, _share_of_bad(precision), share=True),
     "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
     "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
@@ -342,16 +329,16 @@ STATISTICS: Mapping[str, Statistic] = {
     "mean_absolute_difference": Statistic(
         "Mean absolute difference", _ranked, _of_values(mean_absolute_difference), symmetric=True
     ),
-    "bias": Statistic("Judge minus people, mean", _ranked, _of_values(bias)),
+    "bias": Statistic("Mean of judge minus people", _ranked, _of_values(bias)),
     "lower_limit": Statistic("Lower limit of agreement", _ranked, _limit(upper=False)),
     "upper_limit": Statistic("Upper limit of agreement", _ranked, _limit(upper=True)),
-    "first_position": Statistic("Names the answer shown first", share=True),
-    "spread": Statistic("Spread of the repeats"),
+    "first_position": Statistic("Prefers the answer shown first", share=True),
+    "spread": Statistic("Spread of repeats"),
 }
-"""Every figure of agreement by name, in the order in which figures are shown.
+"""Every statistic of agreement by name, in display order.
 
-Those without a function come from elsewhere (a complement, repeats, pairs in both orders) and have their title here.
+Rows without a function are computed elsewhere (complements, repeats, pairs in both orders) and have their title here.
 """
 
 SYMMETRIC = tuple(name for name, row in STATISTICS.items() if row.symmetric)
-"""The statistics that take neither side for the truth: those for people with people, or judges with judges."""
+"""The statistics of two raters of whom neither counts as the truth."""

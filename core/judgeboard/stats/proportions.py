@@ -1,4 +1,4 @@
-"""Shares, means of 0, a half and 1, ratios of totals, and how a scale is used."""
+"""Shares, means of 0, ½ and 1, ratios of totals, the use of a scale, and tests of counts."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from judgeboard.stats.arrays import (
     same_length,
     tie_codes,
 )
-from judgeboard.stats.estimates import measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import RESAMPLES, bootstrapped, resampled_tables, wilson, wilson_on_groups
 
 
@@ -31,21 +31,21 @@ def share(
 
     Args:
         hits: True or false of each row.
-        groups: The evidence group of each row; where all differ, or without them, the interval is Wilson's.
-        at_least: With fewer rows the share is undefined ("too few").
-        resamples: How many samples of groups the bootstrap draws.
+        groups: The evidence group of each row; without it, or if all differ, the interval is Wilson's.
+        at_least: With fewer rows the share is undefined.
+        resamples: Number of bootstrap samples of groups.
     """
-    said = np.asarray(hits, dtype=np.bool_)
-    n, k = said.size, int(said.sum())
+    hit = np.asarray(hits, dtype=np.bool_)
+    n, k = hit.size, int(hit.sum())
     if n < at_least:
-        return unmeasured(n, f"too few to say (under {at_least})" if n else "no answers")
+        return unmeasured(n, too_few(n, at_least) if n else "no answers")
     by_group = grouping(groups, n)
     if by_group.all_distinct:
         return share_intervals(k, n)[0]
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
-    drawn = resampled_tables(said.astype(np.int64), 2, by_group, resamples=resamples)
-    return bootstrapped(k / n, n, drawn[:, 1] / drawn.sum(axis=1), by_group)
+    tables = resampled_tables(hit.astype(np.int64), 2, by_group, resamples=resamples)
+    return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 
 def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ...]:
@@ -64,15 +64,9 @@ def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ..
 
 
 def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "nothing was measured") -> Estimate:
-    """Return the mean of ``scores``, one per ``unit``.
+    """Return the mean of ``scores`` of 0, 0.5 or 1, one per ``unit``; raise ValueError for another score.
 
-    Args:
-        scores: 0, 0.5 or 1 of each, none missing.
-        unit: What each score stands for.
-        undefined: The reason where there is none.
-
-    Raises:
-        ValueError: A score is none of the three.
+    ``undefined`` is the reason if there are none.
     """
     values = finite_floats(scores)
     if not len(values):
@@ -81,7 +75,7 @@ def half_credit(scores: FloatArray, *, unit: str = "pair", undefined: str = "not
         raise ValueError("a score is 0, 0.5 or 1")
     value = float(values.mean())
     low, high = wilson(value, len(values))
-    method = "Wilson, splits half" if (values == 0.5).any() else "Wilson"
+    method = "Wilson, ties half" if (values == 0.5).any() else "Wilson"
     return measured(value, len(values), (float(low), float(high)), method=method, unit=unit)
 
 
@@ -109,7 +103,7 @@ class RatioSums:
 
 
 def ratio_of_totals(sums: RatioSums) -> Estimate:
-    """Return the total of the upper amounts over that of the lower ones; undefined where the latter is 0."""
+    """Return the total of the upper amounts divided by that of the lower ones; undefined if the latter is 0."""
     if sums.n == 0 or sums.lower <= 0:
         return unmeasured(sums.n, "the lower total is 0" if sums.n else "no rows")
     value = sums.upper / sums.lower
@@ -124,7 +118,7 @@ def ratio_of_totals(sums: RatioSums) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class LevelUse:
-    """The share of the level given most often, its place, and the entropy as a share of log(levels), 0 to 1."""
+    """The share of the most frequent level, its position, and the entropy as a share of log(levels), 0 to 1."""
 
     most: Estimate
     level: int
@@ -132,10 +126,10 @@ class LevelUse:
 
 
 def level_use(counts: IntArray) -> LevelUse:
-    """Return how the levels of a scale are used.
+    """Return how the levels of a scale are used; ``counts`` has every level, including unused ones.
 
-    Args:
-        counts: How often each level was given, those never given included: at least two levels, one of them given.
+    Raises:
+        ValueError: Fewer than two levels, or nothing counted.
     """
     total = int(counts.sum())
     if len(counts) < 2 or total == 0:
@@ -147,12 +141,7 @@ def level_use(counts: IntArray) -> LevelUse:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p from the two discordant counts; 1 without discordant cases.
-
-    Args:
-        only_first: Cases that only the first treatment passed.
-        only_second: Cases that only the second treatment passed.
-    """
+    """Return the exact two-sided p-value from the counts that only the first, and only the second, passed."""
     from scipy.special import bdtr
 
     if min(only_first, only_second) < 0:
@@ -162,7 +151,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def wilcoxon_below(differences: FloatArray) -> float:
-    """Return the chance of ranks as low as these, if ``differences`` lay around 0 evenly; 1 where all are 0.
+    """Return the probability of ranks this low if ``differences`` are symmetric around 0; 1 if all are 0.
 
     Meant for up to a few hundred differences: the work grows with the cube of their number.
     """
@@ -181,7 +170,7 @@ def wilcoxon_below(differences: FloatArray) -> float:
 
 
 def benjamini_yekutieli(p: npt.ArrayLike, q: float = 0.05) -> BoolArray:
-    """Return which of the tests with these ``p`` are rejected at a false discovery rate of ``q``."""
+    """Return which tests with these ``p`` values are rejected at a false discovery rate of ``q``."""
     values = np.asarray(p, dtype=np.float64)
     m = values.size
     rejected = np.zeros(m, dtype=np.bool_)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,10 +23,9 @@ from judgeboard.stats.confusion import Weights, category_codes
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a grade is made of.
+    """A grade with its declared ``categories`` in order; None is a continuous score.
 
-    ``categories`` are declared, in their order; None is a continuous score. ``weights`` names the weighted kappa of
-    ordered categories. ``bad`` is the position of the category that a judge is there to detect.
+    ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the category to detect.
     """
 
     grade: str
@@ -45,10 +44,10 @@ SCALES = {scale.grade: scale for scale in (LABEL, QUALITY, GROUNDEDNESS)}
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """A row per item, a column per rater.
+    """One row per item, one column per rater.
 
-    ``values`` of shape (items, raters) hold positions among the scale's declared categories, or continuous scores as
-    they are; NaN where a rater gave nothing. ``groups`` has the evidence group of each item.
+    ``values`` of shape (items, raters) hold positions among the declared categories, or continuous scores; NaN if a
+    rater gave nothing. ``groups`` has the evidence group of each item.
     """
 
     values: FloatArray
@@ -63,22 +62,22 @@ class Ratings:
         same_length(self.values, self.groups.codes)
         if len(set(self.raters)) != len(self.raters):
             raise ValueError("each rater has one column")
-        said = self.values[self.given]
-        if not np.isfinite(said).all():
-            raise ValueError("a rating is a finite number, or NaN where there is none")
+        ratings = self.values[self.given]
+        if not np.isfinite(ratings).all():
+            raise ValueError("a rating is a finite number, or NaN if there is none")
         if self.scale.categories is None:
             return
-        if ((said < 0) | (said >= self.k) | (said != np.floor(said))).any():
+        if ((ratings < 0) | (ratings >= self.k) | (ratings != np.floor(ratings))).any():
             raise ValueError(f"ratings are positions among the {self.k} declared categories")
 
     @property
     def k(self) -> int:
-        """How many categories the scale declares; 0 for a continuous one."""
+        """The number of declared categories; 0 for a continuous scale."""
         return len(self.scale.categories or ())
 
     @cached_property
     def given(self) -> BoolArray:
-        """Which cells hold a rating."""
+        """Which cells have a rating."""
         return ~np.isnan(self.values)
 
     @cached_property
@@ -97,7 +96,7 @@ class Ratings:
         return np.bincount(cells, minlength=len(self.values) * self.k).reshape(-1, self.k).astype(np.int64)
 
     def as_given(self, values: FloatArray) -> AnyArray:
-        """Return positions among the declared categories as the categories themselves; scores as they are."""
+        """Return positions as the declared categories; scores unchanged."""
         if self.scale.categories is None:
             return values
         given: AnyArray = np.array(self.scale.categories)[values.astype(np.int64)]
@@ -111,24 +110,24 @@ class Ratings:
 def ratings_of(
     item_ids: AnyArray, raters: AnyArray, values: AnyArray, scale: Scale, groups: AnyArray | None = None
 ) -> tuple[IntArray, Ratings]:
-    """Return the ids of the rated items, ascending, and the matrix of ratings given one by one.
+    """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
     Args:
         item_ids: The item of each rating.
         raters: Who gave it, a name.
-        values: What was given: one of the scale's categories, or a score.
+        values: One of the scale's categories, or a score.
         scale: The scale with its declared categories.
-        groups: The evidence group of each rating's item; without it each item stands alone.
+        groups: The evidence group of each rating's item; without it each item is its own group.
 
     Raises:
-        ValueError: A rater rates an item twice, a value is missing or none of the declared categories.
+        ValueError: A rater rates an item twice, a value is missing or not in the declared categories.
     """
     same_length(item_ids, raters, values)
     items, item = np.unique(item_ids, return_inverse=True)
     names, rater = np.unique(raters, return_inverse=True)
     cells = item * len(names) + rater
     if len(np.unique(cells)) != len(cells):
-        raise ValueError("a rater has two ratings of one item: choose the one that stands first")
+        raise ValueError("a rater has two ratings of one item: select one of them first")
     matrix: FloatArray = np.full((len(items), len(names)), np.nan)
     matrix[item, rater] = positions(values, scale)
     of_item = None
@@ -139,11 +138,7 @@ def ratings_of(
 
 
 def positions(values: AnyArray, scale: Scale) -> FloatArray:
-    """Return values as the statistics read them: positions among the declared categories, or scores as they are.
-
-    Raises:
-        ValueError: A value is missing, or none of the categories.
-    """
+    """Return values as positions among the declared categories, or scores unchanged; raise ValueError for others."""
     if scale.categories is None:
         return finite_floats(values)
     return category_codes(values, scale.categories).astype(np.float64)
@@ -152,18 +147,18 @@ def positions(values: AnyArray, scale: Scale) -> FloatArray:
 Kind = Literal["label", "quality", "groundedness"]
 
 Human = Literal["gold", "majority", "each"]
-"""Whose word counts: gold where there is one, else people together; people together throughout; each person apart."""
+"""Whose grades count: the gold label if there is one, else people together; people together; each person alone."""
 
-HUMANS: tuple[Human, ...] = ("gold", "majority", "each")
+HUMANS: tuple[Human, ...] = get_args(Human)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeopleValues:
-    """One row per response, in the order of its id; several rows of a response where each person is a row.
+    """One row per response, in the order of its id; several rows of a response if each person is a row.
 
-    ``values`` holds labels as given, lower medians or means; ``people`` how many persons stand behind each.
-    ``ties`` counts the responses left out because no label had the most votes, ``only_gold`` those left out because
-    they have gold alone and it was not asked for. ``gold`` of the rows are gold.
+    ``values`` holds labels, lower medians or means; ``people`` is the number of persons behind each. ``gold`` rows are
+    gold labels. ``ties`` counts responses left out because no label had most votes, ``only_gold`` those with nothing
+    but a gold label that was not requested.
     """
 
     response_ids: IntArray
@@ -187,32 +182,32 @@ def human_values(
 
     Args:
         response_ids: The response of each review.
-        reviewers: Its reviewer; each has one review per response, and one adjudication beside it at most.
-        values: What it says, as ``one_value_per_response`` takes it.
-        kind: How several people's values become one, as there.
-        gold: Which of the reviews are adjudications; None where there are none.
-        human: Whose word counts. ``gold`` settles ties too; without it an adjudication counts for nothing, since who
-            adjudicates has seen the others.
+        reviewers: Its reviewer, with at most one review and one adjudication per response.
+        values: The grade, as ``one_value_per_response`` takes it.
+        kind: How several grades become one, as there.
+        gold: Which reviews are adjudications; None if there are none.
+        human: Whose grades count. ``gold`` decides ties too; otherwise adjudications do not count, since their
+            author has seen the other grades.
 
-    Where each person is a row, an interval must go by response: give ``pair_statistics`` the evidence group of each
-    row, or its response.
+    If each person is a row, an interval must resample responses: pass the evidence group of each row to
+    ``pair_statistics``.
     """
     n = same_length(response_ids, reviewers, values)
-    settled = np.zeros(n, dtype=np.bool_) if gold is None else gold
-    same_length(settled, response_ids)
-    by_people = ~settled
+    adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
+    same_length(adjudicated, response_ids)
+    by_people = ~adjudicated
     if human == "gold":
-        by_gold = one_value_per_response(response_ids[settled], reviewers[settled], values[settled], kind)
+        by_gold = one_value_per_response(response_ids[adjudicated], reviewers[adjudicated], values[adjudicated], kind)
         by_people &= ~among(response_ids, by_gold.response_ids)
         together = one_value_per_response(response_ids[by_people], reviewers[by_people], values[by_people], kind)
         return _merged(by_gold, together)
-    only_gold = np.setdiff1d(response_ids[settled], response_ids[by_people]).size
-    ids, who, said = response_ids[by_people], reviewers[by_people], values[by_people]
+    only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
+    ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human == "majority":
-        return replace(one_value_per_response(ids, who, said, kind), only_gold=only_gold)
-    _check_values(said)
+        return replace(one_value_per_response(ids, who, grades, kind), only_gold=only_gold)
+    _check_values(grades)
     order = _check_one_review_each(ids, who)
-    return PeopleValues(ids[order], said[order], np.ones(len(ids), dtype=np.int64), only_gold=only_gold)
+    return PeopleValues(ids[order], grades[order], np.ones(len(ids), dtype=np.int64), only_gold=only_gold)
 
 
 def _merged(by_gold: PeopleValues, together: PeopleValues) -> PeopleValues:
@@ -228,12 +223,12 @@ def _merged(by_gold: PeopleValues, together: PeopleValues) -> PeopleValues:
 
 
 def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
-    """Return what people together say of each response.
+    """Return the combined value of people for each response.
 
     Args:
         response_ids: The response of each review.
-        reviewers: Its reviewer; each has one review per response, the latest that stands.
-        values: What it says: a label (any sortable values), a quality 1 to 4, or a groundedness 0 to 1.
+        reviewers: Its reviewer, at most one review per response.
+        values: Labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1.
         kind: ``label`` takes the majority and leaves ties out, ``quality`` the lower median, ``groundedness`` the mean.
 
     Raises:
@@ -246,38 +241,38 @@ def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: 
     _check_one_review_each(response_ids, reviewers)
     distinct, levels = np.unique(values, return_inverse=True)
     order = np.lexsort((levels, response_ids))
-    ids, said = response_ids[order], levels[order]
+    ids, levels = response_ids[order], levels[order]
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     people = np.diff(np.append(starts, n))
     if kind == "label":
-        winners, decided = _majorities(said, starts)
+        winners, decided = _majorities(levels, starts)
         return PeopleValues(ids[starts][decided], distinct[winners[decided]], people[decided], int((~decided).sum()))
     if kind == "quality":
-        return PeopleValues(ids[starts], distinct[said[starts + (people - 1) // 2]], people)
-    return PeopleValues(ids[starts], np.add.reduceat(distinct[said], starts) / people, people)
+        return PeopleValues(ids[starts], distinct[levels[starts + (people - 1) // 2]], people)
+    return PeopleValues(ids[starts], np.add.reduceat(distinct[levels], starts) / people, people)
 
 
 def _check_values(values: AnyArray) -> None:
     if values.dtype.kind == "f" and np.isnan(values).any():
-        raise ValueError("a review without this grade is left out first")
+        raise ValueError("a review without this grade must be left out")
 
 
 def _check_one_review_each(response_ids: IntArray, reviewers: AnyArray) -> IntArray:
-    """Return the order by response, then by reviewer; raise ValueError where a reviewer stands twice."""
+    """Return the order by response, then by reviewer; raise ValueError for a second review of a reviewer."""
     _, reviewer = np.unique(reviewers, return_inverse=True)
     order = np.lexsort((reviewer, response_ids))
     ids, who = response_ids[order], reviewer[order]
     if ((ids[1:] == ids[:-1]) & (who[1:] == who[:-1])).any():
-        raise ValueError("a reviewer has two reviews of one response: choose the one that stands first")
+        raise ValueError("a reviewer has two reviews of one response: select one of them first")
     return order
 
 
-def _majorities(said: IntArray, starts: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return the value with the most votes in each stretch of sorted ``said``, and whether no other has as many."""
-    changes = np.append(True, said[1:] != said[:-1])
+def _majorities(levels: IntArray, starts: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return the most frequent value of each stretch of the sorted ``levels``, and whether no other is as frequent."""
+    changes = np.append(True, levels[1:] != levels[:-1])
     changes[starts] = True
     runs = np.flatnonzero(changes)
-    votes = np.diff(np.append(runs, len(said)))
+    votes = np.diff(np.append(runs, len(levels)))
     first_run = np.searchsorted(runs, starts)
     response_of_run = np.repeat(np.arange(len(starts)), np.diff(np.append(first_run, len(runs))))
     most = np.maximum.reduceat(votes, first_run)
@@ -285,4 +280,4 @@ def _majorities(said: IntArray, starts: IntArray) -> tuple[IntArray, BoolArray]:
     decided = np.bincount(response_of_run, weights=leads) == 1
     leader = first_run.copy()
     leader[response_of_run[leads]] = np.flatnonzero(leads)
-    return said[runs[leader]], decided
+    return levels[runs[leader]], decided

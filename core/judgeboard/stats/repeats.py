@@ -23,9 +23,9 @@ _DIGITS = 9  # values are the same that differ by float noise alone
 class RepeatedMeasure:
     """One measure over the repeats of items.
 
-    ``rows`` are the positions of the items that have a value in every repeat, ``same`` says of each whether all its
-    values are equal; ``incomplete`` items have one in some repeats only, and are left out. ``spread`` is the mean
-    distance of an item's highest and lowest value.
+    ``rows`` are positions of items with a value in every repeat; ``same`` tells which have equal values. ``incomplete``
+    items have a value in some repeats only and are left out. ``spread`` is the mean of an item's highest minus lowest
+    value.
     """
 
     measure: str
@@ -38,11 +38,9 @@ class RepeatedMeasure:
 
 
 def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[RepeatedMeasure, ...]:
-    """Return each measure that any repeat gave; first the main one, which has the most complete items.
+    """Return each measure of the repeats, the one with the most complete items first.
 
-    Args:
-        items: Items that were asked about at least twice.
-        groups: The evidence group of each item.
+    ``items`` were asked at least twice; ``groups`` holds their evidence groups.
     """
     names = {name: None for item in items for given in item.values() for name in given}
     found = [_measure(name, items, groups) for name in names]

@@ -14,6 +14,7 @@ from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
     Raise,
+    RaisedFlag,
     Rule,
     Signals,
     SupremeMark,

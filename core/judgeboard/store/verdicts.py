@@ -8,7 +8,6 @@ import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdict
-from judgeboard.judges.material import example_responses
 from judgeboard.judges.rubric_file import EXPECTED, OVERALL
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
@@ -378,6 +377,10 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
     """Mark the verdicts on answers that are examples in the prompt of the judge version."""
     shown = np.zeros(len(version_ids), dtype=np.bool_)
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
+        if not params.get("examples"):
+            continue
+        from judgeboard.judges.material import example_responses  # loads pydantic's types
+
         examples = sorted(example_responses(params))
         if examples:
             shown |= (version_ids == version_id) & among(response_ids, np.array(examples, dtype=np.int64))

@@ -11,7 +11,6 @@ from judgeboard_dashboard.evidence import Html, escaped, join, tag
 ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓", "plain": ""}
 # Worst first: an overlap shows the worse claim, and so does the list.
 ORDER = tuple(ICONS)
-MOST_LIT = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,95 +1,59 @@
-"""Agreement: one sentence a week that says whether the judge can be trusted, and the figures behind it."""
+"""Agreement: whether the judge can be trusted, in one sentence, with the figures behind it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.cells import PairCell
 from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import agreement_of, stand_in_test
+from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.result import Note, headline_name
+from judgeboard.agreement.result import Note
 from judgeboard.errors import NotFound
+from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
+from judgeboard.reports.json_output import to_json
+from judgeboard.reports.tables import Table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
-from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
-from judgeboard.store.reviewers import list_graders, reviewer_names
+from judgeboard.store.reviewers import Reviewer, list_graders, reviewer_names
 from judgeboard.store.settings import primary_judge
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import as_now, page, reading
 from judgeboard_dashboard.widgets.agreement_figures import (
+    BY_NAMES,
     AgreementFigures,
     Whose,
-    by_field,
-    figures_file,
-    figures_table,
     flags_table,
-    of_field,
-    report_buttons,
     versions_table,
-    whose_field,
 )
 from judgeboard_dashboard.widgets.agreement_raters import after_they_saw, epsilon_field, show_raters, stand_in
-from judgeboard_dashboard.widgets.filters import grade_field, version_field
+from judgeboard_dashboard.widgets.filters import grade_field, people_names, version_field
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, empty, heading, note, sentence
+from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
 FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge")
 LEADS = {
-    "one_class": "Only one kind.",
-    "too_early": "Too early to decide.",
-    "judges_alike": "Judges alike.",
-    "few_of_rarer": "Few of one kind.",
+    "one_class": "Only one category.",
+    "not_conclusive": "Not conclusive yet.",
+    "correlated_judges": "Correlated judges.",
+    "few_of_rarer": "Few of one category.",
 }
-READ_WITH_CARE = "Read with care."
-# Said where they belong, not above the page: under the slices, and in small letters.
-SMALL = {
-    "slices",
-    "some_flagged",
-    "cut",
-    "ties",
-    "only_gold",
-    "without_verdict",
-    "judged_again",
-    "temperature",
-    "other_grades",
-}
-PERCENT = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%.0f %%", color="primary", width=96)
-COUNT = st.column_config.NumberColumn(format="localized", width=66)
-TWO_DIGITS = st.column_config.NumberColumn(format="%.2f", width=62)
-VERSION_COLUMNS: dict[str, Any] = {
-    "Judge version": st.column_config.TextColumn(width=185),
-    "Answers": COUNT,
-    "Agree": PERCENT,
-    "Same quality": PERCENT,
-    "95 %": st.column_config.TextColumn(width=80),
-    "95 % ": st.column_config.TextColumn(width=92),
-    "Kappa": TWO_DIGITS,
-    "Weighted kappa": st.column_config.NumberColumn(format="%.2f", width=110),
-    "Mean difference": st.column_config.NumberColumn(format="%.2f", width=120),
-    "Rank correlation": st.column_config.NumberColumn(format="%.2f", width=120),
-    "Bad answers missed": st.column_config.TextColumn(width=130),
-    "False alarms": st.column_config.TextColumn(width=98),
-    "Weakest on": st.column_config.TextColumn(width=92),
-}
-FLAG_COLUMNS: dict[str, Any] = {
-    "Rule": st.column_config.TextColumn(width=145),
-    "Decided": COUNT,
-    "Confirmed": PERCENT,
-    "95 %": st.column_config.TextColumn(width=70),
-    "Minutes each": st.column_config.NumberColumn(format="%.1f", width=90),
-}
+READ_WITH_CARE = "Note."
+# These are captions, not notes at the top of the page.
+SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
+HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the filter row asks for; ``place`` is kept in it for the judge version."""
+    """The filter row; ``place`` is where the judge version goes."""
 
     place: Any
     of: Of
@@ -105,20 +69,20 @@ def agreement() -> None:
     with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
         asked = _filters()
         report = st.container(width="content")
-        if asked.of != "judge":
-            chosen = _choice_of_raters(asked)
-            version = None
-        else:
+        version_id, choice, shown = None, None, None
+        if asked.of == "judge":
             shown = _judge_and_people(asked)
-            version = None if shown.version is None else shown.version.id
+            version_id = None if shown.version is None else shown.version.id
+        else:
+            choice = _choice_of_raters(asked)
         with report:
-            report_buttons(asked.grade, version, asked.whose.human)
-    if asked.of == "judge":
+            _report_buttons(asked.grade, version_id, asked.whose.human)
+    if shown is not None:
         _show_judge(shown, asked)
-    elif chosen is None:
-        empty("No judge was asked twice about any answer: `judgeboard judge --repeats 3` does.")
+    elif choice is not None:
+        _show_raters(choice, as_tables=asked.as_tables)
     else:
-        _show_raters(chosen, as_tables=asked.as_tables)
+        empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
 
 
 def _filters() -> Asked:
@@ -126,12 +90,56 @@ def _filters() -> Asked:
         graders = list_graders(connection)
     place = st.container(width=215)
     grade = grade_field("label")
-    of = of_field()
-    whose = whose_field(graders, grade, disabled=of != "judge")
-    by = by_field(disabled=of == "repeats")
+    comparisons = {name: of for of, name in OF_NAMES.items()}
+    compare = st.selectbox("Compare", list(comparisons), key="compare", bind="query-params", width=195)
+    of = comparisons.get(compare, "judge")
+    whose = _whose_field(graders, grade, disabled=of != "judge")
+    fields = {name: by for by, name in BY_NAMES.items()}
+    by = st.selectbox("By", list(fields), key="by", bind="query-params", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Asked(place, of, grade, whose, by, as_tables)
+    return Asked(place, of, grade, whose, fields.get(by, "query_type"), as_tables)
+
+
+def _whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: bool) -> Whose:
+    names = people_names(graders)
+    words = {name: capital(compared_with(human, grade)) for name, human in HUMANS.items() if len(graders) > 1}
+    chosen = st.selectbox(
+        "People",
+        [*HUMANS, *names],
+        key="people",
+        bind="query-params",
+        width=215,
+        disabled=disabled,
+        format_func=lambda name: words.get(name, name),
+        help="Whose grades the judge is compared with. A gold label of a lead replaces the grades of other people. "
+        "Without gold labels, or with each person's grade as a row of its own, figures may differ.",
+    )
+    return Whose(names.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
+
+
+def _report_buttons(grade: GradeName, version_id: int | None, human: Human) -> None:
+    """Show both downloads; a report is made when its button is pressed."""
+    with st.popover("Report", icon=":material/download:"):
+        for label, ending, mime in (
+            ("As one HTML file", "html", "text/html"),
+            ("As JSON", "json", "application/json"),
+        ):
+            st.download_button(
+                label,
+                data=as_now(partial(_report, ending, grade, version_id, human)),
+                file_name=f"judgeboard-agreement.{ending}",
+                mime=mime,
+                on_click="ignore",
+                key=f"report_{ending}",
+                width="stretch",
+            )
+
+
+def _report(ending: str, grade: GradeName, version_id: int | None, human: Human) -> bytes:
+    with reading() as connection:
+        results = report_results(connection, grade, version_id, human)
+    return (report_page(results) if ending == "html" else to_json(results)).encode()
 
 
 def _judge_and_people(asked: Asked) -> AgreementPage:
@@ -145,7 +153,7 @@ def _judge_and_people(asked: Asked) -> AgreementPage:
 
 
 def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
-    """Return what is measured where a judge is not held against people; None: there are no repeats."""
+    """Return the choice for several raters, None if there are no repeats."""
     if asked.of != "repeats":
         with asked.place:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
@@ -159,22 +167,22 @@ def _choice_of_raters(asked: Asked) -> AgreementChoice | None:
     return AgreementChoice("repeats", (name,), grade=asked.grade) if name else None
 
 
-def _show_raters(chosen: AgreementChoice, *, as_tables: bool) -> None:
+def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     with reading() as connection:
         try:
-            found = agreement_of(connection, chosen)
+            result = agreement_of(connection, choice)
         except NotFound as error:
-            empty(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            empty(f"{capital(str(error))}.")
             return
         ids = (
             {name: id_ for id_, name in reviewer_names(connection).items()}
-            if chosen.of == "people"
+            if choice.of == "people"
             else {each.title: each.id for each in list_versions(connection)}
         )
-    sentence(found.sentence)
-    _notes(found.notes)
-    if found.n:
-        show_raters(found, ids, as_tables=as_tables)
+    sentence(result.sentence)
+    _notes(result.notes)
+    if result.n:
+        show_raters(result, ids, as_tables=as_tables)
 
 
 def _show_judge(shown: AgreementPage, asked: Asked) -> None:
@@ -183,54 +191,53 @@ def _show_judge(shown: AgreementPage, asked: Asked) -> None:
         _notes(shown.notes)
         return
     sentence(shown.sentence)
-    _notes(shown.notes)
+    _notes(shown.notes, shown.result.left_out_sentence)
     if shown.result.n < MIN_PAIRS:
-        _worth(shown)
+        _worth_of_flags(shown)
         return
     figures = AgreementFigures(shown, shown.version, shown.result, asked.whose, asked.by, as_tables=asked.as_tables)
-    figures.show()
+    # Three side by side; at 800 px two, and the third below.
+    with st.container(key="wrap_agreement"):
+        first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
+    with first:
+        figures.confusion()
+    with second:
+        figures.slices()
+    with third:
+        if shown.grade == "label":
+            figures.calibration()
+        else:
+            figures.over_time()
     with st.container(key="stack_versions"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
         _versions(shown, asked.whose)
     with right:
-        _worth(shown)
+        _worth_of_flags(shown)
     with st.container(key="stack_figures"):
         left, right = st.columns([1, 1.2], gap="medium")
     with left:
         _all_figures(figures)
     with right:
         if shown.grade == "label":
-            heading("Over time")
             figures.over_time()
-        _beside_people(figures)
+        _single_people(figures)
 
 
-def _beside_people(figures: AgreementFigures) -> None:
-    heading("May the judge stand in for a person?")
-    epsilon = epsilon_field()
-    version, grade = figures.version, figures.page.grade
-    with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon)
-        people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, version.id, grade, people)
-    after_they_saw(figures.result.anchoring, figures.page.differing, version.id)
-
-
-def _notes(notes: Sequence[Note]) -> None:
-    loud = [each for each in notes if each.code not in SMALL]
-    for each in loud[:MOST_NOTES]:
+def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
+    prominent = [each for each in notes if each.code not in SMALL]
+    for each in prominent[:MOST_NOTES]:
         note(each.text, lead=LEADS.get(each.code, READ_WITH_CARE))
-    rest = [*loud[MOST_NOTES:], *(each for each in notes if each.code in SMALL - {"slices"})]
-    if rest:
-        caption(*(each.text for each in rest))
+    small = [*prominent[MOST_NOTES:], *(each for each in notes if each.code in SMALL - {"slices"})]
+    if small or left_out:
+        caption(*(each.text for each in small), left_out)
 
 
 def _versions(shown: AgreementPage, whose: Whose) -> None:
     same, grade = shown.same_answers, shown.grade
-    heading("All judge versions on the same answers" + (f", {same.n:,}" if same.n else ""))
+    heading("All judge versions on the same answers" + (f" (n = {same.n:,})" if same.n else ""))
     if not same.versions:
-        caption("No ten answers that these judge versions and people all graded.")
+        caption("There are no ten answers that these judge versions and people all graded.")
         return
     left_out = ", ".join(same.left_out)
     table(
@@ -238,11 +245,10 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
         [_this_page(each.name, grade, whose) for each in same.versions],
         key="versions",
         under=(
-            "Click a line to see that version.",
-            f"Left out, since it shares too few answers with the others: {left_out}." if left_out else None,
+            "Click a row to see that version.",
+            f"Left out: too few common answers ({left_out})." if left_out else None,
         ),
         csv=lambda: figures_file(grade, ((each.name, "all", each.statistics) for each in same.whole())),
-        columns=VERSION_COLUMNS,
     )
 
 
@@ -253,49 +259,55 @@ def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
     return Rows("agreement", query)
 
 
-def _worth(found: AgreementPage) -> None:
-    heading("What the flags are worth")
-    flags = found.flags
+def _worth_of_flags(shown: AgreementPage) -> None:
+    heading("Worth of flags")
+    flags = shown.flags
     if not flags.rules:
-        caption("No flag was decided yet: decide some in the queue.")
+        caption("No flag is decided yet. Decide some in the queue.")
         return
     rows = flags_table(flags)
     targets = [Rows("responses", {"rule": each.rule, "state": ["confirmed", "dismissed"]}) for each in flags.rules]
-    bad = flags.random_bad
+    bad = flags.random_bad.value
     table(
         rows,
-        [*targets, *[None] * (len(rows) - len(targets))],
+        [*targets, *[None] * (len(rows.rows) - len(targets))],
         key="flags",
         under=(
-            "How much the rules miss is not known: too few randomly drawn answers were decided."
-            if bad.value is None
-            else f"Of randomly drawn answers that no other rule raised, people found about {one_in(bad.value)} bad.",
+            "What the rules miss is not known: too few randomly sampled answers are decided."
+            if bad is None
+            else f"People found about {one_in(bad)} bad among random answers that no other rule flagged.",
         ),
-        columns=FLAG_COLUMNS,
     )
 
 
 def _all_figures(figures: AgreementFigures) -> None:
     heading(f"All figures of {figures.result.title}")
-    grade, whose = figures.page.grade, figures.whose
     rows = figures_table(figures.result.statistics)
-    unit = figures.result.statistics[headline_name(SCALES[grade])].unit
-    behind = cell_rows(PairCell(figures.version.id, grade, None, None, None, whose.reviewer_id, whose.human))
     table(
         rows,
-        [behind] * len(rows),
+        [cell_rows(figures.cell())] * len(rows.rows),
         key="figures",
-        under=(f"Intervals: 95 %, by {unit}." if unit else None, "The file has every slice too."),
+        under=("The CSV file has every slice too.",),
         csv=lambda: _file_with_slices(figures.page.choice),
-        columns={"Answers": COUNT},
     )
 
 
-def _file_with_slices(choice: AgreementChoice) -> pd.DataFrame:
+def _file_with_slices(choice: AgreementChoice) -> Table:
     with reading() as connection:
-        found = agreement_of(connection, choice)
-    lines = [("all", found.statistics), *((each.name, each.statistics) for each in found.slices)]
-    return figures_file(found.grade, ((found.title, name, statistics) for name, statistics in lines))
+        result = agreement_of(connection, choice)
+    parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
+    return figures_file(result.grade, ((result.title, name, statistics) for name, statistics in parts))
+
+
+def _single_people(figures: AgreementFigures) -> None:
+    heading("May the judge replace a person?")
+    epsilon = epsilon_field()
+    version, grade = figures.version, figures.page.grade
+    with reading() as connection:
+        test = stand_in_test(connection, version, grade, epsilon)
+        people = {name: id_ for id_, name in reviewer_names(connection).items()}
+    stand_in(test, version.id, grade, people)
+    after_they_saw(figures.result.anchoring, figures.page.differing, version.id)
 
 
 with page("Agreement"):

@@ -1,4 +1,4 @@
-"""Disagreement: where judge and people differ, worst first, with what both said beside each other."""
+"""Disagreement: where judge and people differ, worst first, with the texts of both."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ EXPORT_MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the filter row says; ``cell`` is the (people, judge) cell that was clicked."""
+    """The filter row; ``cell`` is the (people, judge) cell that was clicked."""
 
     version: StoredVersion | None
     grade: GradeName
@@ -51,7 +51,7 @@ class Asked:
 
 
 def disagreement() -> None:
-    """Show a picture of all pairs, the worst of them as rows, and both texts of the chosen one."""
+    """Show a chart of all pairs, the worst of them as rows, and both texts of the selected one."""
     follow("disagreement", own=FIELDS)
     asked, found = _load()
     if found.version is None or found.pairs == 0:
@@ -130,7 +130,7 @@ def _rows(asked: Asked, limit: int) -> tuple[Disagreement, ...]:
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
-    """The cell in the address, as "grade:people:judge" in the words of the picture."""
+    """Return the cell in the address, "grade:people:judge"."""
     given, *names = st.query_params.get(CELL, "").split(":")
     known = cell_names(grade)
     if given != grade or len(names) != 2 or not set(names) <= set(known):
@@ -155,7 +155,7 @@ def _cell_chip(asked: Asked, found: DisagreementPage) -> None:
         st.button(
             f"People {from_}{people}, judge {from_}{judge}: {found.total:,} ✕",
             key="disagreement_cell",
-            help="Take this away",
+            help="Remove this filter",
             on_click=_choose,
             args=(asked.grade, None),
         )

@@ -1,4 +1,4 @@
-"""The overview: what waits, whether the judge is healthy, where the two signals collide."""
+"""The overview: open flags, the health of the judge, and where its signals and those of users differ."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,18 +16,16 @@ from judgeboard_dashboard.session import as_query, current_reviewer, page, readi
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.navigation import follow, item, responses
 from judgeboard_dashboard.widgets.overview import (
-    confirmed_days,
+    average_words,
     confirmed_words,
     cost_words,
-    done_words,
+    decided_words,
+    open_flags_table,
+    open_flags_words,
     signals_words,
     since_yesterday,
-    usable_days,
     usable_help,
     usable_words,
-    usual_words,
-    waiting_table,
-    waiting_words,
 )
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, rule_words, sentence, when
@@ -37,88 +35,87 @@ Kind = Literal["line", "bar"]
 
 
 def overview() -> None:
-    """Show the desk as it stands now."""
+    """Show the current state of the queue, the judge and the log."""
     follow("overview", own=["table"])
     reviewer = current_reviewer()
     with reading() as connection:
-        found = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
+        state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
-    answers = sum(found.quadrant.values())
+    answers = sum(state.quadrant.values())
     if not answers:
         empty("No answers yet. Import a log: `judgeboard import FILE`", "Or try the sample: `judgeboard demo`")
         return
-    if found.judge is None:
+    if state.judge is None:
         empty(f"{count(answers, 'answer')}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
         return
-    sentence(done_words(found, named=reviewer is not None), lead=waiting_words(found))
-    _cards(found)
+    sentence(decided_words(state, named=reviewer is not None), lead=open_flags_words(state))
+    _cards(state)
     with st.container(key="stack_overview"):
         left, right = st.columns([1.05, 1], gap="medium")
     with left:
-        heading("What waits")
-        waiting_table(counts)
+        heading("Open flags")
+        open_flags_table(counts)
     with right:
-        _signals(found.quadrant)
+        _signals(state.quadrant)
     if reviewer is not None:
-        _decisions(found)
+        _decisions(state)
 
 
-def _cards(found: Overview) -> None:
-    """Five numbers with their last seven days; each leads to its rows."""
-    judged = found.judged_in_all
-    usable, not_usable = usable_words(judged)
-    cost, each = cost_words(judged)
-    confirmed, rests_on = confirmed_words(found)
-    costs = [day.cost_micro / 1e6 for day in found.judged if day.cost_micro is not None]
+def _cards(state: Overview) -> None:
+    """Five numbers with their last seven days; each opens its rows."""
+    judged = state.judged_in_all
+    usable, unusable = usable_words(judged)
+    cost, cost_per_answer = cost_words(judged)
+    confirmed, basis = confirmed_words(state)
     with st.container(horizontal=True, key="metrics", gap="small"):
         _card(
             "waiting",
-            "Waiting",
-            f"{found.waiting:,}",
-            since_yesterday(found),
-            [day.waiting for day in found.days],
+            "Open flags",
+            f"{state.waiting:,}",
+            since_yesterday(state),
+            [day.waiting for day in state.days],
             after="since yesterday",
             colour="inverse",
             leads=("queue", "Open the queue", {}),
-            tip="Open flags, and how many were open at the end of each of the last 7 days (UTC)",
+            tip="Open flags now, and at the end of each of the last 7 days (UTC)",
         )
         _card(
             "decided",
             "Decided today",
-            f"{found.decided_today:,}",
-            usual_words(found),
-            [day.decided for day in found.days],
+            f"{state.decided_today:,}",
+            average_words(state),
+            [day.decided for day in state.days],
             kind="bar",
-            leads=("responses", "Open all decided", {"state": ["confirmed", "dismissed"]}),
+            leads=("responses", "Open decided answers", {"state": ["confirmed", "dismissed"]}),
             tip="Flags that people confirmed or dismissed today (UTC)",
         )
         _card(
             "confirmed",
-            "Confirmed of decided",
+            "Confirmed flags",
             confirmed,
-            rests_on,
-            confirmed_days(found),
-            leads=("responses", "Open the confirmed", {"state": ["confirmed"]}),
-            tip="Of all decided flags the share that people confirmed, with its 95 % interval",
+            basis,
+            [day.confirmed / day.decided * 100 for day in state.days if day.decided],
+            leads=("responses", "Open confirmed answers", {"state": ["confirmed"]}),
+            tip="Share of decided flags that people confirmed, with its 95 % interval",
         )
         _card(
             "usable",
-            "Judge usable, 7 days",
+            "Usable verdicts, 7 days",
             usable,
-            not_usable,
-            usable_days(found.judged),
-            leads=("responses", "Open the unusable", {"status": FAILED, "judge": found.judge}),
-            tip=as_label(f"{found.judge}. {usable_help(judged)}"),
+            unusable,
+            [day.ok / day.asked * 100 for day in state.judged if day.asked],
+            leads=("responses", "Open unusable verdicts", {"status": FAILED, "judge": state.judge}),
+            tip=as_label(f"{state.judge}. {usable_help(judged)}"),
         )
         _card(
             "cost",
             "Judge cost, 7 days",
             as_label(cost),
-            as_label(each),
-            costs,
+            as_label(cost_per_answer),
+            [day.cost_micro / 1e6 for day in state.judged if day.cost_micro is not None],
             kind="bar",
-            leads=("responses", "Open the judged", {"judge": found.judge}),
-            tip=as_label(f"What {found.judge} cost; requests of unknown price are counted, never taken for free"),
+            leads=("responses", "Open judged answers", {"judge": state.judge}),
+            tip=as_label(f"Cost of {state.judge}. Requests of unknown price are counted separately."),
         )
 
 
@@ -165,15 +162,15 @@ def _signals(counts: Mapping[tuple[str, str], int]) -> None:
         ),
         [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
         key="signals",
-        says="Answers by what the judge and the user said",
+        says="Answers by the signals of judge and user",
         as_table=as_table,
         under=(signals_words(counts),),
     )
 
 
-def _decisions(found: Overview) -> None:
+def _decisions(state: Overview) -> None:
     heading("Your last decisions")
-    if not found.last_decisions:
+    if not state.last_decisions:
         caption("None yet.")
         return
     table(
@@ -181,12 +178,12 @@ def _decisions(found: Overview) -> None:
             tuple(map(Column, ("When", "Question", "Decision", "Flagged for", "Id"))),
             tuple(
                 (when(each.at), each.question, each.decision, capital(rule_words(each.rule)), each.external_id)
-                for each in found.last_decisions
+                for each in state.last_decisions
             ),
         ),
-        [item(each.response_id) for each in found.last_decisions],
+        [item(each.response_id) for each in state.last_decisions],
         key="last_decisions",
-        under=("Click a line to open it.",),
+        under=("Click a row to open it.",),
     )
 
 

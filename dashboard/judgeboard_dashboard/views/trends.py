@@ -1,4 +1,4 @@
-"""Trends: whether answers get better or worse, per query type, by week or day."""
+"""Trends: whether answers become better or worse, per query type, by week or day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FIELDS = ("show", "by", "verdicts", "last", "table", "type")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the filter row says; ``judge`` as `trend` takes it."""
+    """The filter row; ``judge`` as in `trend`."""
 
     measure: MeasureName
     period: Period
@@ -43,9 +43,10 @@ def trends() -> None:
         found = trend(connection, measure=asked.measure, period=asked.period, judge=asked.judge, last=asked.last)
     drawn = [panel for panel in found.panels if panel.points]
     if not drawn:
-        _nothing(found)
+        empty(trend_sentence(found))
+        _left_out(found)
         return
-    _say(found)
+    _sentence(found)
     _left_out(found)
     shown = _chosen(drawn)
     if asked.table:
@@ -89,7 +90,7 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
             bind="query-params",
             width=210,
             disabled=measure == "flagged_share",
-            help="Current verdicts: the latest usable verdict of the primary judge, whichever of its versions gave it.",
+            help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
         lasts = LAST[period or "week"]
         last = st.selectbox("Last", list(lasts), key="last", bind="query-params", width=130)
@@ -99,7 +100,7 @@ def _filters(threshold: float, primary: str | None, versions: Sequence[StoredVer
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
-    """Return what a trend can be asked of, by its words: the primary judge, other judges, single versions."""
+    """Return the judges and judge versions to choose from, by title: the primary judge first."""
     names = [version.name for version in versions]
     choices: dict[str, str | int | None] = {CURRENT: None}
     choices |= {f"{name}, current": name for name in sorted(set(names) - {primary})}
@@ -107,21 +108,16 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
     return choices
 
 
-def _nothing(found: Trend) -> None:
-    empty(trend_sentence(found))
-    _left_out(found)
-
-
-def _say(found: Trend) -> None:
-    said_of = trend_sentence(found)
-    # What fell stands in bold, the figures after it are read second.
-    lead, comma, rest = said_of.partition(", from ")
+def _sentence(found: Trend) -> None:
+    text = trend_sentence(found)
+    # What changed is bold, its figures are not.
+    lead, comma, rest = text.partition(", from ")
     moved = found.panels[0].move is not None and bool(comma)
-    sentence(f"from {rest}" if moved else said_of, lead=f"{lead}," if moved else "")
+    sentence(f"from {rest}" if moved else text, lead=f"{lead}," if moved else "")
 
 
 def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
-    """The panels that are shown: six at most of their own accord, the others by a select."""
+    """Return the selected panels; by default the six with most answers."""
     if len(drawn) <= MOST_PANELS:
         return list(drawn)
     most = sorted(drawn, key=lambda panel: -panel.n)[:MOST_PANELS]
@@ -138,11 +134,11 @@ def _chosen(drawn: Sequence[Panel]) -> list[Panel]:
 def _caption(found: Trend, asked: Asked, most_points: int) -> None:
     measure = MEASURES[found.measure]
     parts = [
-        f"Line: {'share' if measure.bounds is None else 'mean'} of the {found.period} (UTC)",
+        f"Line: {'share' if measure.bounds is None else 'mean'} per {found.period} (UTC)",
         "band: 95 % interval",
         f"grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
-        f"dotted: the flag threshold {found.threshold:g}" if found.threshold is not None and measure.bounds else None,
-        "dashed upright: a new judge version" if found.marks else None,
+        f"dotted: flag threshold {found.threshold:g}" if found.threshold is not None and measure.bounds else None,
+        "dashed vertical line: new judge version" if found.marks else None,
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {found.judge}." if found.judge and measure.of_judge else None
@@ -150,11 +146,11 @@ def _caption(found: Trend, asked: Asked, most_points: int) -> None:
 
 
 def _left_out(found: Trend) -> None:
-    """Say which answers no panel draws, and why; each kind opens."""
+    """Show the answers that no panel draws, by reason, as buttons that open them."""
     if not found.left_out:
         return
     with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
-        caption("Answers not drawn:")
+        caption("Left out:")
         for each in found.left_out:
             st.button(
                 each.words,

@@ -1,15 +1,16 @@
-"""The parts of the disagreement page: pictures, the table, both texts of an answer, why they differ."""
+"""The parts of the disagreement page: charts, the table, both texts of an answer, and why people differ."""
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.cells import PairCell
+from judgeboard.agreement.cells import Cell
 from judgeboard.agreement.disagreement import Disagreement, DisagreementPage
-from judgeboard.agreement.notes import WHAT_PEOPLE_GAVE
+from judgeboard.agreement.notes import compared_with
 from judgeboard.domain import Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
 from judgeboard.reports.tables import Column, Format, Table
@@ -22,7 +23,7 @@ from judgeboard_dashboard.session import current_reviewer, store
 from judgeboard_dashboard.widgets.charts import grid, scores
 from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, item, mark_in, pick_rows
-from judgeboard_dashboard.widgets.tables import ROW_HEIGHT, csv_button, height, one_line, table, table_frame
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score
 
 TENTHS = "0.4 means 0.4 to 0.5."
@@ -37,30 +38,18 @@ def picture(
     as_table: bool,
     choose: Choose,
 ) -> None:
-    """Show the pairs; a click on a cell calls ``choose`` with it, a point opens its answer.
-
-    Args:
-        found: The page.
-        reviewer_id: Whose grades count, None for everybody's together.
-        cell: The cell that is chosen already.
-        as_table: Whether to show the numbers instead.
-        choose: Called with the grade and the cell.
-    """
+    """Show the pairs; a click on a cell calls ``choose`` with the grade and the cell, a point opens its answer."""
     names = found.picture.axis
     if found.grade == "groundedness":
         places = grid.heat_places(found.picture)
     else:
         places = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
     if as_table:
-        rows = picture_table(found, places)
-        version = found.version.id if found.version else 0
-        targets = [
-            cell_rows(PairCell(version, found.grade, names[people], names[judge], reviewer_id=reviewer_id))
-            for people, judge in places
-        ]
+        version = Cell(found.grade, found.version.id if found.version else 0, reviewer_id=reviewer_id)
+        targets = [cell_rows(replace(version, people=names[people], judge=names[judge])) for people, judge in places]
         tenths = TENTHS if found.grade == "groundedness" else None
-        under = (tenths, "Click a line to open its answers.", _people(found, reviewer_id))
-        table(rows, targets, key="disagreement_picture", under=under, most=12)
+        under = (tenths, "Click a row to open its answers.", _people(found, reviewer_id))
+        table(picture_table(found, places), targets, key="disagreement_picture", under=under, most=12)
         return
     if found.points and found.grade == "groundedness":
         clickable_chart(
@@ -76,7 +65,7 @@ def picture(
 
 
 def picture_table(found: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
-    """Return the cells at ``places`` as rows; of labels those that differ need no column of their own."""
+    """Return the cells at ``places`` as rows; labels need no column for how many differ."""
     shown = found.picture
     columns: tuple[Column, ...] = (Column("People"), Column("Judge"), Column("Answers", "count"))
     if found.grade != "label":
@@ -118,33 +107,35 @@ def _cells(
 def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]:
     people = _people(found, reviewer_id)
     if found.grade != "groundedness":
-        return ["Answers. Click a cell to filter the table.", people]
+        return ["Number of answers. Click a cell to filter the table.", people]
     if found.points:
-        return [f"One point an answer; orange: {found.gap:g} or more apart. Click a point to open its answer.", people]
+        return [f"One point per answer. Orange: {found.gap:g} or more apart. Click a point to open its answer.", people]
     return [
         f"Answers per tenth. {grid.outlined_words(found.picture, found.gap)}",
-        "Below the diagonal the judge was harsher than people.",
+        "Below the diagonal the judge is harsher than people.",
         "Click a cell to filter the table.",
         people,
     ]
 
 
 def _people(found: DisagreementPage, reviewer_id: int | None) -> str | None:
-    return None if reviewer_id is not None else f"{WHAT_PEOPLE_GAVE[found.grade]}."
+    return None if reviewer_id is not None else f"People: {compared_with('gold', found.grade)}."
 
 
 _REFUSED = "why_refused"
 
 
 def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
-    """Show the reasons to choose from, where the person at this browser graded the answer; a press stores it."""
-    if reviewer is None:
-        return
-    own = next((review for review in line.person_reviews if review.reviewer_id == reviewer.id), None)
-    if own is None:
+    """Show the possible reasons if ``reviewer`` graded the answer; a click stores one."""
+    own = (
+        None
+        if reviewer is None
+        else next((review for review in line.person_reviews if review.reviewer_id == reviewer.id), None)
+    )
+    if own is None or reviewer is None:
         return
     if own.stage == Stage.BLIND:
-        caption("You graded this before you saw the judge: why you differ is said in its queue.")
+        caption("You graded this before you saw the judge. Give your reason in its queue.")
         return
     key = f"why_differs_{line.said.response_id}_{own.at.timestamp()}_{own.why_differs}"
     st.pills(
@@ -161,20 +152,15 @@ def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
         caption(refused)
 
 
-def why_words(said: PersonReview) -> str | None:
-    """Return the reason that somebody gave, None where they gave none."""
-    return None if said.why_differs is None else WHY_DIFFERS[said.why_differs]
-
-
 def why_table(counts: Sequence[WhyCounts]) -> None:
-    """Show on how many answers each reason was given, one line a judge version; nothing where none was."""
+    """Show the number of answers with each reason, one row per judge version."""
     if not counts:
         return
-    heading("Why people say they differ, by judge version")
+    heading("Why people differ from the judge")
     columns = (Column("Judge version"), *(Column(name, "count") for name in ("Answers", *WHY_DIFFERS.values())))
     rows = ((each.title, each.answers, *(each.reasons[WhyDiffers(why)] for why in WHY_DIFFERS)) for each in counts)
-    under = ("Answers on which somebody gave the reason, for the version whose verdict they saw.",)
-    table(Table(columns, tuple(rows)), [None] * len(counts), key="why_they_differ", under=under, most=8)
+    under = ("Answers with this reason, by the judge version whose verdict the person saw.",)
+    table(Table(columns, tuple(rows)), key="why_they_differ", under=under, most=8)
 
 
 def _chosen(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) -> None:
@@ -191,17 +177,11 @@ def _chosen(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) ->
         st.session_state[_REFUSED] = f"Not saved: {error}"
 
 
-LONGEST = 4_000  # characters of one text; the item page has all of it
+LONGEST = 4_000  # characters of one text; the item page shows all of it
 
 
 def two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
-    """Show both sides of one answer, and the button that opens it.
-
-    Args:
-        line: The answer.
-        judge: The judge version's title.
-        grade: Which grade they differ on.
-    """
+    """Show the texts of judge and people on one answer, and the button that opens it."""
     with st.container(border=True, key="two_texts"):
         show(
             tag(
@@ -228,7 +208,7 @@ def two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
 
 
 def value_words(value: str | float) -> str:
-    """Return a label or a quality as it is, a score with two digits."""
+    """Return a label or a quality unchanged, a score with two digits."""
     return score(value) if isinstance(value, float) else str(value)
 
 
@@ -238,7 +218,7 @@ def _people_texts(line: Disagreement, grade: GradeName) -> list[Html]:
     parts: list[Html] = []
     for each in line.person_reviews:
         given = _given(each, grade)
-        why = why_words(each)
+        why = None if each.why_differs is None else WHY_DIFFERS[each.why_differs]
         parts += [
             _head(f"{each.reviewer}, {given}" if given else each.reviewer),
             tag("div", why, cls="jb-cap") if why else tag("div"),
@@ -269,54 +249,36 @@ SEEN = 8
 
 
 def disagreement_table(found: DisagreementPage, export: Callable[[], Table]) -> Disagreement | None:
-    """Show the worst lines and return the chosen one, None where there is none.
-
-    Args:
-        found: The page.
-        export: Makes the table of all lines for the file.
-    """
+    """Show the answers and return the selected one, None without any; ``export`` makes the table of the file."""
     if not found.rows:
         caption("No such answer.")
         return None
-    rows = _table(found.rows, found.grade)
     key = f"disagreement_{found.grade}_{found.rows[0].said.response_id}_{len(found.rows)}"
-    wide = {"Question": 190, "Answer": 215, "Type": 80}
-    state = st.dataframe(
-        table_frame(rows),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(found.rows), most=SEEN),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config={
-            **{title: st.column_config.TextColumn(width=width) for title, width in wide.items()},
-            "Judge": _value(found.grade),
-            "People": _value(found.grade),
-            "Difference": st.column_config.NumberColumn(
-                format="%+.2f" if found.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
-            ),
-        },
+    signed = st.column_config.NumberColumn(
+        format="%+.2f" if found.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
     )
+    place = choose_row(_table(found.rows, found.grade), key=key, most=SEEN, columns={"Difference": signed})
     with st.container(key="foot_disagreement", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         shown = f"{len(found.rows):,} of " if len(found.rows) < found.total else ""
         caption(f"Worst first, {shown}{count(found.total, 'answer')}.")
         csv_button(export, "disagreement", key="disagreement_csv")
-    chosen: Sequence[int] = state.selection.rows
-    return found.rows[chosen[0]] if chosen and chosen[0] < len(found.rows) else found.rows[0]
+    return found.rows[place]
 
 
 def export_table(lines: Sequence[Disagreement]) -> Table:
-    """Return the lines with ids and what both sides said."""
+    """Return the answers with ids, grades, reasoning and notes."""
     names = ("source", "external_id", "query_type", "question", "answer", "judge", "people")
     columns = (*map(Column, names), Column("difference", "number"), Column("reasoning"), Column("notes"))
     return Table(columns, tuple(map(_export_line, lines)))
 
 
 def _table(lines: Sequence[Disagreement], grade: GradeName) -> Table:
-    value: Format = "text" if grade == "label" else "number"
-    columns = (*map(Column, ("Question", "Answer", "Type")), Column("Judge", value), Column("People", value))
+    formats: dict[GradeName, Format] = {"label": "text", "groundedness": "number", "quality": "integer"}
+    width = 95 if grade == "label" else 65
+    columns = (
+        *(Column("Question", width=190), Column("Answer", width=215), Column("Type", width=80)),
+        *(Column(side, formats[grade], width=width) for side in ("Judge", "People")),
+    )
     rows = (
         (
             *(one_line(text or "") for text in (line.said.question, line.said.answer)),
@@ -342,9 +304,3 @@ def _export_line(line: Disagreement) -> tuple[Any, ...]:
         said.reasoning,
         notes or None,
     )
-
-
-def _value(grade: GradeName) -> Any:
-    if grade == "label":
-        return st.column_config.TextColumn(width=95)
-    return st.column_config.NumberColumn(format="%.2f" if grade == "groundedness" else "%d", width=65)

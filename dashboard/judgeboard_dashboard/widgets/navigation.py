@@ -8,7 +8,7 @@ from typing import Any, cast
 import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.cells import PairCell, RaterCell, Raters, answers_in, answers_rated, cell_words, rater_words
+from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
 from judgeboard.agreement.choice import By
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action
@@ -151,10 +151,7 @@ def pick_rows(rows: Rows) -> None:
 
 
 # Names that no page binds as a filter: after Back the page before carries them for a moment.
-CELL_FIELDS = ("pairs", "of", "people_said", "judge_said", "scored", "reviewer", "human", "sliced", "slice", "raters")
-
-
-_OF_RATERS = ("pairs", "raters", "sliced", "slice")
+CELL_FIELDS = ("pairs", "raters", "people_said", "judge_said", "scored", "reviewer", "human", "sliced", "slice")
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 
@@ -167,11 +164,11 @@ class Drilled:
     query: dict[str, list[str]]
 
 
-def cell_rows(cell: PairCell, **more: str) -> Rows:
-    """Return a cell's answers on the Responses page; ``more`` are filters that narrow it (query_type, from, to)."""
-    given = (
+def cell_rows(cell: Cell, **more: str) -> Rows:
+    """Return the answers of a cell on the Responses page; ``more`` are filters that narrow it."""
+    values = (
         cell.grade,
-        str(cell.version_id),
+        f"{cell.raters}-{cell.first}-{cell.second}",
         cell.people,
         cell.judge,
         cell.score,
@@ -179,37 +176,34 @@ def cell_rows(cell: PairCell, **more: str) -> Rows:
         None if cell.human == "gold" else cell.human,
         cell.by,
         cell.slice,
-        None,
     )
-    named = {name: value for name, value in zip(CELL_FIELDS, given, strict=True) if value is not None}
+    named = {name: value for name, value in zip(CELL_FIELDS, values, strict=True) if value is not None}
     return Rows("responses", {**named, **more})
 
 
-def rater_rows(cell: RaterCell) -> Rows:
-    """Return the answers of two raters on the Responses page."""
-    named = {"pairs": cell.grade, "raters": f"{cell.raters}-{cell.first}-{cell.second}"}
-    sliced = {} if cell.by is None else {"sliced": cell.by, "slice": cell.slice or ""}
-    return Rows("responses", {**named, **sliced})
-
-
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
-    """Return the cell that an address names, None where it names none.
+    """Return the cell in an address, None if there is none.
 
     Raises:
-        JudgeboardError: It names one that there is not.
+        JudgeboardError: There is no such cell.
     """
     given = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
     if "pairs" not in given:
         return None
-    if "raters" in given:
-        return _of_raters(given)
-    cell = PairCell(
-        _number(given, "of"),
+    raters = _RATERS.fullmatch(given.get("raters", ""))
+    reviewer = given.get("reviewer")
+    if raters is None or (reviewer is not None and not (reviewer.isdecimal() and len(reviewer) <= 18)):
+        raise BadInput("this address names no answers")
+    kind, first, second = raters.groups()
+    cell = Cell(
         cast("GradeName", given["pairs"]),
+        int(first),
+        int(second),
+        cast("Raters", kind),
         given.get("people_said"),
         given.get("judge_said"),
         given.get("scored"),
-        _number(given, "reviewer") if "reviewer" in given else None,
+        None if reviewer is None else int(reviewer),
         cast("Human", given.get("human", "gold")),
         cast("By | None", given.get("sliced")),
         given.get("slice"),
@@ -217,28 +211,3 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)
     return Drilled(response_ids, words, {name: [value] for name, value in given.items()})
-
-
-def _of_raters(given: Mapping[str, str]) -> Drilled:
-    found = _RATERS.fullmatch(given["raters"])
-    if found is None:
-        raise BadInput(f"this address names no raters: {given['raters']}")
-    raters, first, second = found.groups()
-    cell = RaterCell(
-        cast("Raters", raters),
-        cast("GradeName", given["pairs"]),
-        int(first),
-        int(second),
-        cast("By | None", given.get("sliced")),
-        given.get("slice"),
-    )
-    with reading() as connection:
-        words, response_ids = rater_words(connection, cell), answers_rated(connection, cell)
-    return Drilled(response_ids, words, {name: [value] for name, value in given.items() if name in _OF_RATERS})
-
-
-def _number(given: Mapping[str, str], name: str) -> int:
-    value = given.get(name, "")
-    if not value.isdecimal() or len(value) > 18:
-        raise BadInput(f"this address names no cell: {name}={value}")
-    return int(value)

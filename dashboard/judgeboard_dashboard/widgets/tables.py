@@ -1,4 +1,4 @@
-"""Tables as all pages show and export them, and figures that are a chart or its table."""
+"""Tables as all pages show and export them, figures that are a chart or its table, and long lists in pages."""
 
 import csv
 import io
@@ -23,24 +23,124 @@ from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_c
 from judgeboard_dashboard.widgets.texts import caption, count
 
 ROW_HEIGHT = 36
-HEADER_HEIGHT = 37  # borders included
-_TYPES = {"count": "Int64", "number": "Float64", "share": "Float64"}
+HEADER_HEIGHT = 37  # px, borders included
+_TYPES = {"count": "Int64", "integer": "Int64", "number": "Float64", "share": "Float64"}
+_NUMBER_FORMATS = {"count": "localized", "integer": "%d", "number": "%.2f", "share": "percent"}
 
 
-def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-    """Return a frame with declared types, so that an empty one and one full of gaps look the same to Streamlit.
+def figure(
+    draw: Callable[[], Any],
+    tall: int,
+    rows: pd.DataFrame | Table,
+    targets: Sequence[Rows | None],
+    *,
+    key: str,
+    says: str,
+    as_table: bool,
+    under: Sequence[str | None] = (),
+    drawn: Sequence[str | None] = (),
+    listed: Sequence[str | None] = (),
+    columns: dict[str, Any] | None = None,
+) -> None:
+    """Show a chart, or the same numbers as a table with a CSV button, and a caption.
 
     Args:
-        columns: Title -> pandas type ("str", "Float64", "Int64", "boolean", "datetime64[us, UTC]", "object").
-        rows: One sequence of values a row, in the order of the columns; None is unknown.
+        draw: makes the chart; its marks are in the order of ``rows``.
+        tall: height of the chart in px.
+        rows: the numbers of the chart.
+        targets: the page that each mark, and each row, opens.
+        key: unique on the page.
+        says: description of the chart for screen readers.
+        as_table: shows the table.
+        under: sentences of the caption; None is skipped.
+        drawn: sentences before them that apply to the chart only.
+        listed: sentences before them that apply to the table only.
+        columns: Streamlit column settings that replace the default ones.
     """
-    listed = list(rows)
-    return pd.DataFrame(
-        {
-            title: pd.Series([_showable(row[place]) for row in listed], dtype=kind)
-            for place, (title, kind) in enumerate(columns.items())
-        }
+    if as_table:
+        table(rows, targets, key=f"{key}_table", under=(*listed, *under), columns=columns)
+        return
+    clickable_chart(draw(), tall, targets, key=key, says=says)
+    caption(*drawn, *under)
+
+
+def table(
+    rows: pd.DataFrame | Table,
+    targets: Sequence[Rows | None] = (),
+    *,
+    key: str,
+    under: Sequence[str | None] = (),
+    columns: dict[str, Any] | None = None,
+    csv: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table] | None = None,
+    most: int = 15,
+) -> None:
+    """Show a table whose rows open pages, with a caption and a CSV button.
+
+    Args:
+        rows: the table.
+        targets: the page that each row opens; None opens nothing.
+        key: unique on the page; also the name of the CSV file.
+        under: sentences of the caption; None is skipped.
+        columns: Streamlit column settings that replace the default ones.
+        csv: the table for the file, if it differs.
+        most: rows that are visible without scrolling.
+    """
+    show_rows(rows, key=key, targets=targets, most=most, columns=columns)
+    with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        caption(*under)
+        csv_button(rows if csv is None else csv, key.replace("_", "-"), key=f"{key}_csv")
+
+
+def show_rows(
+    rows: pd.DataFrame | Table,
+    *,
+    key: str,
+    targets: Sequence[Rows | None] = (),
+    most: int = 15,
+    columns: dict[str, Any] | None = None,
+    placeholder: str = "",
+) -> None:
+    """Show a table without caption; a click on a row opens its target, if there are targets."""
+    clicks: dict[str, Any] = (
+        {"selection_mode": "single-cell", "on_select": row_clicked(key, targets)} if targets else {}
     )
+    _data_frame(rows, key=key, most=most, columns=columns, placeholder=placeholder, **clicks)
+
+
+def choose_row(rows: pd.DataFrame | Table, *, key: str, most: int = 15, columns: dict[str, Any] | None = None) -> int:
+    """Show a table and return the index of the selected row; at first the first row is selected."""
+    event = _data_frame(
+        rows, key=key, most=most, columns=columns, selection_mode="single-row-required", on_select="rerun"
+    )
+    selected = event.selection.rows
+    return selected[0] if selected and selected[0] < len(_frame_of(rows)) else 0
+
+
+def _data_frame(
+    rows: pd.DataFrame | Table,
+    *,
+    key: str,
+    most: int,
+    columns: dict[str, Any] | None,
+    placeholder: str = "",
+    **more: Any,
+) -> Any:
+    shown = _frame_of(rows)
+    settings = column_settings(rows) if isinstance(rows, Table) else {"Answers": COUNT}
+    return st.dataframe(
+        shown,
+        key=key,
+        hide_index=True,
+        placeholder=placeholder,
+        row_height=ROW_HEIGHT,
+        height=height(len(shown), most=most),
+        column_config={**settings, **(columns or {})},
+        **more,
+    )
+
+
+def _frame_of(rows: pd.DataFrame | Table) -> pd.DataFrame:
+    return table_frame(rows) if isinstance(rows, Table) else rows
 
 
 def table_frame(table: Table) -> pd.DataFrame:
@@ -58,40 +158,39 @@ def table_frame(table: Table) -> pd.DataFrame:
 
 
 def column_settings(table: Table) -> dict[str, Any]:
-    """Return how Streamlit formats the columns of a table."""
-    formats = {"count": "localized", "number": "%.2f", "share": "percent"}
-    return {
-        column.title: st.column_config.NumberColumn(format=formats[column.format])
-        for column in table.columns
-        if column.format in formats
-    }
-
-
-def _showable(value: Any) -> Any:
-    """A rejected row may hold half a character, which has no bytes to send to a browser."""
-    return storable_or_none(value) if isinstance(value, str) else value
+    """Return how Streamlit shows the columns of a table: number format, width and help."""
+    settings: dict[str, Any] = {}
+    for column in table.columns:
+        number_format = _NUMBER_FORMATS.get(column.format)
+        if number_format is not None:
+            settings[column.title] = st.column_config.NumberColumn(
+                format=number_format, width=column.width, help=column.help
+            )
+        elif column.width is not None or column.help is not None:
+            settings[column.title] = st.column_config.TextColumn(width=column.width, help=column.help)
+    return settings
 
 
 def height(rows: int, *, most: int = 15) -> int:
-    """Return the height in px of a table with so many rows, at most ``most`` of them without scrolling."""
+    """Return the height of a table in px, with at most ``most`` rows visible without scrolling."""
     return ROW_HEIGHT * max(1, min(rows, most)) + HEADER_HEIGHT
 
 
 def one_line(text: str | None) -> str | None:
-    """Return a text as a cell shows it: without line breaks."""
+    """Return a text without line breaks, for a cell."""
     return None if text is None else " ".join(text.split())
 
 
 def csv_button(
     rows: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table], name: str, *, key: str, label: str = "CSV"
 ) -> None:
-    """Show a button that downloads the table as CSV.
+    """Show a button that downloads a table as CSV.
 
     Args:
-        rows: The table as shown or with more columns, or what makes it when the button is pressed.
-        name: The file's name without ending.
-        key: Unique on the page.
-        label: What the button says.
+        rows: the table, or a function that makes it when the button is pressed.
+        name: the file's name without ending.
+        key: unique on the page.
+        label: the button's label.
     """
     st.download_button(
         label,
@@ -106,7 +205,7 @@ def csv_button(
 
 
 def csv_text(rows: pd.DataFrame | Table) -> str:
-    """Return the table as CSV whose cells no spreadsheet takes for a formula."""
+    """Return a table as CSV; no cell is a formula in a spreadsheet."""
     if isinstance(rows, Table):
         return to_csv(rows)
     out = io.StringIO(newline="")
@@ -127,31 +226,53 @@ def _cell(value: Any) -> str | int | float:
     return defused(str(value))
 
 
+def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+    """Return a data frame with declared types, so that an empty one looks the same to Streamlit.
+
+    Args:
+        columns: title -> pandas type ("str", "Float64", "Int64", "boolean", "datetime64[us, UTC]", "object").
+        rows: one sequence of values per row, in the order of the columns; None is unknown.
+    """
+    listed = list(rows)
+    return pd.DataFrame(
+        {
+            title: pd.Series([_showable(row[place]) for row in listed], dtype=kind)
+            for place, (title, kind) in enumerate(columns.items())
+        }
+    )
+
+
+def _showable(value: Any) -> Any:
+    """A rejected row may contain half a character, which has no bytes to send to a browser."""
+    return storable_or_none(value) if isinstance(value, str) else value
+
+
 FILE_COLUMNS = {"Value": "Float64", "Low": "Float64", "High": "Float64", "Answers": "Int64", "Why not": "str"}
+COUNT = st.column_config.NumberColumn(format="localized")
 
 
 def value_words(estimate: Estimate, *, share: bool) -> str | None:
-    """Return "79 %" or "0.56", None where it is unmeasured."""
+    """Return "79 %" or "0.56", None where it is not available."""
     if estimate.value is None:
         return None
     return percent(estimate.value) if share else two_decimals(estimate.value)
 
 
 def interval_words(estimate: Estimate, *, share: bool) -> str | None:
-    """Return "[77, 82]" or "[0.52, 0.61]"; where there is no value the reason, None without an interval."""
+    """Return "[77, 82]" or "[0.52, 0.61]"; the reason where there is no value, None without an interval."""
     if estimate.value is None:
         return estimate.reason
     return percent_interval(estimate) if share else interval(estimate)
 
 
 def both_words(estimate: Estimate, *, share: bool) -> str:
-    """Return "27 % [23, 31]", the reason where it is unmeasured."""
+    """Return "27 % [23, 31]", or the reason where it is not available."""
     words = (value_words(estimate, share=share), interval_words(estimate, share=share))
     return " ".join(word for word in words if word)
 
 
 def in_percent(estimate: Estimate) -> float | None:
-    """Return a share as it stands on a progress bar of 0 to 100."""
+    """Return a share on a progress bar of 0 to 100."""
     return None if estimate.value is None else estimate.value * 100
 
 
@@ -159,8 +280,8 @@ def file_of(names: Mapping[str, str], rows: Iterable[tuple[tuple[Any, ...], Esti
     """Return estimates as plain numbers for a file.
 
     Args:
-        names: Title -> type of the columns that name a row.
-        rows: What names the row, and its estimate.
+        names: title -> type of the columns that name a row.
+        rows: the name of each row, and its estimate.
     """
     return frame(
         {**names, **FILE_COLUMNS},
@@ -168,92 +289,14 @@ def file_of(names: Mapping[str, str], rows: Iterable[tuple[tuple[Any, ...], Esti
     )
 
 
-COUNT = st.column_config.NumberColumn(format="localized")
-
-
-def figure(
-    draw: Callable[[], Any],
-    tall: int,
-    rows: pd.DataFrame | Table,
-    targets: Sequence[Rows | None],
-    *,
-    key: str,
-    says: str,
-    as_table: bool,
-    under: Sequence[str | None] = (),
-    drawn: Sequence[str | None] = (),
-    listed: Sequence[str | None] = (),
-    columns: dict[str, Any] | None = None,
-) -> None:
-    """Show a chart, or its table with a CSV button; under either a line of small letters.
-
-    Args:
-        draw: Makes the chart; its marks stand in the order of ``rows``.
-        tall: Height of the chart in px.
-        rows: The same numbers as a table.
-        targets: Where each mark, and each line, leads.
-        key: Unique on the page.
-        says: What is drawn, for those who do not see it.
-        as_table: Which of the two.
-        under: Sentences of the line under it; None is left out.
-        drawn: Those before them that hold of the chart alone: its lines and colours, what a click on it does.
-        listed: Those before them that hold of the table alone.
-        columns: How the columns of the table look.
-    """
-    if as_table:
-        table(rows, targets, key=f"{key}_table", under=(*listed, *under), columns=columns)
-        return
-    clickable_chart(draw(), tall, targets, key=key, says=says)
-    caption(*drawn, *under)
-
-
-def table(
-    rows: pd.DataFrame | Table,
-    targets: Sequence[Rows | None],
-    *,
-    key: str,
-    under: Sequence[str | None] = (),
-    columns: dict[str, Any] | None = None,
-    csv: pd.DataFrame | Table | Callable[[], pd.DataFrame | Table] | None = None,
-    most: int = 15,
-) -> None:
-    """Show a table whose lines lead somewhere, with its CSV button.
-
-    Args:
-        rows: What is shown.
-        targets: Where each line leads; None leads nowhere.
-        key: Unique on the page; the CSV file bears it as its name.
-        under: Sentences of the line under it, beside the CSV button; None is left out.
-        columns: How the columns look.
-        csv: The same with more columns or plain numbers, for the file.
-        most: How many lines are seen without scrolling.
-    """
-    shown = table_frame(rows) if isinstance(rows, Table) else rows
-    settings = column_settings(rows) if isinstance(rows, Table) else {}
-    st.dataframe(
-        shown,
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(shown), most=most),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, targets),
-        column_config={"Answers": COUNT, **settings, **(columns or {})},
-    )
-    with st.container(key=f"foot_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption(*under)
-        csv_button(rows if csv is None else csv, key.replace("_", "-"), key=f"{key}_csv")
-
-
 PAGE_SIZE = 50
-EXPORT_PAGE = 1_000  # lines that are read at once for a file
+EXPORT_PAGE = 1_000  # lines per query of an export
 Line = TypeVar("Line")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which page of a list: behind or before a key, for the address it was taken from."""
+    """A page of a list: after or before a key, for one address."""
 
     query: Query
     after: str | None = None
@@ -261,8 +304,8 @@ class Place:
 
 
 def place_in(page: str, query: Query) -> Place:
-    """Return the page that was turned to, the first one where the address changed since."""
-    place = st.session_state.get(_key(page))
+    """Return the current page of a list; the first one after the address has changed."""
+    place = st.session_state.get(f"{page}_place")
     return place if isinstance(place, Place) and place.query == query else Place(query)
 
 
@@ -270,15 +313,15 @@ def turning_foot(
     page: str,
     found: LinePage[Any],
     noun: str,
-    export: Callable[[], pd.DataFrame],
+    export: Callable[[], pd.DataFrame | Table],
     *,
     query: Query,
     more: str = "",
     beside: Callable[[], None] | None = None,
 ) -> None:
-    """Show the place in the list, the CSV button and the two that turn pages (keys K and J).
+    """Show the range of a list, the CSV button, and the buttons that turn pages (keys K and J).
 
-    ``more`` follows the place; ``beside`` shows further buttons before them.
+    ``more`` follows the range; ``beside`` shows further buttons before the CSV button.
     """
     last = found.first + len(found.lines) - 1
     words = f"{found.first:,}–{last:,} of {count(found.total, noun)}{more}"
@@ -303,8 +346,12 @@ def turning_foot(
             )
 
 
+def _turn(page: str, place: Place) -> None:
+    st.session_state[f"{page}_place"] = place
+
+
 def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
-    """Return the lines of all pages, or at least ``most`` of them; ``read`` is given a key (None first) and a size."""
+    """Return the lines of all pages, or at least ``most`` lines; ``read`` gets a key (None first) and a size."""
     lines: list[Line] = []
     key: str | None = None
     while most is None or len(lines) < most:
@@ -314,11 +361,3 @@ def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | Non
         if key is None:
             break
     return lines
-
-
-def _turn(page: str, place: Place) -> None:
-    st.session_state[_key(page)] = place
-
-
-def _key(page: str) -> str:
-    return f"{page}_place"

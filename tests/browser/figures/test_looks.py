@@ -48,7 +48,7 @@ def test_columns_stack_on_a_narrow_page(reviewer, desk) -> None:
     for page, stacked in ((wide, False), (narrow, True)):
         drawn(page, "/")
         left, right = (
-            page.locator(".jb-part").filter(has_text=text).bounding_box() for text in ("What waits", "Two signals")
+            page.locator(".jb-part").filter(has_text=text).bounding_box() for text in ("Open flags", "Two signals")
         )
         assert left is not None
         assert right is not None

@@ -164,7 +164,7 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
     log.review_all(ids[10:], label=GOOD)
     said = text(page(log), "selection")
-    assert said == "50 % of these answers were flagged before they were graded, so they are harder than usual."
+    assert said == "50 % of these answers were flagged before people graded them, so they are harder than usual."
 
 
 def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
@@ -173,25 +173,23 @@ def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
     log.review_all(ids, label=GOOD)
     shown = page(log)
     assert codes(shown)[0] == "one_class"
-    assert text(shown, "one_class").startswith(
-        "People found no bad answer here, so misses and AUROC cannot be computed"
-    )
-    assert "agreement on good answers is 95 %" in text(shown, "one_class")
+    assert text(shown, "one_class").startswith("People found no bad answer here, so misses and AUROC are not available")
+    assert "Agreement on good answers is 95 %" in text(shown, "one_class")
 
 
 def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
     judged(log, version, ids, wrong=0, bad_every=20)
-    said = "95 % of these answers are good. Always saying 'good' would agree on 95 % too; look at kappa and at the bad"
-    assert text(page(log), "skewed") == f"{said} ones."
+    start = "95 % of these answers are 'grounded' by people, so agreement by chance is high."
+    assert text(page(log), "skewed") == f"{start} Look at kappa and at the other answers."
 
 
-def test_too_early_says_how_many_more(log: GradedLog) -> None:
+def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
-    said = text(page(log), "too_early")
-    assert said.startswith("With 30 answers the kappa could be anything from fair to very good. About ")
-    assert said.endswith("more bring the interval to ± 0.1.")
+    words = text(page(log), "not_conclusive")
+    assert words.startswith("With n = 30, kappa lies between 0.2")
+    assert words.endswith("more would narrow the interval to ± 0.1.")
 
 
 def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog) -> None:
@@ -199,8 +197,8 @@ def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog)
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=25)
     judged(log, nli, ids, wrong=25)
-    said = text(page(log), "judges_alike")
-    assert said.startswith("rag v1 and nli v1 agree with each other (kappa 1.00) more than rag v1 with people (0.17)")
+    said = text(page(log), "correlated_judges")
+    assert said.startswith("rag v1 agrees more with nli v1 (kappa 1.00) than with people (0.17)")
 
 
 def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
@@ -209,7 +207,7 @@ def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> Non
     jury = log.version("jury", members=[rag.fingerprint])
     judged(log, rag, ids, wrong=25)
     judged(log, jury, ids, wrong=25)
-    assert not [version for version in (rag, jury) if "judges_alike" in codes(page(log, version_id=version.id))]
+    assert not [version for version in (rag, jury) if "correlated_judges" in codes(page(log, version_id=version.id))]
 
 
 def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
@@ -219,7 +217,7 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     shown = page(log)
     assert shown.result is not None
     assert shown.result.n == 12
-    said = "3 answers were judged again by this version; each counts once, with its latest verdict."
+    said = "This version judged 3 answers again. Each counts once, with its latest verdict."
     assert text(shown, "judged_again") == said
 
 
@@ -229,9 +227,9 @@ def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
     log.review_all(ids, "mara", label=GOOD)
     log.review(ids[0], "jon", label=BAD)
     shown = page(log)
-    assert text(shown, "ties") == "1 answer is left out: as many people said one label as the other."
-    assert text(shown, "without_verdict") == "2 graded answers have no usable verdict of this version."
-    assert text(shown, "cut") == "rag v1 gives no label: its groundedness is cut at 0.5."
+    assert shown.result is not None
+    assert shown.result.left_out_sentence == ("Left out: people tied (1), no usable verdict of this judge version (2).")
+    assert text(shown, "cut") == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
 
 
 def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
@@ -240,7 +238,7 @@ def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
     shown = page(log)
     assert shown.notes == ()
     assert shown.sentence == (
-        "5 answers have both a verdict of this judge and a person's grade: too few to say (under 10)."
+        "Answers with both a verdict of this judge and a grade: too few (n = 5, at least 10 needed)."
     )
 
 

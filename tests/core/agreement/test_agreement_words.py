@@ -31,10 +31,10 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
     with sqlite_log.store.reading() as connection:
         label, groundedness, quality = (each.sentence for each in every_judge(connection))
     assert label.startswith("On 20 answers that people graded, judge and people agree on 90 % [")
-    assert label.endswith("It misses no bad answer and raises a false alarm on 1 in 6 good ones.")
+    assert label.endswith("The judge misses no bad answer and raises a false alarm on 1 in 6 good ones.")
     said = groundedness
-    assert "their scores differ by 0.05 on average; the judge is 0.05 lower than people;" in said
-    assert "rank correlation 1.00" in said
+    assert "judge and people differ by 0.05 on average. The judge is 0.05 lower than people." in said
+    assert "Rank correlation is 1.00" in said
     said = quality
     assert said.startswith("On 20 answers that people graded, judge and people give the same quality on 65 % [")
-    assert "and are at most one apart on 90 %; weighted kappa 0.61 [" in said
+    assert "and are at most one level apart on 90 %. Weighted kappa is 0.61 [" in said

@@ -3,7 +3,7 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.cells import ALL, RaterCell, answers_rated, rater_words
+from judgeboard.agreement.cells import ALL, Cell, answers_in, cell_words
 from judgeboard.agreement.measure import measure_agreement, stand_in_test
 from judgeboard.errors import BadInput
 from judgeboard.store.judge_versions import list_versions
@@ -27,9 +27,10 @@ def desk(log: GradedLog) -> GradedLog:
 
 def opened(log: GradedLog, *cell: object) -> int:
     with log.store.reading() as connection:
-        asked = RaterCell(*cell)  # type: ignore[arg-type]
-        assert rater_words(connection, asked).startswith("label ")
-        return len(answers_rated(connection, asked))
+        raters, grade, first, second, *part = cell
+        asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))  # type: ignore[arg-type]
+        assert cell_words(connection, asked).startswith("label · ")
+        return len(answers_in(connection, asked))
 
 
 def test_each_number_of_people_opens_its_answers(desk: GradedLog) -> None:
@@ -60,7 +61,7 @@ def test_each_number_of_judges_opens_its_answers(desk: GradedLog) -> None:
 
 
 def test_what_names_no_raters_is_refused() -> None:
-    with pytest.raises(BadInput, match="raters are one of"):
-        RaterCell("crowd", "label", 1, 2)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="slices are by"):
-        RaterCell("people", "label", ALL, ALL, "colour", "red")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="raters is one of"):
+        Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="slices by is one of"):
+        Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]

@@ -139,12 +139,12 @@ def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
     assert (row.statistics["agreement"].value, cut_note(row)) == (1, None)
 
 
-def test_under_ten_pairs_is_too_few_to_say(log: GradedLog) -> None:
+def test_under_ten_pairs_is_too_few(log: GradedLog) -> None:
     version, _ = label_log(log, 9)
     row = row_of(log, version, "label")
     assert row.n == 9
     assert row.statistics["kappa"].value is None
-    assert row.statistics["kappa"].reason == "too few to say (under 10)"
+    assert row.statistics["kappa"].reason == "too few (n = 9, at least 10 needed)"
 
 
 def test_every_query_type_has_its_row(log: GradedLog) -> None:

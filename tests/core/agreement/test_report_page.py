@@ -25,7 +25,7 @@ class Tags(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
 
 
-def test_every_figure_stands_in_it_twice_as_text_and_as_json(sqlite_log: GradedLog) -> None:
+def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
     log = sqlite_log
     version = log.version(HOSTILE)
     ids = log.answers(40, query_type=HOSTILE)
@@ -44,7 +44,7 @@ def test_every_figure_stands_in_it_twice_as_text_and_as_json(sqlite_log: GradedL
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL)
     assert data is not None
     assert json.loads(data[1]) == to_plain(results)
-    for said in ("Cohen&#x27;s kappa", "May the judge stand in for a person?", "By query type", "Pair by pair"):
+    for said in ("Cohen&#x27;s kappa", "May the judge replace a person?", "By query type", "Pair by pair"):
         assert said in page
     assert "None" not in page.replace(data[1], "")
     assert "nan" not in page.lower().replace(data[1].lower(), "").split()

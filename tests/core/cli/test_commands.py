@@ -139,7 +139,7 @@ def test_exported_responses_import_again_without_a_change(
     file = str(tmp_path / f"out.{format_}")
     assert run(["export", "responses", "--format", format_, "-o", file, "--db", database]) == 0
     assert run(["import", file, "--db", database]) == 0
-    assert "nothing new, all 4 rows are here" in capsys.readouterr().out
+    assert "nothing new, all 4 rows are already stored" in capsys.readouterr().out
 
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFi
 def test_migrate_says_where_the_database_stood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "new.db")
     assert run(["migrate", "--db", path]) == 0
-    assert "made" in capsys.readouterr().out
+    assert "created" in capsys.readouterr().out
     assert run(["migrate", "--db", path]) == 0
     assert "was at" in capsys.readouterr().out
 
@@ -265,7 +265,7 @@ def test_a_database_that_is_locked_or_full_says_what_to_do(
     log = tmp_path / "more.jsonl"
     log.write_text('{"query": "q", "answer": "a"}')
     assert run(["import", str(log), "--db", database]) == 2
-    assert f"the database refused: {fault} ({advice}" in capsys.readouterr().err
+    assert f"database error: {fault} ({advice}" in capsys.readouterr().err
 
 
 def test_an_error_of_the_database_is_one_line_without_the_rows(
@@ -277,5 +277,5 @@ def test_an_error_of_the_database_is_one_line_without_the_rows(
     log.write_text('{"query": "a private question", "answer": "a"}')
     assert run(["import", str(log), "--db", database]) == 2
     error = capsys.readouterr().err
-    assert "the database refused: no room" in error
+    assert "database error: no room" in error
     assert "private" not in error

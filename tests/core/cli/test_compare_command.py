@@ -153,7 +153,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
         (["--a", "x", "--b", "y", "--recorded"], "say which pairs"),
         (["--recorded"], "belong together"),
         (["--a", "x", "--b", "y", "--judge-version", "j"], "belong together"),
-        (["--recorded", "--judge-version", "j", "--model", "m"], "takes no --model"),
+        (["--recorded", "--judge-version", "j", "--model", "m"], "remove --model"),
         (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
         (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "two sources"),
         (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers of a source 'x'"),

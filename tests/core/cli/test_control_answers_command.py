@@ -31,7 +31,7 @@ def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.Captur
         "cost": 0,
     }
     assert run(judge[:-1]) == 0
-    assert "nothing to ask" in capsys.readouterr().out
+    assert "nothing to judge" in capsys.readouterr().out
 
 
 def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:

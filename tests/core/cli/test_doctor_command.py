@@ -26,7 +26,7 @@ def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: 
     assert "3 answers, 0 open flags" in out
     assert "scripted-model answered in" in out
     assert "json_schema" in out
-    assert "mend" not in out
+    assert "fix " not in out
 
 
 def test_without_a_model_the_offline_judge_is_named(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(
 ) -> None:
     store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store), reply) == 1
-    wrong = [line for line in capsys.readouterr().out.split("mend")[1:] if fix in line]
+    wrong = [line for line in capsys.readouterr().out.split("fix ")[1:] if fix in line]
     assert len(wrong) == 1
 
 

@@ -31,14 +31,14 @@ BOTH = ("--map", "usr=query", "--map", "bot=answer")
 
 def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
     printed = lines([ticket(1, empty=None)], *BOTH)
-    assert "  not read: ticket, snippets (kept in metadata; name one with --map THEIRS=ours)" in printed
+    assert "  not read: ticket, snippets (kept in metadata; to read one, use --map THEIRS=ours)" in printed
 
 
 def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) -> None:
     odd = {"": "a", "\x1b[31mred": "b", "two\nlines": "c", "ünder way": "d"}
     said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"
     printed = lines([{"id": "1", "query": "why?", "answer": "because"} | odd])
-    assert f"  not read: {said} (kept in metadata; name one with --map THEIRS=ours)" in printed
+    assert f"  not read: {said} (kept in metadata; to read one, use --map THEIRS=ours)" in printed
     assert any(f"the file has {said} (say which" in line for line in lines([odd]))
 
 
@@ -55,7 +55,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
 
 
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
-    said = "  no id: it is made of a row's content, so with another --map these rows come in once more"
+    said = "  no id column: ids are derived from the content, so another --map would import these rows again"
     assert said in lines([ticket(1)], *BOTH)
     assert not any("no id" in line for line in lines([ticket(2)], *BOTH, "--map", "ticket=id"))
 
@@ -75,8 +75,8 @@ def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(li
 def test_where_no_column_is_a_query_the_columns_of_the_file_and_the_option_are_named(lines) -> None:
     printed = lines([ticket(1), ticket(2)])
     assert (
-        "  no column is taken for query or answer; the file has ticket, usr, bot, snippets "
-        "(say which with --map THEIRS=query --map THEIRS=answer)"
+        "  no column was recognised as query or answer; the file has ticket, usr, bot, snippets "
+        "(name it with --map THEIRS=query --map THEIRS=answer)"
     ) in printed
 
 
@@ -97,7 +97,7 @@ def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_k
 
 def test_a_column_of_a_graded_pair_that_is_beside_its_aspects_is_not_read(lines) -> None:
     grade = {"pair_id": "p1", "annotator": "Ada", "aspects": {"style": "A"}, "mood": "good"}
-    assert "  not read: mood (not stored; name one with --map THEIRS=ours)" in lines([grade], "--kind", "grades")
+    assert "  not read: mood (not stored; to read one, use --map THEIRS=ours)" in lines([grade], "--kind", "grades")
 
 
 def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:

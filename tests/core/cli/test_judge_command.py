@@ -46,7 +46,7 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys:
     assert "7 asked = 7 ok + 0 unparsable + 0 refused + 0 error; cost unknown" in capsys.readouterr().out
     code, endpoint = judge(sqlite_store, always(verdict()))
     assert (code, endpoint.requests) == (0, [])
-    assert "nothing to ask" in capsys.readouterr().out
+    assert "nothing to judge" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("more", [(), ("--repeats", "2"), ("--jury", "m1,m2")], ids=["plain", "repeats", "jury"])
@@ -186,7 +186,7 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     out = capsys.readouterr().out
     assert code == 2
     assert "the cost limit is reached" in out
-    assert "The same command goes on" in out
+    assert "run the same command again" in out
     assert 10 <= len(judgments(sqlite_store)) < 10 + AT_ONCE
     assert judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "1")[0] == 0
     assert len(judgments(sqlite_store)) == 60
@@ -292,14 +292,14 @@ def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_go_on(sqlite_store:
             until(lambda: len(held.server.requests) == 14, "4 in flight")
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
-            assert "finishing 4 calls in flight" in process.stderr.readline()
+            assert "waiting for 4 running calls" in process.stderr.readline()
             held.release()
             assert process.stdout is not None
             said = process.stdout.read()
         assert process.returncode == 130
         assert "14 asked = 14 ok" in said
         assert "86 not reached" in said
-        assert "The same command goes on where this one ended." in said
+        assert "To continue, run the same command again." in said
         assert len(held.server.requests) == len(judgments(sqlite_store)) == 14
         assert run(command) == 0
     assert len(judgments(sqlite_store)) == 100

@@ -35,7 +35,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     ]
     assert admit(sqlite_store, "bob@example.org").role == "lead"
     assert run(["people", "remove", "bob@example.org", *db]) == 0
-    assert "what they said stays" in capsys.readouterr().out
+    assert "their reviews are kept" in capsys.readouterr().out
     assert run(["people", "list", *db]) == 0
     assert "bob@example.org\toidc\tnone" in capsys.readouterr().out
     assert run(["events", "--actor", "cli:root", "--json", *db]) == 0

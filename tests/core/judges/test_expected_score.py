@@ -150,8 +150,8 @@ def test_a_certain_level_that_a_server_writes_oddly_stays_within_the_scale() -> 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (reply({"3": 0.5, "4": 0.5}), "expected score: kept with all 2 usable verdicts"),
-        (completion(TEXT), "expected score: kept with 0 of 2 usable verdicts; the endpoint gives no token"),
+        (reply({"3": 0.5, "4": 0.5}), "expected score: stored for all 2 usable verdicts"),
+        (completion(TEXT), "expected score: stored for 0 of 2 usable verdicts; the endpoint returns no token"),
     ],
 )
 def test_the_run_says_whether_there_were_any(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.estimates import measured
-from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, pair_statistics
+from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
 
 CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "macro_precision", "macro_recall", "macro_f1", "mcc"}
@@ -35,15 +35,11 @@ def made(n=200, seed=0):
 @pytest.mark.parametrize("grade", STATISTICS)
 def test_each_grade_has_its_statistics_and_says_of_the_others_that_it_has_not(grade):
     got = made()[grade]
-    defined = {name for name, estimate in got.estimates.items() if estimate.value is not None}
-    assert defined == STATISTICS[grade]
-    for name, estimate in got.estimates.items():
-        if name in defined:
-            assert estimate.low <= estimate.value <= estimate.high
-            assert estimate.unit == got.unit == "evidence group"
-            assert estimate.method
-        else:
-            assert estimate.reason == NOT_FOR_GRADE
+    assert got.estimates.keys() == STATISTICS[grade]
+    for estimate in got.estimates.values():
+        assert estimate.low <= estimate.value <= estimate.high
+        assert estimate.unit == got.unit == "evidence group"
+        assert estimate.method
     assert (got.confusion is None) == (grade == "groundedness")
 
 
@@ -53,7 +49,7 @@ def test_quality_says_which_weights():
 
 @pytest.mark.parametrize("grade", STATISTICS)
 @pytest.mark.parametrize("n", [0, 9])
-def test_under_ten_pairs_is_too_few_to_say_but_keeps_its_n(grade, n):
+def test_under_ten_pairs_is_too_few_but_keeps_its_n(grade, n):
     scale = {"label": LABEL, "quality": QUALITY, "groundedness": GROUNDEDNESS}[grade]
     values = {"label": np.array(["grounded"] * n), "quality": np.full(n, 2), "groundedness": np.full(n, 0.5)}[grade]
     got = pair_statistics(values, values, scale)
@@ -61,7 +57,7 @@ def test_under_ten_pairs_is_too_few_to_say_but_keeps_its_n(grade, n):
     for name in STATISTICS[grade]:
         estimate = getattr(got, name)
         assert (estimate.value, estimate.low, estimate.high, estimate.n) == (None, None, None, n)
-        assert estimate.reason == "too few to say (under 10)"
+        assert estimate.reason == f"too few (n = {n}, at least 10 needed)"
 
 
 def test_people_who_found_no_bad_answer_leave_agreement_standing():

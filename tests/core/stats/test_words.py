@@ -3,7 +3,6 @@ import pytest
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import (
     interval,
-    kappa_range_words,
     kappa_word,
     luck_of_slices,
     more_pairs,
@@ -31,12 +30,6 @@ from judgeboard.stats.estimates import (
 )
 def test_kappa_has_a_word(kappa, word):
     assert kappa_word(kappa) == word
-
-
-def test_a_wide_interval_names_both_ends():
-    assert kappa_range_words(Estimate(0.6, 0.35, 0.85, n=34)) == "from fair to very good"
-    assert kappa_range_words(Estimate(0.5, 0.45, 0.55, n=900)) is None
-    assert kappa_range_words(Estimate(None, n=3)) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.cells import ALL, RaterCell, answers_rated
+from judgeboard.agreement.cells import ALL, Cell, answers_in
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.reports.agreement import report_results
@@ -13,7 +13,7 @@ from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from judgeboard_dashboard.widgets.navigation import rater_rows
+from judgeboard_dashboard.widgets.navigation import cell_rows
 
 PEOPLE = "People and people"
 
@@ -28,7 +28,7 @@ def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figur
     assert said.startswith("On 19 answers that two people or more rated, two of them agree on ")
     pairs = table_with(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
-    assert pairs["Answers"].tolist() == [19]
+    assert pairs["n"].tolist() == [19]
     assert "By query type" in texts(app, "jb-part")
     assert len(charts(app)) == 1
     assert app.selectbox(key="people").disabled
@@ -40,19 +40,19 @@ def test_judges_with_judges_and_what_their_line_opens(
     app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
     assert texts(app, "jb-say")[0].startswith("On 113 answers that two judge versions or more rated")
     assert table_with(app, "Second")["First"].tolist() == ["rag v1"]
-    cell = RaterCell("judges", "groundedness", figures.rag.id, figures.second.id)
+    cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
     with sqlite_store.reading() as connection:
-        inside = len(answers_rated(connection, cell))
-    opened = open_page("responses", **rater_rows(cell).query)
-    assert f"groundedness by rag v1 and by second v1: {inside} answers ✕" in labels(opened)
+        inside = len(answers_in(connection, cell))
+    opened = open_page("responses", **cell_rows(cell).query)
+    assert f"groundedness · rag v1 and second v1: {inside} answers ✕" in labels(opened)
 
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
     found = measure_agreement(sqlite_store, of="people", by="query_type")
     one = max(found.slices, key=lambda each: each.n)
-    cell = RaterCell("people", "label", ALL, ALL, "query_type", one.name)
-    opened = open_page("responses", **rater_rows(cell).query)
-    assert f"label by two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
+    cell = Cell("label", ALL, ALL, "people", by="query_type", slice=one.name)
+    opened = open_page("responses", **cell_rows(cell).query)
+    assert f"label · two people or more, query type {one.name}: {one.n} answers ✕" in labels(opened)
 
 
 def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -69,11 +69,13 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
     with sqlite_store.writing() as connection:
         store_judgments(connection, version, None, said)
     app = open_page("agreement", compare="Judge and its repeats", grade="Quality")
-    assert texts(app, "jb-say")[0].startswith("Asked again about 12 answers, it says the same every time on 33 %")
+    assert texts(app, "jb-say")[0].startswith(
+        "Asked again about 12 answers, the judge gives the same verdict every time on 33 %"
+    )
     assert table_with(app, "Second")["Second"].tolist() == ["ask 2"]
     for other in ("label", "groundedness"):
         app = open_page("agreement", compare="Judge and its repeats", grade=other.capitalize())
-        assert texts(app, "jb-empty") == [f"The repeats of again v1 give no {other}; they give quality."]
+        assert texts(app, "jb-empty") == [f"The repeats of again v1 have no {other}, only quality."]
 
 
 def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -98,14 +100,14 @@ def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, s
         store_judgments(connection, version, None, said)
     for grade, share in (("Label", 75), ("Groundedness", 50), ("Quality", 25)):
         app = open_page("agreement", compare="Judge and its repeats", grade=grade)
-        assert f"it says the same every time on {share} %" in texts(app, "jb-say")[0]
+        assert f"the judge gives the same verdict every time on {share} %" in texts(app, "jb-say")[0]
 
 
 def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
     app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say") == ["No answer was rated by two people, so nothing can be said of how far they agree."]
+    assert texts(app, "jb-say") == ["No answer was rated by two people, so their agreement is not available."]
 
 
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
@@ -114,20 +116,20 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     said = " ".join(texts(open_page("agreement")))
-    assert "6 reviews give no label, and do not count here: the grade groundedness or quality counts them." in said
+    assert "6 reviews have no label, so they do not count here. Choose the grade groundedness or quality" in said
 
 
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", by="Length", tables="true")
     slices = table_with(app, "Length")
     assert slices["Length"].tolist() == ["All", "under 200"]
-    assert slices["Answers"].nunique() == 1
+    assert slices["n"].nunique() == 1
 
 
 def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", people="Each by themselves")
-    assert texts(app, "jb-say")[0].startswith("On 76 grades that people gave answers,")
-    assert any("each person by themselves, stacked" in each for each in texts(app, "jb-cap"))
+    app = open_page("agreement", people="Each person alone")
+    assert texts(app, "jb-say")[0].startswith("On 76 grades of answers by people,")
+    assert any("each person alone" in each for each in texts(app, "jb-cap"))
 
 
 def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -139,14 +141,14 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
     said = " ".join(texts(app, "jb-cap"))
-    assert "It holds against 3 of 3 people at ε = 0.1, so it may stand in for a person here." in said
+    assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in said
     assert "the judge may lose 10 of 100 answers more than it wins against the person it would replace" in said
-    assert table_with(app, "Holds")["Holds"].tolist() == ["yes"] * 3
+    assert table_with(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
 def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, figures: FiguresLog) -> None:
     names = open_page("agreement").selectbox(key="people").options
-    assert names[:3] == ["Settled, else majority", "Majority of people", "Each by themselves"]
+    assert names[:3] == ["Gold label, else majority of people", "Majority of people", "Each person alone"]
 
 
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -157,7 +159,7 @@ def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_st
     for reviewer, n in (("Mara", 40), ("Jon", 40), ("Lee", 10)):
         log.reviews(dict(list(truth.items())[:n]), reviewer)
     said = " ".join(texts(open_page("agreement"), "jb-cap"))
-    assert "Left out: 1 person with fewer than 30 usable items." in said
+    assert "people with fewer than 30 usable items (1)" in said
 
 
 def test_the_report_holds_judge_people_and_judges(

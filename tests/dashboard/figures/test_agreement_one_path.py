@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from app_pages import OpenPage
@@ -13,6 +12,7 @@ from judgeboard.agreement.choice import By
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import headline_name, shown_statistics, statistic_name
 from judgeboard.domain import Estimate
+from judgeboard.reports.tables import Table
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.widgets import agreement_figures, tables
@@ -20,18 +20,18 @@ from judgeboard_dashboard.widgets.charts import grid
 
 PEOPLE: dict[Human, dict[str, str]] = {
     "gold": {},
-    "majority": {"people": "Everybody, gold aside"},
-    "each": {"people": "Each by themselves"},
+    "majority": {"people": "Everybody, without gold"},
+    "each": {"people": "Each person alone"},
 }
 SLICES: dict[By, dict[str, str]] = {"query_type": {}, "time": {"by": "Month"}}
 
 
 @pytest.fixture
-def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, pd.DataFrame]:
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Table]:
     """The files behind the CSV buttons of the page, made at once, by name."""
-    made: dict[str, pd.DataFrame] = {}
+    made: dict[str, Table] = {}
 
-    def button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, **_: Any) -> None:
+    def button(rows: Table | Callable[[], Table], name: str, **_: Any) -> None:
         made[name] = rows() if callable(rows) else rows
 
     monkeypatch.setattr(tables, "csv_button", button)
@@ -64,7 +64,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     open_page: OpenPage,
     figures: FiguresLog,
     sqlite_store: Store,
-    files: dict[str, pd.DataFrame],
+    files: dict[str, Table],
     drawn: dict[str, Any],
     grade: GradeName,
     human: Human,
@@ -78,9 +78,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
         for name, statistics in parts
         for figure_name, estimate in shown_statistics(statistics).items()
     }
-    rows = files["figures"].astype(object).where(files["figures"].notna(), None).to_dict("records")
-    held = {(row["Slice"], row["Figure"]): (row["Value"], row["Low"], row["High"], row["Answers"]) for row in rows}
-    assert held == expected
+    assert {(row[2], row[3]): row[4:8] for row in files["figures"].rows} == expected
     lead = headline_name(SCALES[grade])
     assert drawn["slices"] == {
         "All": (result.n, result.statistics[lead]),

@@ -15,7 +15,7 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     assert sentence.startswith("On 54 answers that people graded, judge and people agree on ")
     assert "[" in sentence
     assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
-    assert "Calibration needs at least 100 scored and graded answers; there are 54." in texts(app, "jb-instead")
+    assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
     assert len(charts(app)) == 3  # confusion, query types, over time
     assert app.selectbox[0].options == ["rag v1", "second v1"]
 
@@ -30,16 +30,16 @@ def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: Figur
         "Spearman rank correlation",
         "Kendall's tau-b",
         "Mean absolute difference",
-        "Judge minus people, mean",
+        "Mean of judge minus people",
         "Lower limit of agreement",
         "Upper limit of agreement",
     ]
-    assert set(figures_table["Answers"]) == {57}
-    assert figures_table["95 %"].str.match(r"\[-?\d").all()
+    assert set(figures_table["n"]) == {57}
+    assert figures_table["95 % CI"].str.match(r"\[-?\d").all()
 
 
 def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, figures: FiguresLog) -> None:
-    assert "rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
+    assert "Rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
     assert "same quality" in texts(open_page("agreement", grade="Quality"), "jb-say")[0]
 
 
@@ -62,7 +62,7 @@ def test_tables_are_not_told_of_as_pictures(
     open_page: OpenPage, figures: FiguresLog, page: str, toggle: str, grade: str
 ) -> None:
     said = " ".join(texts(open_page(page, grade=grade, **{toggle: "true"}), "jb-cap"))
-    assert "Click a line to open its answers." in said
+    assert "Click a row to open its answers." in said
     assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in said]
 
 
@@ -72,8 +72,8 @@ def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) 
     app = open_page("agreement")
     worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
     assert worth.iloc[0].tolist()[:2] == ["Low groundedness", 12]
-    assert worth.iloc[0]["Confirmed"] == pytest.approx(1100 / 12)
-    assert worth.iloc[0]["Minutes each"] == pytest.approx(0.5)
+    assert worth.iloc[0]["Confirmed"].startswith("92 % [")
+    assert worth.iloc[0]["Minutes per decision"] == pytest.approx(0.5)
 
 
 def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -82,7 +82,7 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     log.say_all(version, ids, label=GOOD)
     log.review_all(ids, label=GOOD)
     app = open_page("agreement")
-    assert "too few to say (under 10)" in texts(app, "jb-say")[0]
+    assert "too few (n = 9, at least 10 needed)" in texts(app, "jb-say")[0]
     assert charts(app) == []
 
 
@@ -106,7 +106,7 @@ def test_without_grades_both_pages_say_how_to_get_them(open_page: OpenPage, sqli
 
 def test_disagreement_shows_the_worst_and_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("disagreement", version="second v1")
-    assert texts(app, "jb-say")[0].startswith("On ")
+    assert texts(app, "jb-say")[0].startswith("Judge and people differ by ")
     differences = app.dataframe[0].value["Difference"].abs()
     assert differences.is_monotonic_decreasing
     two = texts(app, "jb-two")[0]
@@ -137,7 +137,7 @@ def test_few_pairs_are_points(open_page: OpenPage, sqlite_store: Store) -> None:
     log.say_all(version, ids, groundedness=0.9)
     log.review_all(ids, groundedness=0.2)
     app = open_page("disagreement")
-    assert "One point an answer" in texts(app, "jb-cap")[0]
+    assert "One point per answer" in texts(app, "jb-cap")[0]
     assert charts(app)[0]["layer"][1]["mark"]["type"] == "point"
 
 

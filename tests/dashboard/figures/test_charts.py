@@ -141,7 +141,7 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
     said = grid.outlined_words(picture, 0.4)
-    assert said == 'Outlined: 0.4 or more apart, "1,200 of 31k" where not all of a cell are.'
+    assert said == 'Outlined: 0.4 or more apart. "1,200 of 31k": only some answers of that cell.'
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
     assert grid.outlined_words(whole, 0.4) == "Outlined: 0.4 or more apart."
 
@@ -149,11 +149,11 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:
     slices = [
         intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
-        intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few to say (under 10)")),
+        intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few (n = 4)")),
     ]
     spec = specification(intervals.whisker_chart(slices, "kappa"))
     assert rows(spec, "label") == ["All · 40", "a very long name … · 4"]
-    assert rows(spec, "reason") == ["", "too few to say (under 10)"]
+    assert rows(spec, "reason") == ["", "too few (n = 4)"]
 
 
 @pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])

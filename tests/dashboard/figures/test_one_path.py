@@ -20,7 +20,7 @@ from judgeboard.health.report import check_title, figure_words, judges_in_use, m
 from judgeboard.reports.json_output import to_plain
 from judgeboard.reports.stats import agreement_table, measure
 from judgeboard.reports.tables import text_lines, to_csv
-from judgeboard.stats.estimates import percent_interval
+from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Store, open_store
 from judgeboard.trends import MEASURES, trend
 from judgeboard_dashboard.widgets.charts.trend import TrendPoint, axis_of, frame_of, trend_table
@@ -64,7 +64,7 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
     assert figures.agreement
     assert all(line in lines for line in text_lines(agreement_table(figures)))
     app = open_page("overview")
-    waiting = next(each for each in app.metric if each.label == "Waiting")
+    waiting = next(each for each in app.metric if each.label == "Open flags")
     assert waiting.value == f"{figures.flags.by_state['open']:,}"
 
 
@@ -120,9 +120,8 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
     for (share, minutes), row in zip(expected, shown[0].to_dict("records") if shown else [], strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
         assert row["Decided"] == estimate.n
-        assert known(row["Confirmed"]) == (None if estimate.value is None else estimate.value * 100)
-        assert known(row["95 %"]) == (estimate.reason if estimate.value is None else percent_interval(estimate))
-        assert known(row["Minutes each"]) == minutes
+        assert row["Confirmed"] == percent_words(estimate)
+        assert known(row["Minutes per decision"]) == minutes
 
 
 def known(value: Any) -> Any:

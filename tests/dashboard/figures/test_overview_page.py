@@ -11,17 +11,17 @@ from judgeboard.domain import Estimate
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import DayCounts, JudgeDay, Overview
 from judgeboard_dashboard.widgets.overview import (
+    average_words,
     confirmed_words,
     cost_words,
-    done_words,
+    decided_words,
+    open_flags_words,
     pace_words,
     rows_of,
     since_yesterday,
     types_of,
     usable_help,
     usable_words,
-    usual_words,
-    waiting_words,
 )
 
 DAY = date(2026, 3, 9)  # a Monday
@@ -47,7 +47,7 @@ def test_what_waits_adds_up(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("overview")
     waits = app.dataframe[0].value
     total = int(waits["all"].sum())
-    assert texts(app, "jb-say")[0].startswith(f"{total} flags wait for a person.")
+    assert texts(app, "jb-say")[0].startswith(f"{total} open flags.")
     assert app.metric[0].value == str(total)
     assert waits.filter(like="type_").sum().sum() == total
 
@@ -62,7 +62,7 @@ def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figu
 def test_judge_health_counts_every_request(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("overview")
     assert [(metric.label, metric.value) for metric in app.metric][3:] == [
-        ("Judge usable, 7 days", "100 %"),
+        ("Usable verdicts, 7 days", "100 %"),
         ("Judge cost, 7 days", "unknown"),
     ]
 
@@ -76,14 +76,15 @@ def test_query_types_with_any_name_are_columns() -> None:
 
 
 def test_words_of_the_desk() -> None:
-    assert waiting_words(desk(1)) == "1 flag waits for a person."
-    assert waiting_words(desk(0)) == "Nothing waits for a person."
-    assert done_words(desk(), named=True) == "Nothing was decided today yet."
-    assert done_words(desk(decided=(0,) * 6 + (5,), mine=2, raised=9), named=True) == "You decided 2 today, the desk 5."
-    assert done_words(desk(decided=(0,) * 6 + (5,), raised=9), named=False) == "The desk decided 5 today."
+    assert open_flags_words(desk(1)) == "1 open flag."
+    assert open_flags_words(desk(0)) == "No open flags."
+    assert decided_words(desk(), named=True) == "No decisions yet today."
+    today = (0,) * 6 + (5,)
+    assert decided_words(desk(decided=today, mine=2, raised=9), named=True) == "5 decisions today, 2 of them yours."
+    assert decided_words(desk(decided=today, raised=9), named=False) == "5 decisions today."
     assert since_yesterday(desk(12)) == "-3"
-    assert usual_words(desk(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 on a usual day"
-    assert usual_words(desk(decided=(0,) * 6 + (5,))) is None
+    assert average_words(desk(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 vs. daily average"
+    assert average_words(desk(decided=(0,) * 6 + (5,))) is None
 
 
 @pytest.mark.parametrize(
@@ -104,18 +105,18 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(waiting: int, raised: int
 def test_too_few_decisions_have_no_share() -> None:
     found = desk()
     assert confirmed_words(found) == ("–", "none decided yet")
-    assert confirmed_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few to say (under 10)")
+    assert confirmed_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
     assert confirmed_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
 
 
 def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
-    assert usable_words(judged) == ("98.7 %", "39 of 3,012 not")
+    assert usable_words(judged) == ("98.7 %", "39 of 3,012 unusable")
     assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
-    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 an answer, 26 unknown")
+    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per answer, 26 unknown")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
-    assert cost_words(JudgeDay(DAY)) == ("–", "nothing asked in 7 days")
-    assert usable_words(JudgeDay(DAY)) == ("–", "nothing asked in 7 days")
+    assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
+    assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99.9 %"
 
 

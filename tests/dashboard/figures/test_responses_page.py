@@ -4,7 +4,7 @@ import pytest
 
 from app_pages import OpenPage, labels, texts
 from figures_log import FELL, HOSTILE, STILL, FiguresLog
-from judgeboard.agreement.cells import PairCell, answers_in
+from judgeboard.agreement.cells import Cell, answers_in
 from judgeboard.store.engine import Store
 from judgeboard.trends import trend
 from judgeboard_dashboard.widgets.filters import query_of
@@ -40,22 +40,22 @@ def test_a_point_of_a_trend_opens_its_n_rows(
 def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
-    cell = PairCell(figures.second.id, "label", "grounded", "hallucinated")
+    cell = Cell("label", figures.second.id, people="grounded", judge="hallucinated")
     with sqlite_store.reading() as connection:
         inside = len(answers_in(connection, cell))
     assert inside
     app = open_page("responses", **cell_rows(cell).query)
     assert count_in(app) == inside
-    chip = f"second v1 said hallucinated, people grounded: {inside} answers ✕"
+    chip = f"label · second v1 hallucinated, people grounded: {inside} answers ✕"
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
 
 
 def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:
-    every = count_in(open_page("responses", **cell_rows(PairCell(figures.rag.id, "quality")).query))
+    every = count_in(open_page("responses", **cell_rows(Cell("quality", figures.rag.id)).query))
     parts = [
-        count_in(open_page("responses", **cell_rows(PairCell(figures.rag.id, "quality"), query_type=name).query))
+        count_in(open_page("responses", **cell_rows(Cell("quality", figures.rag.id), query_type=name).query))
         for name in (FELL, STILL, HOSTILE)
     ]
     assert sum(parts) == every
@@ -63,7 +63,11 @@ def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: Figu
 
 @pytest.mark.parametrize(
     "address",
-    [{"pairs": "mood", "of": "1"}, {"pairs": "label", "of": "x"}, {"pairs": "label", "of": "1", "scored": "9"}],
+    [
+        {"pairs": "mood", "raters": "judge-1-0"},
+        {"pairs": "label", "raters": "judge-x-0"},
+        {"pairs": "label", "raters": "judge-1-0", "scored": "9"},
+    ],
 )
 def test_a_cell_that_there_is_not_is_left_out_and_said(
     open_page: OpenPage, figures: FiguresLog, address: dict[str, str]

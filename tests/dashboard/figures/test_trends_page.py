@@ -30,7 +30,7 @@ def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(open_page: OpenP
 
 def test_answers_without_a_time_are_counted_and_can_be_opened(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
-    assert texts(app, "jb-cap")[0] == "Answers not drawn:"
+    assert texts(app, "jb-cap")[0] == "Left out:"
     assert "5 without a time" in labels(app)
 
 
@@ -113,16 +113,14 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, s
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(12), groundedness=0.5)
     app = open_page("trends")
-    assert texts(app, "jb-empty") == [
-        "None of these 12 answers says when it was asked. Import with --map YOURS=asked_at"
-    ]
+    assert texts(app, "jb-empty") == ["None of these 12 answers has a time. Import it with --map YOURS=asked_at"]
     assert labels(app) == ["12 without a time"]
     assert charts(app) == []
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
     app = open_page("trends")
-    assert texts(app, "jb-empty") == ["No answer was judged yet: judgeboard judge --judge lexical"]
+    assert texts(app, "jb-empty") == ["No answer is judged yet. Judge them: judgeboard judge --judge lexical"]
 
 
 def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage, sqlite_store: Store) -> None:

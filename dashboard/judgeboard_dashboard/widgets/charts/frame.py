@@ -1,4 +1,4 @@
-"""What all charts share: the plain frame and the points that take clicks."""
+"""What all charts share: their frame, and the marks that take clicks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ SELECTION = "cell"
 def fin(chart: Any, height: int) -> Any:
     """Give a chart its height in px (axes included) and the frame of all charts.
 
-    Pass it to ``st.altair_chart(…, theme=None)``: Streamlit's own theme makes labels pale and heights uncertain.
+    Pass it to ``st.altair_chart(…, theme=None)``: Streamlit's theme makes labels pale and heights uncertain.
     """
     colours = palette()
     return (
@@ -39,12 +39,12 @@ def fin(chart: Any, height: int) -> Any:
 
 
 def pick() -> alt.Parameter:
-    """Return the selection by which a mark is clicked: its row says in ``at`` which one it is."""
+    """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
 def estimate_columns(estimates: Sequence[Estimate]) -> dict[str, Any]:
-    """Return the columns of marks with intervals: the place of each (``at``), its value and its bounds."""
+    """Return the columns of marks with intervals: position (``at``), value and bounds."""
     return {
         "at": range(len(estimates)),
         "value": [each.value for each in estimates],
@@ -58,9 +58,9 @@ def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, 
 
     Args:
         base: The chart; its rows have ``at`` and, unless ``tooltip`` is given, a ``tip``.
-        chosen: What `pick` returned.
-        colour: The colour of a chosen point, where the base has none.
-        channels: Where the points are.
+        chosen: The result of `pick`.
+        colour: The colour of a selected point, if the base has none.
+        channels: The position of the points.
     """
     described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
     opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)

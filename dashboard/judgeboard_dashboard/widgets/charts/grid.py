@@ -19,10 +19,7 @@ _FADED = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One rectangle: where it stands, what is written in it, its colours; ``tip`` says it in a sentence.
-
-    ``faded`` are those beside a chosen one.
-    """
+    """One rectangle: its row and column, its texts, its colours; ``tip`` describes it in a sentence."""
 
     row: str
     column: str
@@ -37,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Titles and order of rows (from the top) and columns (from the left); ``on_top`` places the columns' names."""
+    """Titles and order of rows (from the top) and columns (from the left)."""
 
     row_title: str
     rows: tuple[str, ...]
@@ -48,10 +45,7 @@ class Axes:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Letters of the count and of the word under it, and how far they stand from the middle of a cell with both.
-
-    ``centred``: where a cell has no word, its count stands in the middle and not on the line of the others.
-    """
+    """Font sizes of count and word, and their offsets from the middle; ``centred`` centres counts without a word."""
 
     count: int
     word: int
@@ -66,7 +60,7 @@ SMALL = Sizes(12, 10, -5, 7, centred=True)
 
 
 def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
-    """Return the grid; a mark's place in ``cells`` is what a click names."""
+    """Return the grid; the position of a mark in ``cells`` is what a click names."""
     colours = palette()
     chosen = pick()
     names = ("row", "column", "count", "word", "ground", "tip")
@@ -106,7 +100,7 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
 
 
 def heat_step(share: float, colours: Palette) -> tuple[str, str]:
-    """Return ground and ink of a share, by five steps: a continuous ramp has middles on which no text can be read."""
+    """Return ground and ink of a share in five steps: on a continuous ramp some text would be unreadable."""
     step = sum(share >= bound - 1e-9 for bound in STEPS)
     return colours.heat[step], colours.heat_ink[step]
 
@@ -133,31 +127,26 @@ HEAT_HEIGHT = 440
 
 
 def heat_places(picture: Picture) -> list[tuple[int, int]]:
-    """Return (people's tenth, judge's tenth) of every cell that is drawn: those that count any."""
+    """Return (people's tenth, judge's tenth) of every cell with answers."""
     return [(people, judge) for people, row in enumerate(picture.counts) for judge, count in enumerate(row) if count]
 
 
 def outlined_words(picture: Picture, gap: float) -> str:
-    """Return what the outlined cells count, and what "2 of 5" in one means, where any says so."""
+    """Return what outlined cells count, with an example of "2 of 5" if a cell has that."""
     every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
     mixed = [(count, far) for count, far in every if 0 < far < count]
-    said = f"Outlined: {gap:g} or more apart"
+    words = f"Outlined: {gap:g} or more apart"
     if not mixed:
-        return f"{said}."
+        return f"{words}."
     count, far = min(mixed)
-    return f'{said}, "{far:,} of {_short(count)}" where not all of a cell are.'
+    return f'{words}. "{far:,} of {_short(count)}": only some answers of that cell.'
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
-    """Return the map of counts by (people's tenth, judge's tenth); its marks stand as in `heat_places`.
+    """Return the heat map of counts by tenths; its marks are in the order of `heat_places`.
 
-    A cell of which only some answers are far apart says "2" over "of 5": the large numbers of the outlined cells add
-    up to what the page's sentence counts.
-
-    Args:
-        picture: The pairs by tenths.
-        gap: From which distance on an answer is far apart, as the picture counts it.
-        chosen: The (people, judge) place beside which all others fade.
+    A cell of which only some answers are far apart shows "2" over "of 5": the large numbers of the outlined cells sum
+    up to the count in the page's sentence. All cells but the ``chosen`` (people, judge) place fade.
     """
     colours, axis = palette(), picture.axis
     most = max((count for row in picture.counts for count in row), default=0)
@@ -184,19 +173,19 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
 
 
 def _answers(count: int, far: int, gap: float) -> str:
-    said = "1 answer" if count == 1 else f"{count:,} answers"
+    answers = "1 answer" if count == 1 else f"{count:,} answers"
     if not far:
-        return said
-    return f"{said}, {gap:g} or more apart" if far == count else f"{said}, {far:,} of them {gap:g} or more apart"
+        return answers
+    return f"{answers}, {'' if far == count else f'{far:,} of them '}{gap:g} or more apart"
 
 
 def _short(count: int) -> str:
-    """A cell is some forty pixels wide."""
+    """Return a count for a cell of about forty pixels."""
     return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
 
 
 def _step(count: int, most: int) -> int:
-    """By powers, not by shares: one cell with half of all answers would leave the others one colour."""
+    """Return the colour step by powers, not shares: one cell with half of all answers would leave the others alike."""
     bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
     return sum(count > bound for bound in bounds)
 
@@ -208,20 +197,20 @@ _MEANING = {
     ("low", "down"): "corroborated",
     ("low", "up"): "gap",
     ("high", "down"): "gap",
-    ("high", "up"): "both content",
+    ("high", "up"): "both positive",
 }
 
 
 def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """Return (judge side, user side) of every cell in order; the row without a verdict only where it counts any."""
+    """Return (judge side, user side) of every cell in order; the row without a verdict only if it counts any."""
     judges = [side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)]
     return [(judge, user) for judge in judges for user in USER]
 
 
 def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
-    """Return the quadrant of counts by (judge side, user side); its marks stand as in `quadrant_sides`.
+    """Return the quadrant of counts by (judge side, user side), in the order of `quadrant_sides`.
 
-    The ground follows the meaning: by count the least interesting cell would be the darkest.
+    The colour follows the meaning: by count the least interesting cell would be the darkest.
     """
     colours = palette()
     sides = quadrant_sides(counts)
@@ -232,17 +221,16 @@ def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
 
 def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
     meaning = _MEANING.get((judge, user), "")
-    ground = {"corroborated": colours.bad[1], "gap": colours.doubt[1], "both content": colours.good[1]}
-    said = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
+    ground = {"corroborated": colours.bad[1], "gap": colours.doubt[1], "both positive": colours.good[1]}
+    verdict = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
     return Cell(
         row=JUDGE[judge],
         column=USER[user],
         count=f"{count:,}",
         word=meaning,
-        # Nothing in it: nothing to look at.
         ground=ground.get(meaning, colours.quiet[1]) if count else colours.quiet[1],
         ink=colours.ink if count else colours.muted,
-        tip=f"{count:,} answers: {said}, {'user ' if user != 'none' else ''}{USER[user]}",
+        tip=f"{count:,} answers: {verdict}, {'user ' if user != 'none' else ''}{USER[user]}",
     )
 
 
@@ -250,10 +238,9 @@ CONFUSION_HEIGHT = 240
 
 
 def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) -> Any:
-    """Return the table, people in the rows; the ground is the share of the row.
+    """Return the confusion table, people in the rows, coloured by share of the row; marks are row by row.
 
-    Marks stand row by row. Where people put nothing in a category its row stays, with zeros that say so. Beside the
-    ``chosen`` (row, column) all others fade.
+    A row without answers stays, with zeros. All cells but the ``chosen`` (row, column) fade.
     """
     colours = palette()
     categories = table.categories
@@ -276,7 +263,7 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                     faded=chosen not in {None, (row, column)},
                 )
             )
-    return grid(cells, Axes("People say", categories, "Judge says", categories), sizes=MEDIUM if many else LARGE)
+    return grid(cells, Axes("People", categories, "Judge", categories), sizes=MEDIUM if many else LARGE)
 
 
 AUDIT_HEIGHT = 230
@@ -285,7 +272,7 @@ MARKED, ALONE = "marked wrong", "left alone"
 
 
 def audit_chart(report: AuditReport) -> Any:
-    """Return the counts, people in the rows; marks stand as caught, missed, accused, right and left alone."""
+    """Return the counts of an audit, people in the rows; marks are caught, missed, accused, right and left alone."""
     colours = palette()
     cells = []
     for row, column, count, word in (

@@ -19,7 +19,7 @@ _LONGEST = 18
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A line of the chart: its name (any text), how many answers, and the statistic."""
+    """A line of the chart: its name, its n, and the statistic."""
 
     name: str
     n: int
@@ -27,12 +27,12 @@ class Slice:
 
 
 def whisker_height(slices: int) -> int:
-    """Return the height of a chart of so many lines, axes included."""
+    """Return the height of a chart of this many lines, axes included."""
     return max(HEIGHT, slices * 44 + 64)
 
 
 def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
-    """Return the chart; a line without a value stays, with its reason at the left edge."""
+    """Return the chart; a line without a value shows its reason at the left edge."""
     colours = palette()
     chosen = pick()
     labels = _labels(slices)
@@ -65,7 +65,7 @@ def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
 
 
 def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
-    """Return where the axis begins and ends: at −0.2 and 1, further left where an interval reaches there."""
+    """Return the ends of the axis: −0.2 and 1, further left if an interval reaches there."""
     lows = [each.estimate.low for each in slices if each.estimate.low is not None]
     lows += [each.estimate.value for each in slices if each.estimate.value is not None]
     lowest = min(lows, default=0.0)
@@ -73,7 +73,7 @@ def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
 
 
 def _labels(slices: Sequence[Slice]) -> list[str]:
-    """One label a line, each its own: two that are cut to the same text would share a line."""
+    """Return one unique label per line: equal labels would share a line."""
     labels: list[str] = []
     for each in slices:
         name = each.name if len(each.name) <= _LONGEST else f"{each.name[: _LONGEST - 1]}…"
@@ -93,9 +93,9 @@ def _tip(each: Slice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level: its name under the axis, its share, a small text over it, what a tip says.
+    """One level: its name under the axis, its share, a small text over it, and a tip.
 
-    ``grounded`` puts it on the ground of what is chosen; ``chosen`` fills its point.
+    ``grounded`` marks its ground; ``chosen`` fills its point.
     """
 
     name: str
@@ -109,11 +109,8 @@ class Level:
 def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, whole: bool = True) -> Any:
     """Return the chart, levels from left to right; those without a share keep their place.
 
-    Args:
-        levels: What is drawn.
-        across: Title of the axis of levels.
-        upwards: Title of the axis of shares.
-        whole: Whether that axis goes from 0 to 100 %; else it is cut to the intervals.
+    ``across`` and ``upwards`` are the titles of the axes. The axis of shares goes from 0 to 100 % if ``whole``, else
+    it is cut to the intervals.
     """
     colours = palette()
     chosen = pick()
@@ -159,7 +156,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
 
 
 def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
-    """Return where an axis of shares begins and ends: at the next 10 % outside of all intervals."""
+    """Return the ends of an axis of shares: the next 10 % outside of all intervals."""
     numbers = [end for share in shares for end in (share.low, share.high, share.value) if end is not None]
     if not numbers:
         return 0.0, 1.0
@@ -169,7 +166,7 @@ def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One mark: the condition it stands in, which part of the pairs, its share, what a tip says."""
+    """One mark: its condition, its part of the pairs, its share, and a tip."""
 
     condition: str
     part: str
@@ -178,7 +175,7 @@ class Part:
 
 
 def conditions_chart(marks: Sequence[Part]) -> Any:
-    """Return the chart: conditions from top to bottom, their parts (three at most) under each other."""
+    """Return the chart: conditions from top to bottom, each with its parts (three at most)."""
     colours = palette()
     chosen = pick()
     conditions = list(dict.fromkeys(mark.condition for mark in marks))
@@ -225,7 +222,7 @@ SCALE = (1, 5)
 
 @dataclass(frozen=True, slots=True)
 class RunPoint:
-    """One run: its number, the day it began, what a tip says of it, its average and its threshold from 1 to 5."""
+    """One run: its number, the day it began, a tip, its average and its threshold from 1 to 5."""
 
     run_id: int
     day: str
@@ -235,7 +232,7 @@ class RunPoint:
 
 
 def suite_runs_chart(points: Sequence[RunPoint], chosen_run: int) -> Any:
-    """Return the chart, runs from left to right; the run on the page is the filled one."""
+    """Return the chart, runs from left to right; the chosen run is filled."""
     colours = palette()
     chosen = pick()
     labels = [f"{point.run_id}|{point.day}" for point in points]

@@ -1,4 +1,4 @@
-"""Scores: calibration, judge against people as points, how often each level was given."""
+"""Scores: calibration, judge and people as points, the use of each level."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -33,12 +33,12 @@ def _side(tenth: Tenth) -> str:
 
 
 def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
-    """Return the places of the tenths that hold any answer: those that are drawn, in order."""
+    """Return the positions of the tenths with answers, which are drawn."""
     return [place for place, tenth in enumerate(tenths) if tenth.mean_score is not None]
 
 
 def calibration_chart(tenths: Sequence[Tenth]) -> Any:
-    """Return the chart; its marks stand as in `drawn_tenths`."""
+    """Return the chart; its marks are in the order of `drawn_tenths`."""
     colours = palette()
     chosen = pick()
     drawn = [tenths[place] for place in drawn_tenths(tenths)]
@@ -107,7 +107,7 @@ JITTER = 0.01
 
 
 def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
-    """Return (people, judge) groundedness as points, moved apart by up to 0.01; those ``gap`` apart in orange."""
+    """Return (people, judge) groundedness as points, jittered by up to 0.01; those ``gap`` apart in orange."""
     colours = palette()
     chosen = pick()
     moved = np.random.default_rng(7).uniform(-JITTER, JITTER, (len(pairs), 2))
@@ -149,7 +149,7 @@ LEVELS_HEIGHT = 220
 
 
 def levels_chart(levels: LevelCounts, across: str) -> Any:
-    """Return the bars, one a level in its order; those never given keep their place."""
+    """Return the bars, one per level in its order; unused levels keep their place."""
     colours = palette()
     chosen = pick()
     names = [name.removeprefix("about ") for name in levels.names]

@@ -1,4 +1,4 @@
-"""One panel of a trend: line and band, gaps kept open, how many answers each point rests on, new versions."""
+"""A trend as panels of charts, or as a table: line and interval, open gaps, n per point, new judge versions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _LONGEST_TITLE = 22
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """One period: ``start`` is a UTC day since 1970-01-01, ``words`` says which period it is."""
+    """One period: ``start`` is a UTC day since 1970-01-01, ``words`` its name."""
 
     start: int
     words: str
@@ -38,11 +38,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendAxis:
-    """What all panels of a page share: scale, period and the first and last start drawn.
-
-    ``low`` and ``high`` end the scale of the values; ``share`` says that they are shares; ``days`` is the length of a
-    period.
-    """
+    """The axes that all panels share: values from ``low`` to ``high``, periods of ``days`` from first to last start."""
 
     title: str
     low: float
@@ -56,7 +52,7 @@ class TrendAxis:
 
     @property
     def floor(self) -> float:
-        """Where the bars of n stand."""
+        """The base of the bars of n."""
         return self.low - _STRIP * (self.high - self.low)
 
 
@@ -64,7 +60,7 @@ def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], 
     """Return the panel of one query type.
 
     Args:
-        points: Periods with answers, oldest first; a line is drawn within a segment only.
+        points: Periods with answers, oldest first; lines connect points of one segment.
         marks: (start of the period, title of the judge version that leads from it on).
         axis: The scale, the same for all panels of a page.
     """
@@ -85,14 +81,14 @@ def trend_chart(points: Sequence[TrendPoint], marks: Sequence[tuple[int, str]], 
 
 
 def frame_of(points: Sequence[TrendPoint], axis: TrendAxis) -> pd.DataFrame:
-    """Return what is drawn: one row per point, an interval only where there is one."""
+    """Return the data of the chart: one row per point, bounds only if there is an interval."""
     rows = list(_rows(points, axis))
     columns = ["at", "start", "words", "value", "low", "high", "n", "bar", "segment", "band", "alone", "said", "tip"]
     return pd.DataFrame({name: [row[name] for row in rows] for name in columns})
 
 
 def axis_days(axis: TrendAxis) -> list[int]:
-    """Return the starts that get a label: every second one of up to a dozen, fewer of more."""
+    """Return the starts with a label: every second one of up to a dozen, fewer of more."""
     every = range(axis.first, axis.last + 1, axis.days)
     step = max(1, -(-len(every) // 6))
     return list(every[::step])
@@ -225,7 +221,7 @@ def _iso_half(start: int, days: int) -> str:
 
 
 def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
-    """Show a panel for each of ``shown``, three beside each other, on the axis of all that are ``drawn``."""
+    """Show a panel for each of ``shown``, three side by side, on the axis of all ``drawn``."""
     axis = axis_of(found, drawn)
     marks = [(mark.start, mark.title) for mark in found.marks]
     year = (axis.last - axis.first) > 300
@@ -255,7 +251,7 @@ def trend_panels(found: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -
 
 
 def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
-    """Return the axis that all panels share, so that they can be compared."""
+    """Return the axis that all panels share."""
     measure = MEASURES[found.measure]
     starts = [point.start for panel in drawn for point in panel.points]
     tops = [point.estimate.high or point.estimate.value or 0 for panel in drawn for point in panel.points]
@@ -274,7 +270,7 @@ def axis_of(found: Trend, drawn: Sequence[Panel]) -> TrendAxis:
 
 
 def share_top(highest: float) -> float:
-    """Return where the axis of a share ends: at 20, 40, 60, 80 or 100 %, so that small shares can be read."""
+    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if highest <= top or top == 1.0)
 
 
@@ -283,7 +279,7 @@ def _targets(panel: Panel) -> list[Rows]:
 
 
 def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
-    """Show the points as lines that open the same answers, with their CSV."""
+    """Show the points as rows that open the same answers."""
     table(
         trend_table(found, shown),
         [target for panel in shown for target in _targets(panel)],
@@ -293,7 +289,7 @@ def show_trend_table(found: Trend, shown: Sequence[Panel]) -> None:
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
-    """Return the points of these panels, one a row."""
+    """Return the points of these panels, one per row."""
     measure = MEASURES[trend.measure]
     number: Format = "share" if measure.bounds is None else "number"
     columns = (

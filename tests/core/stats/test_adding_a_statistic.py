@@ -1,0 +1,47 @@
+"""A statistic is a function and one row of ``STATISTICS``: page, command, JSON and report then show it."""
+
+import json
+from html import unescape
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.cli.app import run
+from judgeboard.domain import Estimate
+from judgeboard.reports.agreement import figures_table, report_page
+from judgeboard.reports.json_output import to_plain
+from judgeboard.stats.estimates import measured
+from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
+from judgeboard_dashboard.widgets.tables import table_frame
+
+
+def pairs_per_group(pairs: Pairs) -> Estimate:
+    """The mean number of pairs per evidence group."""
+    return measured(pairs.n / pairs.groups.count, pairs.n, reason="no interval: a count")
+
+
+def test_a_row_of_statistics_appears_everywhere(
+    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Statistic("Pairs per group", of_pairs=pairs_per_group, leads=True)
+    monkeypatch.setitem(STATISTICS, "pairs_per_group", row)  # type: ignore[misc]
+    log = sqlite_log
+    ids = log.answers(20)
+    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), labels)
+    log.reviews(labels, "mara")
+
+    result = measure_agreement(log.store, by="query_type")
+    assert result.statistics["pairs_per_group"].value == 1
+    assert to_plain(result)["statistics"]["pairs_per_group"]["value"] == 1
+    assert "Pairs per group" in unescape(report_page([result]))
+    page = table_frame(figures_table(result.statistics))
+    assert page[page["Figure"] == "Pairs per group"]["Value"].tolist() == ["1.00"]
+
+    address = log.store.engine.url.render_as_string(hide_password=False)
+    assert run(["agreement", "--db", address]) == 0
+    assert "Pairs per group" in capsys.readouterr().out
+    assert run(["stats", "--db", address, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["agreement"]
+    assert all("pairs_per_group" in each["statistics"] for each in rows)
