@@ -109,7 +109,7 @@ def _check_judge(connection: Connection, name: str) -> None:
         gone = (
             f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
         )
-        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'no judge has judged yet'}")
+        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, no judge has judged yet'}")
 
 
 def _check_text(key: str, value: str) -> None:

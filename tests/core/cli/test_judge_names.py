@@ -37,14 +37,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("words", "said"),
     [
         ("ssr --recorded --judge-version mmlu", "no judge version 'mmlu'; sampled answers: committee v1"),
-        ("ssr --recorded --judge-version lexical", "lexical v1 is none of those that sampled answers: committee v1"),
+        ("ssr --recorded --judge-version lexical", "lexical v1 is not one of the judges that sampled answers: "),
         ("repeats --judge-version lexicon", "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1"),
         ("repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
         (
             "compare --recorded --judge-version gpt4/prompt-7",
             "no judge version 'gpt4/prompt-7'; compared pairs: GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
         ),
-        ("compare --recorded --judge-version committee", "committee v1 is none of those that compared pairs: GPT-4/"),
+        ("compare --recorded --judge-version committee", "committee v1 is not one of the judges that compared pairs: "),
         ("health --judge-version nothing", "no judge version 'nothing'; there is: lexical, GPT-4/prompt-0, "),
         ("health --judge-version Lexicla", "no judge version 'Lexicla'; there is: lexical v1"),
     ],

@@ -15,7 +15,7 @@ from judgeboard.reports.stats import VersionAgreement, stats
 from judgeboard.runs.jobs import job_progress
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import alive, beat, get_job
+from judgeboard.store.jobs import get_job, live_workers, record_heartbeat
 
 StartWorker = Callable[[Store], WorkerProcess]
 
@@ -141,15 +141,15 @@ def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
 
 def living(store: Store) -> set[str]:
     with store.reading() as connection:
-        return alive(connection, datetime.now(UTC))
+        return live_workers(connection, datetime.now(UTC))
 
 
 def time_passes(store: Store) -> None:
     """Nothing was heard of the workers for an hour."""
     now = datetime.now(UTC)
     with store.writing() as connection:
-        for executor_id in alive(connection, now):
-            beat(connection, executor_id, now - timedelta(hours=1))
+        for executor_id in live_workers(connection, now):
+            record_heartbeat(connection, executor_id, now - timedelta(hours=1))
 
 
 def test_the_row_of_a_job_holds_no_secret(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:

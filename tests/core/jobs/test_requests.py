@@ -12,7 +12,7 @@ from judgeboard.runs.jobs import cancel_job, estimate_calls, job_progress, recen
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import announce
+from judgeboard.store.jobs import register_worker
 
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 
@@ -61,7 +61,7 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
     job = job_progress(log, job_id)
     assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
     with log.writing() as connection:
-        announce(connection, "elsewhere", "other-host", 1, datetime.now(UTC))
+        register_worker(connection, "elsewhere", "other-host", 1, datetime.now(UTC))
     assert job_progress(log, job_id).state == "waiting"
 
 

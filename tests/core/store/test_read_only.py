@@ -7,7 +7,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import set_setting
 
-GIVE_RIGHTS = "this user must be able to write the file and its folder"
+GIVE_RIGHTS = "this user needs write access to the file and its folder"
 
 
 def test_a_write_that_is_not_possible_says_what_to_do(sqlite_store: Store) -> None:

@@ -116,9 +116,9 @@ def test_drawn_rules_flag_a_response_when_it_is_stored(desk) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"answer": "a\x00b"}, "answer of 'a' holds NUL at character 2"),
-        ({"passages": ("p", "x\ud800")}, "passages of 'a' holds lone surrogate U[+]D800 at character 2"),
-        ({"external_id": "a\x00"}, r"external_id of 'a.x00' holds NUL at character 2"),
+        ({"answer": "a\x00b"}, "answer of 'a' contains NUL at character 2"),
+        ({"passages": ("p", "x\ud800")}, "passages of 'a' contains lone surrogate U[+]D800 at character 2"),
+        ({"external_id": "a\x00"}, r"external_id of 'a.x00' contains NUL at character 2"),
     ],
 )
 def test_what_not_both_engines_can_hold_is_refused(desk, fields: dict[str, Any], said: str) -> None:

@@ -80,7 +80,7 @@ def test_what_is_not_found_is_answered_with_those_that_can_be_meant(desk) -> Non
         )
         with pytest.raises(NotFound, match=r"^no judge version 'x'; asked twice: rag v1$"):
             choose_version(connection, "x", [rag], "asked twice")
-        with pytest.raises(NotFound, match=r"^nli v1 is none of those that asked twice: rag v1$"):
+        with pytest.raises(NotFound, match=r"^nli v1 is not one of the judges that asked twice: rag v1$"):
             choose_version(connection, "nli", [rag], "asked twice")
         assert choose_version(connection, "rag", [rag], "asked twice") == rag
         assert choose_version(connection, "rag", [], "asked twice") == rag
