@@ -138,6 +138,6 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     said = judgeboard.decide_item(store, held.token, reviewer=ann, decision=confirm, request_key="one press")
     assert said.state is judgeboard.ItemState.AGREED
     with store.reading() as connection:
-        assert judgeboard.queue_progress(connection, "q").settled == 1
+        assert judgeboard.queue_progress(connection, "q").agreed == 1
         assert judgeboard.open_conflicts(connection).lines == ()
     store.close()

@@ -291,7 +291,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
     with pytest.raises(NotFound, match="bundle is of another database"):
         merged(desk, file)
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="exists already"):
         exported(desk, file)
 
 
