@@ -46,7 +46,7 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
-    said = "6 reviews give no label, and do not count here: the grade quality counts them."
+    said = "6 reviews have no label, so they do not count here. Choose the grade quality to include them."
     assert text(page(log), "other_grades") == said
     judged(log, log.version(), ids[6:], wrong=1)
     assert text(page(log), "other_grades") == said
@@ -217,7 +217,7 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     shown = page(log)
     assert shown.result is not None
     assert shown.result.n == 12
-    said = "This version judged 3 answers again. Each counts once, with its latest verdict."
+    said = "3 answers were judged again by this version. Each counts once, with its latest verdict."
     assert text(shown, "judged_again") == said
 
 
