@@ -81,7 +81,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     found = measure_agreement(log.store, human="majority")
     assert shown.result is not None
     assert shown.result.left_out == found.left_out == {"only_gold": 2}
-    assert text(shown, "only_gold").startswith("2 answers are left out: a lead settled them")
+    assert shown.result.left_out_sentence == "Left out: graded by a lead only (2)."
 
 
 def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:

@@ -69,7 +69,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
     assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
     assert (each_one.n, each_one.statistics["agreement"].unit) == (26, "evidence group")
-    assert gold.compared_with == "what a lead settled, else the majority of people"
+    assert gold.compared_with == "gold label, else majority of people"
 
 
 def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
@@ -179,7 +179,7 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
     log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     for found in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
         (note,) = [each for each in found.notes if each.code == "correlated_judges"]
-        assert "judges can be wrong together" in note.text
+        assert "they may share the same errors" in note.text
 
 
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
