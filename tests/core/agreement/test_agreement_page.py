@@ -51,7 +51,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     judged(log, log.version(), ids[6:], wrong=1)
     assert text(page(log), "other_grades") == said
     log.review(ids[0], "jon", quality=1)
-    said = "1 review gives no label, and does not count here: the grade quality counts it."
+    said = "1 review has no label, so it does not count here. Choose the grade quality to include it."
     assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == said
 
 
