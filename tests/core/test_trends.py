@@ -108,7 +108,7 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
     ]
     assert panel.empty == (MONDAY + 14,)
     said = panel_caption(panel, shown(sqlite_log))
-    assert said == "6 answers judged, 2 a week. No judged answer was asked in the week of 19 January."
+    assert said == "6 answers judged, 2 per week. No judged answers in the week of 19 January."
 
 
 def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
@@ -118,7 +118,7 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     (panel,) = drawn.panels
     assert (panel.points, panel.n, panel.without_time, drawn.without_time) == ((), 0, 3, 3)
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
-    assert trend_sentence(drawn).startswith("None of these 3 answers says when it was asked.")
+    assert trend_sentence(drawn).startswith("None of these 3 answers has a time.")
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
     assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
 
@@ -219,7 +219,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert drawn.panels[0].moved_at == MONDAY + 28
     said = trend_sentence(drawn)
     assert said.startswith("c fell in the week of 2 February, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
-    assert said.endswith("a and b did not move.")
+    assert said.endswith("a and b did not change.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
     assert low.startswith("The share of low groundedness of c rose in the week of 2 February, from 0 % [0, 6] to 100 %")
     later = sqlite_log.version(prompt="new")
@@ -231,13 +231,13 @@ def test_without_a_move_the_sentence_says_so(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for week in range(3):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == "Nothing moved beyond its interval in these 3 weeks."
+    assert trend_sentence(shown(sqlite_log)) == "Nothing changed beyond its interval in these 3 weeks."
 
 
 def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
     drawn = shown(log)
     assert (drawn.judge, drawn.panels) == (None, ())
-    assert trend_sentence(drawn) == "No answer was judged yet: `judgeboard judge --judge lexical`"
+    assert trend_sentence(drawn) == "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
 
 
 def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:
@@ -250,7 +250,7 @@ def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLo
 
 @pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
 def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="a trend shows"):
+    with pytest.raises(BadInput, match="a trend (is|has)"):
         shown(sqlite_log, **asked)
 
 

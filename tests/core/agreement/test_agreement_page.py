@@ -46,12 +46,12 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
-    said = "6 reviews give no label, and do not count here: the grade quality counts them."
+    said = "6 reviews have no label, so they do not count here. Choose the grade quality to include them."
     assert text(page(log), "other_grades") == said
     judged(log, log.version(), ids[6:], wrong=1)
     assert text(page(log), "other_grades") == said
     log.review(ids[0], "jon", quality=1)
-    said = "1 review gives no label, and does not count here: the grade quality counts it."
+    said = "1 review has no label, so it does not count here. Choose the grade quality to include it."
     assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == said
 
 
@@ -81,7 +81,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     found = measure_agreement(log.store, human="majority")
     assert shown.result is not None
     assert shown.result.left_out == found.left_out == {"only_gold": 2}
-    assert text(shown, "only_gold").startswith("2 answers are left out: a lead settled them")
+    assert shown.result.left_out_sentence == "Left out: graded by a lead only (2)."
 
 
 def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
@@ -217,7 +217,7 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     shown = page(log)
     assert shown.result is not None
     assert shown.result.n == 12
-    said = "This version judged 3 answers again. Each counts once, with its latest verdict."
+    said = "3 answers were judged again by this version. Each counts once, with its latest verdict."
     assert text(shown, "judged_again") == said
 
 

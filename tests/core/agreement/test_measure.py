@@ -69,7 +69,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
     assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
     assert (each_one.n, each_one.statistics["agreement"].unit) == (26, "evidence group")
-    assert gold.people_say == "what a lead settled, else the majority of people"
+    assert gold.compared_with == "gold label, else majority of people"
 
 
 def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
@@ -125,10 +125,12 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     log.say_all(log.version(), ids, label=GOOD, quality=2)
     assert notes_on_other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
-    said = "6 reviews give no label, and do not count here: the grade groundedness or quality counts them."
+    said = (
+        "6 reviews have no label, so they do not count here. Choose the grade groundedness or quality to include them."
+    )
     assert notes_on_other_grades(measure(log, of=of)) == [said]
     log.review(log.answers(1)[0], quality=2)
-    said = "24 reviews give no quality, and do not count here: the grade label counts them."
+    said = "24 reviews have no quality, so they do not count here. Choose the grade label to include them."
     assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [said]
 
 
@@ -136,7 +138,7 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids, quality=2)
-    with pytest.raises(NotFound, match=r"people graded: 1 review gives no label, .* the grade quality counts it$"):
+    with pytest.raises(NotFound, match=r"people graded: 1 review has no label, .* the grade quality to include it$"):
         measure(log)
 
 
@@ -158,7 +160,7 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
     assert (found.n, found.grade, found.statistics["weighted_kappa"].value) == (12, "style", 1)
     assert found.confusion is not None
     assert found.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
-    with pytest.raises(NotFound, match=r"nobody gave a grade called 'stile'; grades here: label, .*style"):
+    with pytest.raises(NotFound, match=r"there is no grade 'stile'; known grades: label, .*style"):
         measure(log, grade="stile")
 
 
@@ -178,8 +180,8 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
     log.say(log.version("two"), wrong)
     log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     for found in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
-        (note,) = [each for each in found.notes if each.code == "judges_alike"]
-        assert "judges can be wrong together" in note.text
+        (note,) = [each for each in found.notes if each.code == "correlated_judges"]
+        assert "they may share the same errors" in note.text
 
 
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
@@ -263,13 +265,13 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
     ("choice", "said"),
     [
         ({"of": "people", "epsilon": 0.2}, "--of judge"),
-        ({"unit": "pairs", "grade": "quality"}, "a quality is of answers"),
+        ({"unit": "pairs", "grade": "quality"}, "pairs have no quality"),
         ({"aspect": "style"}, "--unit pairs"),
         ({"unit": "pairs", "by": "length"}, "pairs have no length"),
         ({"of": "people", "by": "judge_version"}, "--of judge"),
         ({"unusable": "tie"}, "--unit pairs"),
         ({"human": "all"}, "human is one of gold, majority, each, not 'all'"),
-        ({"epsilon": 2.0}, "epsilon lies from 0 to 1"),
+        ({"epsilon": 2.0}, "epsilon must be between 0 and 1"),
         ({"judge_versions": ["a", "b"]}, "--of judges several"),
     ],
 )
