@@ -26,8 +26,8 @@ class Column:
     Attributes:
         title: The heading.
         format: How values are written: ``count`` with thousands separators, ``integer`` without, ``number`` with two
-            decimals, ``share`` (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold
-            `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
+            decimals, ``share`` (0 to 1) in percent, ``time`` as ISO 8601 in UTC. ``estimate`` and ``share estimate``
+            columns hold `Estimate` objects: the value with its 95 % interval, or the reason why there is none.
         unit: Written after each value, for example "s".
         width: Width on a page in px; by default as wide as its texts.
         help: Explanation on a page, behind the title.

@@ -6,7 +6,7 @@ from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
-from judgeboard_dashboard.widgets.administration import WORDS, event_words
+from judgeboard_dashboard.widgets.administration import EVENT_WORDS, event_words
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
@@ -89,7 +89,7 @@ def test_a_version_is_retired_and_taken_back(page_rows, open_page, said, sqlite_
     assert "was retired" not in said(page)
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("kind", EVENT_WORDS)
 def test_what_somebody_did_is_said_in_words(kind: str) -> None:
     assert "_" not in event_words(kind)
     assert event_words("made_of_words") == "made of words"

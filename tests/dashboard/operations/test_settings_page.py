@@ -33,11 +33,11 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, said, sqlit
 @pytest.mark.parametrize(
     ("key", "value", "why"),
     [
-        ("low_groundedness", math.nan, "Groundedness is low below: a number from 0 to 1."),
-        ("low_groundedness", 1e308, "Groundedness is low below: a number from 0 to 1, not 1e+308."),
-        ("low_groundedness", -0.5, "Groundedness is low below: a number from 0 to 1, not -0.5."),
-        ("feedback_gap", math.inf, "User and judge differ from: a number from 0.25 to 3."),
-        ("feedback_gap", None, "User and judge differ from: a number from 0.25 to 3."),
+        ("low_groundedness", math.nan, "Low groundedness below: enter a number from 0 to 1."),
+        ("low_groundedness", 1e308, "Low groundedness below: enter a number from 0 to 1, not 1e+308."),
+        ("low_groundedness", -0.5, "Low groundedness below: enter a number from 0 to 1, not -0.5."),
+        ("feedback_gap", math.inf, "User and judge differ by: enter a number from 0.25 to 3."),
+        ("feedback_gap", None, "User and judge differ by: enter a number from 0.25 to 3."),
     ],
 )
 def test_a_threshold_out_of_its_range_is_said_and_not_stored(

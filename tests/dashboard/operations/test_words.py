@@ -7,7 +7,7 @@ import pytest
 from judgeboard.runs.jobs import CallEstimate, JobProgress
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
-from judgeboard_dashboard.widgets.rejudge_jobs import Seen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.widgets.rejudge_jobs import FirstSeen, bar_text, rate, share, state_words, sum_words
 from judgeboard_dashboard.widgets.texts import duration, money
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
@@ -78,9 +78,9 @@ def test_a_running_job_says_how_far_it_is() -> None:
     running = job()
     assert sum_words(running) == "36 + 1 + 0 + 1 + 23 = 61."
     assert share(running) == pytest.approx(38 / 61)
-    seen = Seen(at=100.0, asked=18)
+    seen = FirstSeen(at=100.0, asked=18)
     assert rate(running, seen, 105.0) == pytest.approx(4.0)
-    assert rate(running, Seen(at=100.0, asked=38), 105.0) is None
+    assert rate(running, FirstSeen(at=100.0, asked=38), 105.0) is None
     assert bar_text(running, 4.0) == "38 of 61 · 4.0 a second · 6 s left · $ 0.056"
     assert bar_text(job(cost_micro=None), None) == "38 of 61 · cost unknown"
     assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"
