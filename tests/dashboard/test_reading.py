@@ -31,5 +31,5 @@ def test_no_page_reads_the_whole_database() -> None:
 
 def test_outside_of_a_session_nobody_is_known_and_nothing_is_read() -> None:
     for ask in (seen, reading, lambda: as_now(bytes)):
-        with pytest.raises(RuntimeError, match="outside of a session"):
+        with pytest.raises(RuntimeError, match="no browser session"):
             ask()

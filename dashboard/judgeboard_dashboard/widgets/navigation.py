@@ -1,4 +1,4 @@
-"""Where a click on a chart or a table leads, and the pages of a long list."""
+"""Links to rows of other pages: clicks on charts and tables, and cells of agreement in addresses."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,14 +25,14 @@ _LEFT = "left_pages"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a page: its file name and what its address carries."""
+    """Rows of a page: its file name and the parameters of its address."""
 
     page: str
     query: Mapping[str, str | list[str]]
 
 
 def responses(where: RowFilter, **more: str) -> Rows:
-    """Return the answers that a filter means, on the Responses page."""
+    """Return the answers of a filter on the Responses page."""
     return Rows("responses", {**query_of(where), **more})
 
 
@@ -47,12 +47,12 @@ def item(response_id: int) -> Rows:
 
 
 def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the button that hands a list to the Rejudge page, narrowed as here, to whom may have more than one judged.
+    """Show the button that opens the Rejudge page with the same filter, to people who may use it.
 
     Args:
-        page: Where the button stands.
-        rows: Which of them (`rejudge.rows`): "match" all, "open" those with an open flag.
-        query: The filter as an address carries it; an order is left out.
+        page: the page of the button.
+        rows: the choice on the Rejudge page: "match" for all, "open" for answers with an open flag.
+        query: the filter as in the address.
     """
     if not permitted(Action.REJUDGE_MANY):
         return
@@ -69,14 +69,14 @@ def rejudge_button(page: str, rows: str, query: Mapping[str, str | list[str]]) -
 
 
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
-    """Go where the last click leads; call it first in the body of a page, since a callback cannot.
+    """Open the target of the last click; call it first in the body of a page, since a callback cannot.
 
-    After the browser's Back the address of the page that was left carries the parameters of the page it led to, and
-    its own are lost: they are then brought back.
+    After the browser's Back, the address of this page has the parameters of the page that it opened: its own are
+    restored.
 
     Args:
-        page: The page's file name; without it nothing is remembered.
-        own: The parameters that the page reads.
+        page: the page's file name; without it nothing is restored.
+        own: the parameters that the page reads.
     """
     left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
     picked = st.session_state.pop(_PICKED, None)
@@ -92,11 +92,11 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
     """Show a chart whose marks open rows.
 
     Args:
-        chart: Made with `charts.frame.pick`: its marks carry in ``at`` their place among ``targets``.
-        height: In px, axes included.
-        targets: Where each mark leads; None leads nowhere.
-        key: Unique on the page.
-        says: What is drawn, for those who do not see it.
+        chart: made with `charts.frame.pick`: ``at`` of a mark is its index in ``targets``.
+        height: in px, axes included.
+        targets: the page that each mark opens; None opens nothing.
+        key: unique on the page.
+        says: description of the chart for screen readers.
     """
     st.altair_chart(
         fin(chart, height),
@@ -110,16 +110,13 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
 
 
 def mark_in(key: str) -> int | None:
-    """Return the place of the mark that was clicked in the chart of this key; for use in its callback."""
+    """Return the index of the clicked mark of a chart; for use in its callback."""
     marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
     return int(marks[0]["at"]) if marks else None
 
 
 def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
-    """Return the callback of a dataframe with ``selection_mode="single-cell"`` whose lines lead to ``targets``.
-
-    The selection is a place in the table as it was shown: it is turned into rows at once.
-    """
+    """Return the callback of a dataframe with ``selection_mode="single-cell"`` whose rows open ``targets``."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
@@ -129,7 +126,7 @@ def row_clicked(key: str, targets: Sequence[Rows | None]) -> Callable[[], None]:
 
 
 def cell_clicked(key: str, columns: Sequence[str], targets: Sequence[Mapping[str, Rows]]) -> Callable[[], None]:
-    """Return the same for a table whose every cell leads elsewhere: one mapping of column to rows a line."""
+    """Return the callback for a table with a target per cell: one mapping of column to rows per line."""
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
@@ -146,11 +143,11 @@ def _pick(targets: Sequence[Rows | None], place: int | None) -> None:
 
 
 def pick_rows(rows: Rows) -> None:
-    """Go to these rows in the next run of the page; the callback of a button."""
+    """Open these rows in the next run of the page; the callback of a button."""
     st.session_state[_PICKED] = rows
 
 
-# Names that no page binds as a filter: after Back the page before carries them for a moment.
+# No page may use these names for a filter: after Back, the earlier page has them for a moment.
 CELL_FIELDS = ("pairs", "of", "people_said", "judge_said", "scored", "reviewer", "human", "sliced", "slice", "raters")
 
 
@@ -160,7 +157,7 @@ _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Drilled:
-    """The answers of a cell, in words, and the part of the address that names it."""
+    """The answers of a cell of agreement, the cell in words, and its part of the address."""
 
     response_ids: tuple[int, ...]
     words: str
@@ -168,8 +165,8 @@ class Drilled:
 
 
 def cell_rows(cell: PairCell, **more: str) -> Rows:
-    """Return a cell's answers on the Responses page; ``more`` are filters that narrow it (query_type, from, to)."""
-    given = (
+    """Return a cell's answers on the Responses page; ``more`` are further filters (query_type, from, to)."""
+    parameters = (
         cell.grade,
         str(cell.version_id),
         cell.people,
@@ -181,7 +178,7 @@ def cell_rows(cell: PairCell, **more: str) -> Rows:
         cell.slice,
         None,
     )
-    named = {name: value for name, value in zip(CELL_FIELDS, given, strict=True) if value is not None}
+    named = {name: value for name, value in zip(CELL_FIELDS, parameters, strict=True) if value is not None}
     return Rows("responses", {**named, **more})
 
 
@@ -193,52 +190,52 @@ def rater_rows(cell: RaterCell) -> Rows:
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
-    """Return the cell that an address names, None where it names none.
+    """Return the cell in an address, None without one.
 
     Raises:
-        JudgeboardError: It names one that there is not.
+        JudgeboardError: There is no such cell.
     """
-    given = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
-    if "pairs" not in given:
+    parameters = {name: address[name][-1] for name in CELL_FIELDS if address.get(name)}
+    if "pairs" not in parameters:
         return None
-    if "raters" in given:
-        return _of_raters(given)
+    if "raters" in parameters:
+        return _of_raters(parameters)
     cell = PairCell(
-        _number(given, "of"),
-        cast("GradeName", given["pairs"]),
-        given.get("people_said"),
-        given.get("judge_said"),
-        given.get("scored"),
-        _number(given, "reviewer") if "reviewer" in given else None,
-        cast("Human", given.get("human", "gold")),
-        cast("By | None", given.get("sliced")),
-        given.get("slice"),
+        _number(parameters, "of"),
+        cast("GradeName", parameters["pairs"]),
+        parameters.get("people_said"),
+        parameters.get("judge_said"),
+        parameters.get("scored"),
+        _number(parameters, "reviewer") if "reviewer" in parameters else None,
+        cast("Human", parameters.get("human", "gold")),
+        cast("By | None", parameters.get("sliced")),
+        parameters.get("slice"),
     )
     with reading() as connection:
         words, response_ids = cell_words(connection, cell), answers_in(connection, cell)
-    return Drilled(response_ids, words, {name: [value] for name, value in given.items()})
+    return Drilled(response_ids, words, {name: [value] for name, value in parameters.items()})
 
 
-def _of_raters(given: Mapping[str, str]) -> Drilled:
-    found = _RATERS.fullmatch(given["raters"])
-    if found is None:
-        raise BadInput(f"this address names no raters: {given['raters']}")
-    raters, first, second = found.groups()
+def _of_raters(parameters: Mapping[str, str]) -> Drilled:
+    match = _RATERS.fullmatch(parameters["raters"])
+    if match is None:
+        raise BadInput(f"this address has no valid raters: {parameters['raters']}")
+    raters, first, second = match.groups()
     cell = RaterCell(
         cast("Raters", raters),
-        cast("GradeName", given["pairs"]),
+        cast("GradeName", parameters["pairs"]),
         int(first),
         int(second),
-        cast("By | None", given.get("sliced")),
-        given.get("slice"),
+        cast("By | None", parameters.get("sliced")),
+        parameters.get("slice"),
     )
     with reading() as connection:
         words, response_ids = rater_words(connection, cell), answers_rated(connection, cell)
-    return Drilled(response_ids, words, {name: [value] for name, value in given.items() if name in _OF_RATERS})
+    return Drilled(response_ids, words, {name: [value] for name, value in parameters.items() if name in _OF_RATERS})
 
 
-def _number(given: Mapping[str, str], name: str) -> int:
-    value = given.get(name, "")
+def _number(parameters: Mapping[str, str], name: str) -> int:
+    value = parameters.get(name, "")
     if not value.isdecimal() or len(value) > 18:
-        raise BadInput(f"this address names no cell: {name}={value}")
+        raise BadInput(f"this address has no valid cell: {name}={value}")
     return int(value)
