@@ -102,7 +102,7 @@ def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     assert "4 of 4 rows can be imported." in said(page)
     assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
     page.button(key="import_start").click().run()
-    assert "4 answers are in. 4 with user feedback." in said(page)
+    assert "4 answers were imported. 4 with user feedback." in said(page)
 
 
 def test_columns_of_other_names_can_be_named(upload) -> None:
@@ -118,7 +118,7 @@ def test_columns_of_other_names_can_be_named(upload) -> None:
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
-    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id: it is made of what is read of a row" in said(page)
+    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id column: ids are derived from the columns read" in said(page)
     assert "Not read" not in said(upload(LOG))
 
 
@@ -173,7 +173,7 @@ def test_grades_find_their_answers(upload) -> None:
     assert "1 of 2 rows can be imported." in said(page)
     assert page.dataframe[1].value["Reviewer"].tolist() == ["Jon", "Jon"]
     page.button(key="import_start").click().run()
-    assert "1 grade is in." in said(page)
+    assert "1 grade was imported." in said(page)
 
 
 def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> None:
@@ -181,7 +181,7 @@ def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> N
     page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
     page.run()
     assert page.button(key="import_start").disabled
-    assert [field.label for field in page.text_input] == ["Source", "Who is reviewing?"]
+    assert [field.label for field in page.text_input] == ["Source", "Your name"]
 
 
 def test_hostile_rows_stay_text(upload) -> None:
@@ -197,27 +197,27 @@ RECORDED = {
     "Pairs of answers": (
         {**PAIR, "judge": "j", "verdict_order_ab": {"depth": "a"}, "human": [{"annotator": "ada", "preference": "b"}]},
         {"A first": "depth A", "People": 1},
-        "1 row is in.",
+        "1 row was imported.",
     ),
     "Verdicts on pairs": (
         {"pair_id": "p0", "judge": "j", "order": "ba", "verdict": "n"},
         {"Shown": "B first", "Verdict": "tie"},
-        "1 verdict is in.",
+        "1 verdict was imported.",
     ),
     "People's grades": (
         {"pair_id": "p0", "annotator": "ada", "depth": 1, "preference": "tie"},
         {"Reviewer": "ada", "Prefers": "depth +1, tie"},
-        "1 grade is in.",
+        "1 grade was imported.",
     ),
     "Samples of answers": (
         {"id": "q", "question": "how many?", "samples": ["A", None], "model": "m"},
         {"Judge": "m", "Samples": "A, –"},
-        "1 question is in.",
+        "1 question was imported.",
     ),
     "Repeated scores": (
         {"id": "r", "question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [5, 4]},
         {"Judge": "m", "Scores": "5, 4"},
-        "1 answer is in.",
+        "1 answer was imported.",
     ),
 }
 

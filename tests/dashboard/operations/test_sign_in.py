@@ -72,9 +72,9 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
     [
         ({"client_id": ""}, "client_id, client_secret, server_metadata_url"),
         ({"server_metadata_url": None}, "server_metadata_url"),
-        ({"my_okta": PROVIDER}, "no underscore"),
+        ({"my_okta": PROVIDER}, "not contain an underscore"),
         ({"redirect_uri": "https://desk.example.org/"}, "/oauth2callback"),
-        ({"redirect_uri": "desk.example.org/oauth2callback"}, "own address"),
+        ({"redirect_uri": "desk.example.org/oauth2callback"}, "the address of this server"),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_running_job_says_how_far_it_is() -> None:
         ({}, "You can leave this page"),
         ({"state": "waiting"}, "Waiting for a free worker."),
         ({"state": "waiting", "worker_alive": False}, "Start one: `judgeboard worker`"),
-        ({"state": "stopping"}, "the calls in flight are finished"),
+        ({"state": "stopping"}, "waiting for the running calls"),
         ({"state": "cancelled"}, "Cancelled at 38 of 61."),
         ({"state": "stopped", "why": "HTTP 401: check the key"}, "Stopped at 38 of 61: HTTP 401: check the key."),
         ({"state": "failed", "run_id": None, "why": "no key"}, "Could not start: no key."),
