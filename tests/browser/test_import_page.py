@@ -34,7 +34,7 @@ def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> 
     with desk.store.reading() as connection:
         before = count_responses(connection)
     page.get_by_role("button", name="Import 4 rows").click()
-    expect(card).to_contain_text("4 answers are in.")
+    expect(card).to_contain_text("4 answers were imported.")
     with desk.store.reading() as connection:
         assert count_responses(connection) == before + 4
     page.get_by_role("button", name="Judge them").click()

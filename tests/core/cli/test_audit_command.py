@@ -91,7 +91,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         ([], "the supreme judge needs a model: give --supreme-model NAME"),
         (["--recorded"], "--supreme-version"),
         (["--supreme-version", "second"], "--recorded"),
-        (["--recorded", "--supreme-version", "second", "--supreme-model", "m"], "makes no model calls: remove --supreme-m"),
+        (["--recorded", "--supreme-version", "second", "--supreme-model", "m"], "remove --supreme-m"),
         (["--recorded", "--supreme-version", "second", "--concurrency", "16"], "remove --concurrency"),
         (["--recorded", "--supreme-version", "nobody"], "no judge version 'nobody'"),
         (["--recorded", "--supreme-version", "teacher"], "cannot audit itself"),
