@@ -45,14 +45,14 @@ from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.responses import judge_inputs
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 
 ANSWERS, CONTROLS_MADE, PAIRS, REPEATED = 400, 50, 400, 200
 SPLIT = 0.4  # of the pairs get another verdict in the other order
@@ -277,7 +277,7 @@ def fill(store: Store, fault: str | None, seed: int, *, answers: int = 150) -> S
     rng = np.random.default_rng(seed)
     judge = ScriptedJudge(fault, seed)
     with store.writing() as connection:
-        land_responses(connection, [_response(number, rng) for number in range(answers)])
+        store_responses(connection, [_response(number, rng) for number in range(answers)])
         version = ensure_version(connection, judge.version)
     judge_pending(store, judge)
     make_control_answers(store, n=40, seed=seed)
@@ -306,11 +306,11 @@ def _repeat(store: Store, judge: ScriptedJudge, version: StoredVersion) -> None:
     with store.writing() as connection:
         inputs = judge_inputs(connection, list(range(1, 101)))
         items = [
-            LandedVerdict(id_, 0, repeat, judge.verdict(item, repeat))
+            NewJudgment(id_, 0, repeat, judge.verdict(item, repeat))
             for id_, item in inputs.items()
             for repeat in (1, 2)
         ]
-        land_judgments(connection, version, None, items)
+        store_judgments(connection, version, None, items)
 
 
 def _compare(store: Store, version: StoredVersion, fault: str | None, rng: np.random.Generator) -> None:
@@ -318,17 +318,17 @@ def _compare(store: Store, version: StoredVersion, fault: str | None, rng: np.ra
     sides = (Preference.A, Preference.B, Preference.TIE)
     pairs = [Pair("log", f"p{number}", f"Which of {number}?", f"A{number}", f"B{number}") for number in range(said.n)]
     with store.writing() as connection:
-        ids = land_pairs(connection, pairs).ids
+        ids = store_pairs(connection, pairs).ids
         usable = rng.random((2, said.n)) >= (0.2 if fault == "unparsable" else 0.0)
         items = [
-            LandedComparison(id_, shown, StepRecord(Status.OK), {"overall": sides[int(verdicts[place])]})
+            NewComparison(id_, shown, StepRecord(Status.OK), {"overall": sides[int(verdicts[place])]})
             if ok[place]
-            else LandedComparison(id_, shown, StepRecord(Status.UNPARSABLE))
+            else NewComparison(id_, shown, StepRecord(Status.UNPARSABLE))
             for shown, verdicts, ok in ((Shown.AB, said.ab, usable[0]), (Shown.BA, said.ba, usable[1]))
             for place, id_ in enumerate(ids)
             if id_ is not None
         ]
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
 
 
 STORED_TRUTH = {name: fault.truth for name, fault in FAULTS.items() if name not in {"wordy", "own_family"}}

@@ -26,7 +26,7 @@ from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.runs.judging import judge_pending_async, make_judge
 from judgeboard.store.engine import open_store
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 PASSAGES, PASSAGE_LENGTH = 3, 500
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "
@@ -66,7 +66,7 @@ def _judged(rows: list[Response], base_url: str, concurrency: int) -> Clock:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "rate.db", create=True)
         with store.writing() as connection:
-            land_responses(connection, rows)
+            store_responses(connection, rows)
         judge = make_judge("rag", model=MODEL, base_url=base_url, concurrency=concurrency)
         summary = asyncio.run(judge_pending_async(store, Timed(judge, clock), concurrency=concurrency))
         clock.stop()

@@ -22,7 +22,7 @@ from judgeboard.llm.chat import ChatRequest
 from judgeboard.methods.pairwise import compare_pairs_async
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.pairs import load_pairs
 
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "
@@ -72,7 +72,7 @@ def filled(folder: Path, pairs: list[Pair]) -> tuple[Store, list[int]]:
     """Return a fresh database with the pairs, and their ids."""
     store = open_store(folder / "rate.db", create=True)
     with store.writing() as connection:
-        return store, land_pairs(connection, pairs).new
+        return store, store_pairs(connection, pairs).new
 
 
 def made_pairs(count: int) -> list[Pair]:

@@ -26,9 +26,9 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -83,15 +83,15 @@ def made_desk(store: Store, *, answers: int = 40, seed: int = 1) -> DeskRows:
     """Fill a fresh database: answers with and without times, feedback, two judges with failures, reviews."""
     draw = random.Random(seed)
     with store.writing() as connection:
-        ids = land_responses(connection, [_response(number, draw) for number in range(answers)]).new
+        ids = store_responses(connection, [_response(number, draw) for number in range(answers)]).new
         versions = [
             ensure_version(connection, JudgeVersion(name, name, params={"n": n}))
             for name, n in (("rag", 1), ("rag", 2), ("nli", 1))
         ]
         for version in versions:
             for ask in range(2):
-                items = [LandedVerdict(id_, ask, 0, _verdict(draw)) for id_ in ids if draw.random() < 0.6]
-                land_judgments(connection, version, None, items)
+                items = [NewJudgment(id_, ask, 0, _verdict(draw)) for id_ in ids if draw.random() < 0.6]
+                store_judgments(connection, version, None, items)
     people = tuple(ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon", "Ada"))
     desk = DeskRows(store, people)
     for press, (flag, reviewer) in enumerate(_presses(desk, draw)):

@@ -7,7 +7,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Feedback, FeedbackKind, Label, Response
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WEEKS = 6
@@ -31,8 +31,8 @@ class FiguresLog:
 def fill_figures(store: Store) -> FiguresLog:
     """Store the log; every second answer is graded by Mara, every sixth by Jon too."""
     log = GradedLog(store)
-    ids = {name: _land(store, name) for name in (FELL, STILL, HOSTILE)}
-    without_time = _land(store, STILL, timed=False)
+    ids = {name: _add(store, name) for name in (FELL, STILL, HOSTILE)}
+    without_time = _add(store, STILL, timed=False)
     rag, second = log.version("rag"), log.version("second")
     scores = {
         each: _score(name, place) for name, listed in ids.items() for place, each in enumerate(listed)
@@ -48,7 +48,7 @@ def fill_figures(store: Store) -> FiguresLog:
     return FiguresLog(log, ids, rag, second, without_time)
 
 
-def _land(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
+def _add(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
     asked = [MONDAY + timedelta(weeks=week, days=place % 5) for week in range(WEEKS) for place in range(A_WEEK)]
     rows = [
         Response(
@@ -64,7 +64,7 @@ def _land(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
         for place, moment in enumerate(asked[: None if timed else 5])
     ]
     with store.writing() as connection:
-        return land_responses(connection, rows).new
+        return store_responses(connection, rows).new
 
 
 def _score(query_type: str, place: int) -> float:

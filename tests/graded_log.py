@@ -12,11 +12,11 @@ from judgeboard.domain import Decision, JudgeVersion, Label, Response, ResponseK
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEWER
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
@@ -46,16 +46,16 @@ class GradedLog:
         group: int | None = None,
         **fields: Any,
     ) -> list[int]:
-        """Land ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
-        landed = []
+        """Store ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
+        stored = []
         for _ in range(n):
             number = next(iter(self.numbers))
             on = f"evidence {number if group is None else f'of group {group}'}"
             asked = None if day is None else NOON + timedelta(days=day)
             given = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
-            landed.append(Response("log", f"a{number}", f"query on {on}", **given))
+            stored.append(Response("log", f"a{number}", f"query on {on}", **given))
         with self.store.writing() as connection:
-            return land_responses(connection, landed).new
+            return store_responses(connection, stored).new
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
         with self.store.writing() as connection:
@@ -67,9 +67,9 @@ class GradedLog:
         for response_id, given in verdicts.items():
             ask = self.asks[version.id, response_id] = self.asks.get((version.id, response_id), -1) + 1
             verdict = Verdict(**({"status": Status.OK} | dict(given)))
-            items.append(LandedVerdict(response_id, ask, 0, verdict))
+            items.append(NewJudgment(response_id, ask, 0, verdict))
         with self.store.writing() as connection:
-            assert land_judgments(connection, version, run_id, items) == len(items)
+            assert store_judgments(connection, version, run_id, items) == len(items)
 
     def say_all(self, version: StoredVersion, response_ids: Iterable[int], **verdict: Any) -> None:
         """The same verdict on each response."""

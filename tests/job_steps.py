@@ -14,7 +14,7 @@ from judgeboard.domain import Response
 from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
 from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 ANSWERS = 24
 PATIENCE = 40
@@ -32,7 +32,7 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 
 def fill(store: Store, answers: int = ANSWERS) -> None:
     with store.writing() as connection:
-        land_responses(
+        store_responses(
             connection,
             [
                 Response("log", f"a{number}", "Which rock?", f"It is number-{number} .", ("Granite.",), "simple")

@@ -18,16 +18,16 @@ from judgeboard.judges.judge import Judge
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, verdict
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
 
 PATIENCE = 60
 
 
-def land_answers(store: Store, count: int, *, first: int = 0, **fields: Any) -> None:
-    """Land answers with the ids 0, 1, 2, …; each names its number, so that an endpoint can tell them apart."""
+def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) -> None:
+    """Store answers with the ids 0, 1, 2, …; each names its number, so that an endpoint can tell them apart."""
     with store.writing() as connection:
-        land_responses(
+        store_responses(
             connection,
             [
                 Response("log", str(number), "How long is it?", f"It is number-{number}.", ("It is long.",), **fields)

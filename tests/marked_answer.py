@@ -22,9 +22,9 @@ from judgeboard.domain import (
 from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
 MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")
@@ -48,9 +48,9 @@ class MarkedAnswer:
 
 
 def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
-    """Land two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them."""
+    """Store two answers, one of them with markers (``mark-...``); ``by`` is the person who spoke of them."""
     with store.writing() as connection:
-        plain, marked = land_responses(
+        plain, marked = store_responses(
             connection,
             [
                 Response(
@@ -112,8 +112,8 @@ def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -
     ):
         version = ensure_version(connection, JudgeVersion(name, kind))
         again = verdict is failed
-        landed = LandedVerdict(response_id, int(again), 0, verdict)
-        land_judgments(connection, version, run if again else None, [landed], NOW)
+        stored = NewJudgment(response_id, int(again), 0, verdict)
+        store_judgments(connection, version, run if again else None, [stored], NOW)
 
 
 def _said(
@@ -178,11 +178,11 @@ def _attempt(connection: Connection, response_id: int, version_id: int, run_id: 
         derived_from=response_id,
         generator_model=f"{prefix}-attempt-generator",
     )
-    (attempt,) = land_responses(connection, [made]).new
+    (attempt,) = store_responses(connection, [made]).new
     rag = ensure_version(connection, JudgeVersion("rag", "rag"))
     assert rag.id == version_id
     verdict = Verdict(Status.OK, groundedness=0.9, reasoning=f"{prefix}-attempt-reasoning")
-    land_judgments(connection, rag, None, [LandedVerdict(attempt, 0, 0, verdict)], NOW)
+    store_judgments(connection, rag, None, [NewJudgment(attempt, 0, 0, verdict)], NOW)
     judged = _one(connection, "judgment", response_id=attempt, judge_version_id=version_id)
     _fill(connection, "generation", prefix, run_id=run_id, subject="s", number=1, response_id=attempt)
     for number, of, by in ((0, response_id, judgment), (1, attempt, judged)):
@@ -206,7 +206,7 @@ def _attempt(connection: Connection, response_id: int, version_id: int, run_id: 
 def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewer, prefix: str) -> int:
     """A pair of which it is a side, compared by a judge and by a person."""
     other = Response("other", f"other of {prefix}", "question?", "the other", ("p",), "QA", kind=ResponseKind.PAIR_SIDE)
-    (side,) = land_responses(connection, [other]).new
+    (side,) = store_responses(connection, [other]).new
     pair = _fill(
         connection,
         "pair",

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, RESPONSE
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -46,15 +46,15 @@ def fill_pages(store: Store) -> PageRows:
     """Store the answers and what judges and users said of them; return their ids."""
     responses = [*_plain(), *_states(), *_hostile()]
     with store.writing() as connection:
-        land_responses(connection, responses, now=START)
+        store_responses(connection, responses, now=START)
         ids = _ids(connection)
         first = JudgeVersion("rag", "rag", "llama-3.1-8b", {"temperature": 0}, "Judge.")
         rag = ensure_version(connection, first, START)
-        land_judgments(connection, rag, None, _verdicts(ids), START + timedelta(hours=1))
+        store_judgments(connection, rag, None, _verdicts(ids), START + timedelta(hours=1))
         second = ensure_version(connection, JudgeVersion("second", "rag", "gpt-4o-mini", {}, "Judge too."), START)
         other = Verdict(Status.OK, groundedness=0.95, quality=4, reasoning="Fine.")
-        items = [LandedVerdict(ids["two-judges"], 0, 0, other)]
-        land_judgments(connection, second, None, items, START + timedelta(hours=2))
+        items = [NewJudgment(ids["two-judges"], 0, 0, other)]
+        store_judgments(connection, second, None, items, START + timedelta(hours=2))
         return PageRows(ids, _worst_flags(connection))
 
 
@@ -96,7 +96,7 @@ def _hostile() -> list[Response]:
     ]
 
 
-def _verdicts(ids: dict[str, int]) -> list[LandedVerdict]:
+def _verdicts(ids: dict[str, int]) -> list[NewJudgment]:
     said: dict[str, Verdict] = {
         name: Verdict(
             Status.OK, groundedness=int(name[-2:]) * 0.03, quality=4, reasoning="Two statements are not there."
@@ -117,7 +117,7 @@ def _verdicts(ids: dict[str, int]) -> list[LandedVerdict]:
     said["unusable"] = Verdict(
         Status.UNPARSABLE, raw='{"groundedness": 85}', error="the model answered 85 where 0 to 1 was asked"
     )
-    return [LandedVerdict(ids[name], 0, 0, verdict) for name, verdict in said.items()]
+    return [NewJudgment(ids[name], 0, 0, verdict) for name, verdict in said.items()]
 
 
 def _claims() -> tuple[Claim, ...]:

@@ -19,23 +19,23 @@ from judgeboard.domain import (
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.preferences import PreferenceOf, store_preferences
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 
 
-def land(store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any) -> list[int]:
-    """Land pairs with the ids p0, p1, …; each answer names its pair and its side."""
+def add_pairs(store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any) -> list[int]:
+    """Store pairs with the ids p0, p1, …; each answer names its pair and its side."""
     pairs = [
         Pair(source, f"p{number}", f"Which, {number}?", f"left-{number}", f"right-{number}", **fields)
         for number in range(first, first + count)
     ]
     with store.writing() as connection:
-        return land_pairs(connection, pairs).new
+        return store_pairs(connection, pairs).new
 
 
 def said(verdict: str, *aspects: str) -> ScriptedReply:
@@ -80,7 +80,7 @@ def record(
     a, b and t are verdicts, - an unusable one, and a blank was not asked.
     """
     items = [
-        LandedComparison(
+        NewComparison(
             pair_id,
             Shown(order),
             StepRecord(Status.OK if letter in SIDES else Status.UNPARSABLE),
@@ -92,7 +92,7 @@ def record(
     ]
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion(name, kind))
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
     return version
 
 
@@ -100,7 +100,7 @@ def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall
     """Let imported people say which answer they prefer, each a letter."""
     given = [GivenPreference(f"person {place}", {aspect: _said(letter)}) for place, letter in enumerate(letters)]
     with store.writing() as connection:
-        land_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
 
 
 def _said(letter: str) -> AspectPreference:

@@ -17,11 +17,11 @@ from judgeboard.reviews.queues import Made, QueueRules, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, REVIEW
 from review_desk import rows_of
 
@@ -41,27 +41,25 @@ class QueueDesk:
     now: datetime = NOW
     keys: Any = field(default_factory=count)
 
-    def land(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
+    def add(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
         with self.store.writing() as connection:
-            landed = land_responses(
+            result = store_responses(
                 connection,
                 [Response("log", name, "q?", f"answer {name}", ("p",), query_type, **fields) for name in names],
             )
-        return landed.new
+        return result.new
 
     def judge(self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1) -> None:
         """One more verdict of a judge; raises a flag where it is low."""
         with self.store.writing() as connection:
             stored = ensure_version(connection, JudgeVersion(judge, "rag", params={"n": version}))
             verdict = Verdict(Status.OK, groundedness=groundedness)
-            land_judgments(
-                connection, stored, None, [LandedVerdict(response_id, next(self.keys), 0, verdict)], self.now
-            )
+            store_judgments(connection, stored, None, [NewJudgment(response_id, next(self.keys), 0, verdict)], self.now)
 
     def flagged(self, *scores: float, query_type: str = "QA") -> list[int]:
-        """Land one answer per score and have it judged; below 0.5 it is flagged."""
+        """Store one answer per score and have it judged; below 0.5 it is flagged."""
         names = [f"a{next(self.keys)}" for _ in scores]
-        ids = self.land(*names, query_type=query_type)
+        ids = self.add(*names, query_type=query_type)
         for response_id, score in zip(ids, scores, strict=True):
             self.judge(response_id, score)
         return ids
@@ -168,10 +166,10 @@ def race_desk(store: Store, items: int) -> None:
     """A queue of so many flagged answers."""
     desk = queue_desk(store)
     with store.writing() as connection:
-        landed = land_responses(
+        result = store_responses(
             connection, [Response("log", f"a{number}", "q?", "an answer") for number in range(items)]
         )
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         verdict = Verdict(Status.OK, groundedness=0.1)
-        land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, verdict) for id_ in landed.new])
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in result.new])
     assert desk.queue("race").joined == items

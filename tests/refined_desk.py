@@ -12,7 +12,7 @@ from judgeboard.methods.refine_run import refine_pending
 from judgeboard.methods.reflect import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
 from refining_log import both, generator, judge, rated, scored
 
@@ -22,10 +22,10 @@ HOSTILE = "Say more. <script>window.hacked = 1</script> $x^2$ :red[x]"
 
 
 def fill_attempts(store: Store) -> dict[str, int]:
-    """Land two answers, reflect on one and refine the other (rated 2, unusable, 4); return their ids by outside id."""
+    """Store two answers, reflect on one and refine the other (rated 2, unusable, 4); return their ids by outside id."""
     messages = ({"role": "user", "content": "What is granite?"},)
     with store.writing() as connection:
-        land_responses(
+        store_responses(
             connection,
             [
                 Response("attempts", name, "What is granite?", ORIGINAL, ("It is hard.",), "granite", messages=messages)

@@ -15,8 +15,8 @@ from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Scri
 from judgeboard.methods.generation import make_generator
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
-from judgeboard.store.storing import land_responses
+from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
@@ -26,11 +26,11 @@ Writer = Callable[[dict[str, Any]], ScriptedReply | str]
 Reader = Callable[[str], ScriptedReply]
 
 
-def land_bad(store: Store, count: int = 1, **fields: Any) -> None:
-    """Land long complex answers with the ids 0, 1, 2, … and the messages that were sent."""
+def store_bad(store: Store, count: int = 1, **fields: Any) -> None:
+    """Store long complex answers with the ids 0, 1, 2, … and the messages that were sent."""
     kept: dict[str, Any] = {"query_type": "complex", "passages": ("It is a rock.",)} | fields
     with store.writing() as connection:
-        land_responses(
+        store_responses(
             connection,
             [
                 Response(
@@ -139,7 +139,7 @@ def generations(store: Store) -> list[dict[str, Any]]:
 
 def standing(store: Store) -> list[dict[str, Any]]:
     """Every row about which attempt should stand."""
-    return rows(store, STANDING_ATTEMPT)
+    return rows(store, SELECTED_ATTEMPT)
 
 
 @dataclass

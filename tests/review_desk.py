@@ -14,10 +14,10 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Desk:
         with self.store.writing() as connection:
             stored = ensure_version(connection, JudgeVersion("rag", "rag", params={"n": version}))
             verdict = Verdict(Status.OK, groundedness=groundedness)
-            land_judgments(connection, stored, None, [LandedVerdict(self.response_id, next(self.keys), 0, verdict)])
+            store_judgments(connection, stored, None, [NewJudgment(self.response_id, next(self.keys), 0, verdict)])
         return self.flags()[-1]["id"]
 
     def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Decided:
@@ -89,6 +89,6 @@ def flagged_desk(store: Store) -> Desk:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         response = Response("log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",))
-        (response_id,) = land_responses(connection, [response]).new
+        (response_id,) = store_responses(connection, [response]).new
     people = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon"))
     return Desk(store, *people, response_id)

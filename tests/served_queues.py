@@ -12,8 +12,8 @@ from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, QueueOrder, Resp
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from queue_desk import QueueDesk, queue_desk
 from served import serving
 
@@ -39,7 +39,7 @@ class ServedQueues:
         claim = Claim("hiddenclaim", ClaimStatus.CONTRADICTED)
         said = Verdict(Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,))
         with self.store.writing() as connection:
-            landed = [
+            stored = [
                 Response(
                     "log",
                     f"{kind}-{n:02}",
@@ -51,9 +51,9 @@ class ServedQueues:
                 )
                 for n in range(1, answers + 1)
             ]
-            ids = land_responses(connection, landed).new
+            ids = store_responses(connection, stored).new
             judge = ensure_version(connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1}))
-            land_judgments(connection, judge, None, [LandedVerdict(one, 0, 0, said) for one in ids])
+            store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, said) for one in ids])
         self.desk.queue(name, where=RowFilter(query_types=(kind,)), **rules)
         return name
 

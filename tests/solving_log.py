@@ -11,14 +11,14 @@ from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"
 
 
-def land_questions(store: Store, count: int) -> list[int]:
-    """Land questions whose right answer is B and whose better answer is the first; each names its number."""
+def store_questions(store: Store, count: int) -> list[int]:
+    """Store questions whose right answer is B and whose better answer is the first; each names its number."""
     pairs = [
         Pair(
             "quiz",
@@ -34,7 +34,7 @@ def land_questions(store: Store, count: int) -> list[int]:
         for number in range(count)
     ]
     with store.writing() as connection:
-        return land_pairs(connection, pairs).new
+        return store_pairs(connection, pairs).new
 
 
 class Solver:

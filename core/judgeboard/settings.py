@@ -115,7 +115,7 @@ def masked(address: str) -> str:
 
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
-    # Landing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
+    # Storing a batch asks for the thresholds: parsing costs more than the whole rest of that statement.
     try:
         return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
     except ValidationError as error:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from judgeboard.domain import Response
 from judgeboard.store.items import load_item
 from judgeboard.store.reviews import comments_on
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from page_fit import looks, misfits
 
 pytestmark = pytest.mark.browser
@@ -79,7 +79,7 @@ def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_se
 def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, desk) -> None:
     answer = " ".join(f"Stone number {number} is hard, and nobody knows why it should be." for number in range(60))
     with desk.store.writing() as connection:
-        [long] = land_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
+        [long] = store_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
     page = reviewer("Vera", width=800, height=700)
     opened(page, f"/item?response={long}")
     for number in range(14):

@@ -9,10 +9,10 @@ from sqlalchemy import text
 from judgeboard.domain import Pair, Preference
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
-from pair_log import land, record
+from pair_log import add_pairs, record
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ HIDDEN = ("strict", "alpha-model", "beta-model", "inconsistent", "Inconsistent",
 def pair_ids(desk) -> list[int]:
     """Eight pairs that one judge compared; of the first it says A in both orders."""
     models = {"model_a": "alpha-model", "model_b": "beta-model"}
-    ids = land(desk.store, 8, query_type="QA", gold=Preference.B, **models)
+    ids = add_pairs(desk.store, 8, query_type="QA", gold=Preference.B, **models)
     record(desk.store, ids, {"ab": "aabtaabb", "ba": "aabbbbab"}, name="strict")
     return ids
 
@@ -131,7 +131,7 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, desk) -> None:
         Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd") for name, text in HOSTILE.items()
     ]
     with desk.store.writing() as connection:
-        ids = land_pairs(connection, hostile).new
+        ids = store_pairs(connection, hostile).new
     page = reviewer("Mara")
     asked = []
     page.on("request", lambda request: asked.append(request.url))

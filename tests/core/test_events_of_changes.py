@@ -30,14 +30,13 @@ from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.worker import rejudge
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.jobs import announce, leave
+from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
-from judging_log import land_answers
-from pair_log import by_pair, pairwise
-from pair_log import land as land_pair
-from refining_log import generator, judge, land_bad, ratings
+from judging_log import store_answers
+from pair_log import add_pairs, by_pair, pairwise
+from refining_log import generator, judge, ratings, store_bad
 from suite_runs import playing, suite
 from written_tables import written_tables
 
@@ -75,14 +74,14 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     path = tmp_path_factory.mktemp("filled") / "desk.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
-    land_bad(store)
+    store_bad(store)
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
         refine_pending(store, judge("rating", endpoint), generator(endpoint))  # run 1
-    land_answers(store, 4)
+    store_answers(store, 4)
     with store.writing() as connection:
         texts = ("log", "How long is it?"), ("other", "How long is it?")
-        land_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
-    land_pair(store, 1)
+        store_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
+    add_pairs(store, 1)
     for name in ("first", "second"):
         judgeboard.judge_pending(store, judgeboard.make_judge("lexical", name=name))
     change_settings(store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root")
@@ -160,9 +159,9 @@ def failed_job(desk: Desk) -> None:
 
 def worker(desk: Desk) -> None:
     with desk.store.writing() as connection:
-        announce(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
+        register_worker(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
     with desk.store.writing() as connection:
-        leave(connection, "0123456789")
+        remove_worker(connection, "0123456789")
 
 
 def forget(desk: Desk) -> None:

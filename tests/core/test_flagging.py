@@ -7,9 +7,9 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
 from judging_log import address
 
@@ -22,12 +22,12 @@ def judged(store):
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        ids = land_responses(connection, [Response("log", f"a{number}", "q", "a") for number in range(ANSWERS)]).new
+        ids = store_responses(connection, [Response("log", f"a{number}", "q", "a") for number in range(ANSWERS)]).new
         items = [
-            LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=number % 100 / 100))
+            NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=number % 100 / 100))
             for number, id_ in enumerate(ids)
         ]
-        land_judgments(connection, version, None, items)
+        store_judgments(connection, version, None, items)
     return store
 
 
@@ -88,7 +88,7 @@ def test_current_judgments_are_repaired(judged) -> None:
 def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> None:
     made = [Response("log", f"a{n}~new", "q", "b", kind=ResponseKind.REGENERATED) for n in range(3)]
     with judged.writing() as connection:
-        land_responses(connection, made)
+        store_responses(connection, made)
     summary = raise_flags(judged)
     assert (summary.responses, summary.logged) == (ANSWERS + 3, ANSWERS)
     assert run(["flag", "--db", address(judged)]) == 0

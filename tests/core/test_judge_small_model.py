@@ -8,7 +8,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judging_log import address, judgments
 
 ANSWERS = [
@@ -24,7 +24,7 @@ def test_every_answer_gets_a_judgment_with_all_that_was_said(
     small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite_store.writing() as connection:
-        land_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
+        store_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
         model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "96", "--timeout", "500"]
         code = run(["judge", "--judge", "rag", *model, "--concurrency", "2", "--db", address(sqlite_store)])

@@ -26,7 +26,7 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judging_log import asked, by_number, judgments, land_answers, rag, runs
+from judging_log import asked, by_number, judgments, rag, runs, store_answers
 
 
 def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
@@ -46,7 +46,7 @@ def prices(tmp_path: Path) -> Path:
 
 
 def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store) -> None:
-    land_answers(store, 30)
+    store_answers(store, 30)
     summary, endpoint = judge(store, always(verdict()))
     assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (30, 30, 0, RunState.DONE)
     assert sorted(asked(endpoint).elements()) == list(range(30))
@@ -56,15 +56,15 @@ def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store)
 
 
 def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 5)
+    store_answers(sqlite_store, 5)
     judge(sqlite_store, always(verdict()))
-    land_answers(sqlite_store, 3, first=5)
+    store_answers(sqlite_store, 3, first=5)
     summary, endpoint = judge(sqlite_store, always(verdict()))
     assert (summary.selected, sorted(asked(endpoint))) == (3, [5, 6, 7])
 
 
 def test_what_a_model_said_is_kept_whole(store: Store) -> None:
-    land_answers(store, 1)
+    store_answers(store, 1)
     said = verdict(reasoning="It is not said.", groundedness=0.25, quality=2)
     judge(store, always(said))
     (row,) = judgments(store)
@@ -78,7 +78,7 @@ def test_what_a_model_said_is_kept_whole(store: Store) -> None:
 
 
 def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Store) -> None:
-    land_answers(store, 12)
+    store_answers(store, 12)
     replies = {
         1: completion("Fine, I would say."),
         2: verdict(groundedness=85),
@@ -101,7 +101,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
 
 
 def test_one_repair_may_save_a_verdict_and_both_calls_are_kept(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     summary, _ = judge(sqlite_store, in_turn([verdict(quality=9), verdict(quality=2)]))
     assert summary.ok == 1
     (row,) = judgments(sqlite_store)
@@ -120,7 +120,7 @@ def test_one_repair_may_save_a_verdict_and_both_calls_are_kept(sqlite_store: Sto
 def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
     sqlite_store: Store, script: Script
 ) -> None:
-    land_answers(sqlite_store, 20)
+    store_answers(sqlite_store, 20)
     summary, endpoint = judge(sqlite_store, script)
     assert summary.ok == 20
     assert sum(len(row["attempts"]) for row in judgments(sqlite_store)) == len(endpoint.requests)
@@ -128,7 +128,7 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
 
 
 def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     summary, endpoint = judge(
         sqlite_store, rate_limited(always(verdict()), 2, {"retry-after-ms": "1"}), tries=5, concurrency=1
     )
@@ -137,7 +137,7 @@ def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
 
 
 def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store: Store) -> None:
-    land_answers(store, 40)
+    store_answers(store, 40)
     summary, _ = judge(store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key"))
     assert summary.state is RunState.STOPPED
     assert "OPENAI_API_KEY" in (summary.why_stopped or "")
@@ -149,7 +149,7 @@ def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_o
 
 
 def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     with RecordingEndpoint() as gone:
         pass
     summary = judge_pending(sqlite_store, rag(gone))
@@ -159,13 +159,13 @@ def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> N
 
 
 def test_an_answer_too_long_for_the_model_does_not_stop_the_others(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 6)
+    store_answers(sqlite_store, 6)
     summary, _ = judge(sqlite_store, by_number({2: failure(400, "This model's maximum context length is 8 tokens")}))
     assert (summary.ok, summary.error, summary.state) == (5, 1, RunState.DONE)
 
 
 def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
-    land_answers(store, 6)
+    store_answers(store, 6)
     judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
     plain, _ = judge(store, always(verdict()))
     assert plain.selected == 0, "a failed one has a judgment: a plain run leaves it"
@@ -178,7 +178,7 @@ def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
 
 
 def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(store: Store) -> None:
-    land_answers(store, 20)
+    store_answers(store, 20)
     judge(store, always(verdict(quality=1)))
     stopped, _ = judge(
         store, lambda _request, number: verdict(quality=2) if number < 8 else failure(401, "no"), mode="all"
@@ -196,8 +196,8 @@ def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(stor
 
 
 def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
-    land_answers(store, 4, query_type="simple")
-    land_answers(store, 4, first=4, query_type="complex")
+    store_answers(store, 4, query_type="simple")
+    store_answers(store, 4, first=4, query_type="complex")
     judge(store, always(verdict()))
     judge(store, always(failure(401, "no")), mode="all")
     narrowed = RowFilter(query_types=("complex",))
@@ -207,7 +207,7 @@ def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
 
 
 def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store) -> None:
-    land_answers(store, 10)
+    store_answers(store, 10)
     first, endpoint = judge(store, always(verdict()), limit=4)
     assert (first.selected, first.ok, sorted(asked(endpoint))) == (4, 4, [0, 1, 2, 3])
     _, endpoint = judge(store, always(verdict()), limit=4)
@@ -217,7 +217,7 @@ def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store
 
 
 def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> None:
-    land_answers(store, 20)
+    store_answers(store, 20)
     stopped, _ = judge(store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10)
     continued, _ = judge(store, always(verdict()), limit=10)
     assert (continued.run_id, continued.ok) == (stopped.run_id, 10)
@@ -225,7 +225,7 @@ def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> Non
 
 
 def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgments(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
         other = judge_pending(sqlite_store, rag(endpoint, domain="climbing knowledge"))
@@ -234,7 +234,7 @@ def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgme
 
 
 def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store, prices: Path) -> None:
-    land_answers(sqlite_store, 100)
+    store_answers(sqlite_store, 100)
     summary, endpoint = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012)
     assert summary.state is RunState.STOPPED
     assert "cost limit" in (summary.why_stopped or "")
@@ -244,7 +244,7 @@ def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store
 
 
 def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store: Store, prices: Path) -> None:
-    land_answers(sqlite_store, 10)
+    store_answers(sqlite_store, 10)
     summary, _ = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1)
     assert (summary.state, summary.why_stopped, summary.ok) == (RunState.DONE, None, 10)
 
@@ -260,7 +260,7 @@ class Closed(LexicalJudge):
 
 
 def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     with RecordingEndpoint() as endpoint:
         with pytest.raises(UnknownPrice, match="--prices"):
             judge_pending(sqlite_store, rag(endpoint), max_cost=1)
@@ -273,14 +273,14 @@ def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
 
 
 def test_an_unknown_cost_is_unknown_and_never_0(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     summary, _ = judge(sqlite_store, always(verdict()))
     assert summary.cost_micro is None
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}
 
 
 def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store: Store, prices: Path) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     good = verdict().body["choices"][0]["message"]["content"]
     summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), prices=prices)
     assert summary.cost_micro is None
@@ -288,7 +288,7 @@ def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store: Store, p
 
 
 def test_recorded_replies_go_through_the_same_parser(sqlite_store: Store, tmp_path: Path) -> None:
-    land_answers(sqlite_store, 4)
+    store_answers(sqlite_store, 4)
     replies = tmp_path / "replies.jsonl"
     recorded = [("0", {"reasoning": "r", "groundedness": 1, "quality": 4}), ("1", "Fine."), ("1", "Still fine.")]
     replies.write_text(
@@ -303,13 +303,13 @@ def test_recorded_replies_go_through_the_same_parser(sqlite_store: Store, tmp_pa
 
 
 def test_no_more_calls_are_in_flight_than_asked_for(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 40)
+    store_answers(sqlite_store, 40)
     _, endpoint = judge(sqlite_store, always(verdict()), concurrency=3)
     assert endpoint.most_at_once <= 3
 
 
 def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
-    land_answers(store, 2)
+    store_answers(store, 2)
     judge(store, by_number({1: verdict(groundedness=0.1)}))
     with store.reading() as connection:
         raised = connection.exec_driver_sql("SELECT auto_score FROM flag WHERE rule = 'low_groundedness'").all()
@@ -317,7 +317,7 @@ def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
 
 
 def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 5)
+    store_answers(sqlite_store, 5)
     told: list[tuple[int, int]] = []
 
     async def pipeline() -> JudgingSummary:
@@ -331,7 +331,7 @@ def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> 
 
 
 def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     seen = []
 
     async def pipeline() -> None:

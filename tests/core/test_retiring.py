@@ -10,11 +10,11 @@ from judgeboard.people.roster import add_person, change_settings, restore_versio
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version, list_versions, retired_versions
-from judging_log import judgments, land_answers, runs
+from judging_log import judgments, runs, store_answers
 
 
 def judged_twice(store: Store) -> None:
-    land_answers(store, 3)
+    store_answers(store, 3)
     for name in ("first", "second"):
         judge_pending(store, make_judge("lexical", name=name))
 
@@ -24,7 +24,7 @@ def test_a_retired_version_is_asked_nothing_and_what_it_said_stays(store: Store)
     before = judgments(store)
     assert retire_version(store, "second v1", "cli:ann").title == "second v1"
     retire_version(store, "second v1", "cli:ann")  # twice is as once
-    land_answers(store, 2, first=3)
+    store_answers(store, 2, first=3)
     with pytest.raises(BadInput, match=r"second v1 was retired by cli:ann on .* versions restore"):
         judge_pending(store, make_judge("lexical", name="second"))
     assert judgments(store) == before
@@ -51,7 +51,7 @@ def test_a_retired_jury_combines_nothing_more(sqlite_store: Store) -> None:
     judge_by_jury(sqlite_store, ["first", "second"])
     retire_version(sqlite_store, "jury", "cli:ann")
     assert judge_by_jury(sqlite_store, ["first", "second"]).labelled >= 0, "what is stored can be read"
-    land_answers(sqlite_store, 1, first=3)
+    store_answers(sqlite_store, 1, first=3)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))
     with pytest.raises(BadInput, match="jury v1 was retired"):

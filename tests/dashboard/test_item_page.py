@@ -11,7 +11,7 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 TAGS = re.compile(r"<[^>]*>")
 
@@ -197,7 +197,7 @@ def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> 
 
 def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        [new] = land_responses(connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]).new
+        [new] = store_responses(connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]).new
     bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
     assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
     assert "&lt;i&gt;id" in bodies

@@ -12,7 +12,7 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import OwnReview
 from judgeboard_dashboard.review.own_reviews import pair_rows, said_words
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import queue_desk
 
 TAGS = re.compile(r"<[^>]*>")
@@ -50,7 +50,7 @@ def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:
     desk = queue_desk(sqlite_store)
-    [pair_id] = land(sqlite_store, 1, query_type="pairs")
+    [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
     held = desk.held(mara, "pairs")

@@ -11,14 +11,14 @@ from judgeboard.methods.pair_report import Listed, pair_screen
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review.pairs import PairDesk, PairPresses, Place, screen_row
-from pair_log import land, people_say, record
+from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from review_desk import rows_of
 
@@ -34,7 +34,7 @@ def opened(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sto
 @pytest.fixture
 def pair_ids(opened: Store) -> list[int]:
     """Six pairs in it."""
-    ids = land(opened, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
+    ids = add_pairs(opened, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
     record(opened, ids, {"ab": "aabta-", "ba": "aabbba"}, name="strict")
     return ids
 
@@ -65,7 +65,7 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
 
 
 def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, open_page: OpenPage) -> None:
-    record(opened, land(opened, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
+    record(opened, add_pairs(opened, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
     app = open_page("pairs")
     said = " ".join(texts(app))
     assert "asked in one order only" in said
@@ -77,17 +77,17 @@ def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, op
 
 
 def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: OpenPage) -> None:
-    ids, version = land(opened, 2), record(opened, [], {}, name="fine")
+    ids, version = add_pairs(opened, 2), record(opened, [], {}, name="fine")
     said = {(ids[0], Shown.BA): Preference.B}
     items = [
-        LandedComparison(
+        NewComparison(
             id_, order, StepRecord(Status.OK), dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A))
         )
         for id_ in ids
         for order in Shown
     ]
     with opened.writing() as connection:
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
     figures = open_page("pairs").dataframe[0].value
     assert "Slice" not in figures, "all of them are of all pairs"
     assert "Right by gold" not in figures, "there is none"
@@ -214,7 +214,7 @@ def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
 
 def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], opened: Store, open_page: OpenPage) -> None:
     with opened.writing() as connection:
-        (question,) = land_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
+        (question,) = store_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
     app = open_page("pairs", pair=question)
     assert all(button.disabled for button in app.button if button.label in {"Left is better", "Tie"})
 

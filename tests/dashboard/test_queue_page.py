@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.widgets.tables import csv_text, frame
 
 
@@ -75,7 +75,7 @@ def test_an_empty_database_names_the_next_command(sqlite_store: Store, monkeypat
     assert "No answers yet." in said(page)
     assert "judgeboard demo" in said(page)
     with sqlite_store.writing() as connection:
-        land_responses(connection, [Response("log", "one", "q", "a", ("p",))])
+        store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("queue")
     assert "1 answer, none judged." in said(page)
     assert "judgeboard judge --judge lexical" in said(page)

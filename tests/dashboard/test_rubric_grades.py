@@ -14,8 +14,8 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores
 from page_rows import PageRows
@@ -35,10 +35,10 @@ def judged(page_rows: PageRows, sqlite_store: Store) -> int:
     params = {"dimensions": [{"name": name, "weight": 1.0, "levels": levels} for name in ("accuracy", "tone")]}
     with sqlite_store.writing() as connection:
         response = Response("log", "rubric-1", "How long is the rope?", "It has 60 m.")
-        (response_id,) = land_responses(connection, [response]).new
+        (response_id,) = store_responses(connection, [response]).new
         version = ensure_version(connection, JudgeVersion("house", "rubric", params=params, scale="1-5"))
         verdict = Verdict(Status.OK, scores=SCORES, reasoning="Not scored by the judge: tone.")
-        land_judgments(connection, version, None, [LandedVerdict(response_id, 0, 0, verdict)])
+        store_judgments(connection, version, None, [NewJudgment(response_id, 0, 0, verdict)])
     return response_id
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.ratings import Human, Kind, PeopleValues, Scale, human_values
-from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, LABELS, Given, StandingReviews
+from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, LABELS, GradedReviews, Grades
 from judgeboard.store.verdicts import GradedAnswers
 
 GradeName = Literal["label", "groundedness", "quality"]
@@ -76,7 +76,7 @@ class Voices:
         return Voices(self.response_ids[rows], self.reviewer_ids[rows], self.values[rows])
 
 
-def voices(reviews: StandingReviews, scale: Scale, reviewer_id: int | None = None) -> Voices:
+def voices(reviews: GradedReviews, scale: Scale, reviewer_id: int | None = None) -> Voices:
     """Return what each person, or one of them, says of each answer: one voice per person and answer.
 
     Of each reviewer the latest review that stands and carries this grade counts, a blind one before any other. What
@@ -89,14 +89,14 @@ def voices(reviews: StandingReviews, scale: Scale, reviewer_id: int | None = Non
     return _voices(reviews, scale.grade, _last_of(reviews, np.flatnonzero(rows), by_reviewer=True))
 
 
-def gold(reviews: StandingReviews, scale: Scale) -> Voices:
+def gold(reviews: GradedReviews, scale: Scale) -> Voices:
     """Return what was adjudicated, one row per answer: the latest adjudication that stands and carries the grade."""
     rows = np.flatnonzero(_carrying(reviews, scale.grade) & (reviews.stages == ADJUDICATION))
     return _voices(reviews, scale.grade, _last_of(reviews, rows, by_reviewer=False))
 
 
 def people_values(
-    reviews: StandingReviews, scale: Scale, reviewer_id: int | None = None, human: Human = "gold"
+    reviews: GradedReviews, scale: Scale, reviewer_id: int | None = None, human: Human = "gold"
 ) -> PeopleValues:
     """Return what a judge is held against (``human_values``), in the order of the answers' ids.
 
@@ -144,7 +144,7 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     )
 
 
-def judge_values(verdicts: Given, grade: str, cut: float) -> tuple[AnyArray, BoolArray]:
+def judge_values(verdicts: Grades, grade: str, cut: float) -> tuple[AnyArray, BoolArray]:
     """Return what a judge gave on a grade (labels as positions), and which labels were cut from its groundedness."""
     values = column_of(verdicts, grade)
     if grade != "label":
@@ -164,28 +164,28 @@ def is_given(values: AnyArray) -> BoolArray:
     return ~np.isnan(values) if values.dtype.kind == "f" else np.asarray(values != 0)
 
 
-def _silence(n: int) -> Given:
+def _silence(n: int) -> Grades:
     """Return the verdicts of a judge that has said nothing."""
     nothing = np.full(n, np.nan)
-    return Given(np.zeros(n, dtype=np.int64), nothing, np.zeros(n, dtype=np.int64), nothing)
+    return Grades(np.zeros(n, dtype=np.int64), nothing, np.zeros(n, dtype=np.int64), nothing)
 
 
-def column_of(given: Given, grade: str) -> AnyArray:
+def column_of(given: Grades, grade: str) -> AnyArray:
     """Return what was given on a grade; one that is none of the three is the dimension that was read."""
     known = {"label": given.labels, "groundedness": given.groundedness, "quality": given.quality}
     return known.get(grade, given.scores)
 
 
-def _carrying(reviews: StandingReviews, grade: str) -> BoolArray:
+def _carrying(reviews: GradedReviews, grade: str) -> BoolArray:
     return is_given(column_of(reviews.given, grade))
 
 
-def _voices(reviews: StandingReviews, grade: str, rows: IntArray) -> Voices:
+def _voices(reviews: GradedReviews, grade: str, rows: IntArray) -> Voices:
     values = column_of(reviews.given, grade)[rows]
     return Voices(reviews.response_ids[rows], reviews.reviewer_ids[rows], values)
 
 
-def _last_of(reviews: StandingReviews, rows: IntArray, *, by_reviewer: bool) -> IntArray:
+def _last_of(reviews: GradedReviews, rows: IntArray, *, by_reviewer: bool) -> IntArray:
     """Return one of ``rows`` (the oldest first) per response, and person: a blind one if there is, then the latest."""
     who = reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
     # lexsort is stable: among equals the rows keep their order, so the latest comes last.

@@ -16,7 +16,7 @@ from judgeboard.stats.both_orders import UNUSABLE_AS, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
 from judgeboard.store.preferences import pair_facts
 from judgeboard.store.response_pages import answer_lengths, response_facts, rules_of
-from judgeboard.store.statements import Texts
+from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -169,7 +169,7 @@ def _rules(connection: Connection, ids: IntArray, known: IntArray) -> Iterator[t
         yield NO_RULE, ~flagged
 
 
-def _texts(column: Texts) -> AnyArray:
+def _texts(column: TextColumn) -> AnyArray:
     names: AnyArray = np.array(column.names or ("",), dtype=np.str_)
     said: AnyArray = names[column.codes]
     return said

@@ -16,7 +16,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.settings import rules_in_force
-from judgeboard.store.verdict_pairs import AnswerSaid, PersonSaid, answers_said, people_said
+from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
 
 def times(n: int) -> str:
@@ -78,14 +78,14 @@ class Disagreement:
     """One answer: what the judge gave it and what people together did.
 
     ``difference`` is judge - people in units of the grade (labels: +1 where the judge was too kind, -1 too harsh).
-    ``people_said`` are the reviews behind it, the latest first.
+    ``person_reviews`` are the reviews behind it, the latest first.
     """
 
-    said: AnswerSaid
+    said: JudgedText
     judge: Value
     people: Value
     difference: float
-    people_said: tuple[PersonSaid, ...]
+    person_reviews: tuple[PersonReview, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _rows(
     ids = pairs.response_ids.tolist()
     if not ids:
         return ()
-    answers, people = answers_said(connection, version_id, ids), people_said(connection, ids)
+    answers, people = judged_texts(connection, version_id, ids), person_reviews(connection, ids)
     columns = zip(ids, pairs.judge.tolist(), pairs.people.tolist(), difference.tolist(), strict=True)
     return tuple(
         Disagreement(

@@ -28,7 +28,7 @@ from judgeboard.stats.estimates import (
 from judgeboard.stats.pair_statistics import NOT_FOR_GRADE, PairStatistics
 from judgeboard.stats.rater_agreement import OverallAgreement, RaterPair
 from judgeboard.stats.ratings import Human, Kind, Scale
-from judgeboard.store.grades import AGAIN, StandingReviews
+from judgeboard.store.grades import AGAIN, GradedReviews
 
 EMPTY = (
     "No answer has both a verdict of this judge and a person's grade. Grade some on the item page, or bring grades "
@@ -290,7 +290,7 @@ def notes_on_people(
     )
 
 
-def other_grades(reviews: StandingReviews, grade: str, reviewer_id: int | None = None) -> Iterator[Note]:
+def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> Iterator[Note]:
     """Say how many reviews, of one person or of all, give none of this grade, and which grades count them.
 
     Nothing is said of a rubric's dimension: who was asked for it is not known.

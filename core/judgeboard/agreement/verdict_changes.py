@@ -13,7 +13,14 @@ from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, VerdictPair, pairs_of_run, pairs_of_versions, texts_of
+from judgeboard.store.verdict_pairs import (
+    OneVerdict,
+    PairTexts,
+    VerdictPair,
+    pair_texts,
+    pairs_of_run,
+    pairs_of_versions,
+)
 
 
 class Side(StrEnum):
@@ -187,7 +194,7 @@ def _page(connection: Connection, pairs: list[VerdictPair], offset: int, limit: 
         comparison_sentence(comparison, calls[0], calls[1] if old != new else "the new one"),
         comparison,
         shown,
-        texts_of(connection, [row.pair for row in shown]),
+        pair_texts(connection, [row.pair for row in shown]),
         old,
         new,
     )

@@ -139,14 +139,14 @@ def forget_command(response: str, source: str | None, yes: bool, db: str | None)
     This cannot be undone. An event records who did it and when.
     """
     from judgeboard.store.engine import open_store
-    from judgeboard.store.forgetting import drop_written_ahead, forget_response
+    from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 
     store = open_store(db)
     if not yes:
         click.confirm(f"Delete every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
     with store.writing() as connection:
         ids = forget_response(connection, response, source=source, actor=options.actor())
-    emptied = drop_written_ahead(store)
+    emptied = truncate_write_ahead_log(store)
     store.close()
     more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
     click.echo(f"forgotten: {response}{more}")

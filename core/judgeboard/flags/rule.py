@@ -171,8 +171,8 @@ class Rule:
     """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
 
     A rule for ``each_judge`` may have a reason on the verdict of every judge, the others look at the primary one's.
-    ``drawn`` rules depend on the response alone: they are applied when it lands and by `judgeboard flag`, never
-    when a judgment or feedback lands. ``holds``, of the details of a flag and those of the reason for it now, tells
+    ``drawn`` rules depend on the response alone: they are applied when it is stored and by `judgeboard flag`, never
+    when a judgment or feedback is stored. ``holds``, of the details of a flag and those of the reason for it now, tells
     whether what the flag says of other judges is still so. A rule that ``reads_texts`` finds them in the signals: they
     are loaded only where one does.
     """

@@ -10,7 +10,7 @@ from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings import load_settings, masked, provider_address
 from judgeboard.store.engine import Readable, Store, open_store
-from judgeboard.store.overview import store_counts
+from judgeboard.store.overview import count_open_flags, count_responses
 
 _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
 
@@ -31,13 +31,9 @@ def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[
     except JudgeboardError as error:
         return [Finding(ok=False, what="database", fix=str(error))]
     with see(store).reading() as connection:
-        counts = store_counts(connection)
-    found = [
-        Finding(
-            ok=True, what=f"database {store.shown_url}: {counts.responses:,} answers, {counts.open_flags:,} open flags"
-        )
-    ]
-    if counts.responses == 0:
+        answers, open_flags = count_responses(connection), count_open_flags(connection)
+    found = [Finding(ok=True, what=f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags")]
+    if answers == 0:
         found.append(Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo"))
     store.close()
     return found

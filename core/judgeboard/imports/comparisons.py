@@ -14,7 +14,7 @@ from judgeboard.imports.columns import ERROR, JUDGE, JUDGE_VERSION, RAW, REASONI
 from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.pairs import shown_word, verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.store.comparisons import LandedComparison
+from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.pairs import pairs_named
 
 
@@ -104,7 +104,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}
         named = pairs_named(connection, {external_id for external_id, _ in names.values()})
-        by_judge: dict[RecordedJudge, dict[int, list[LandedComparison]]] = {}
+        by_judge: dict[RecordedJudge, dict[int, list[NewComparison]]] = {}
         for index, pair in rows.find("pair", names, named).items():
             record = records[index]
             by_judge.setdefault(record.judge, {})[index] = [_comparison(record, pair.id)]
@@ -135,8 +135,8 @@ def _ask(cells: Cells) -> int:
     return value
 
 
-def _comparison(record: ImportedComparison, pair_id: int) -> LandedComparison:
-    return LandedComparison(
+def _comparison(record: ImportedComparison, pair_id: int) -> NewComparison:
+    return NewComparison(
         pair_id=pair_id,
         shown=record.shown,
         record=record.record,

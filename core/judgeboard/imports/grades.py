@@ -22,9 +22,9 @@ from judgeboard.imports.columns import RESPONSE_ID, ColumnNames
 from judgeboard.imports.kind import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
-from judgeboard.store.grades import ONLY_AT_THE_DESK, GradeOf, insert_grades
+from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
 from judgeboard.store.pairs import pairs_named
-from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.store.responses import responses_named
 
 
@@ -127,7 +127,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def as_row(self, record: ImportedGrade | ImportedPreference) -> dict[str, Any]:
         """Return a grade or preference as an import takes it again."""
         if isinstance(record, ImportedGrade):
-            grade = {name: value for name, value in asdict(record.grade).items() if name not in ONLY_AT_THE_DESK}
+            grade = {name: value for name, value in asdict(record.grade).items() if name not in NOT_IMPORTED}
             return {
                 "response_id": record.response_id,
                 "annotator": record.annotator,
@@ -209,5 +209,5 @@ def _store_preferences(
         index: PreferenceOf(found.id, found.source, records[index].pair_id, records[index].given)
         for index, found in rows.find("pair", names, named).items()
     }
-    new = land_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
+    new = store_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
     rows.new |= {index for index, is_new in zip(preferences, new, strict=True) if is_new}

@@ -24,10 +24,10 @@ from judgeboard.imports.columns import JUDGE, METADATA, QUERY_TYPE_OF_PAIR, QUES
 from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
-from judgeboard.store.comparisons import LandedComparison, key_of, land_comparisons, stored_comparisons
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.pairs import ids_of_pairs
-from judgeboard.store.preferences import PreferenceOf, land_preferences
+from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.text import as_utc
 
 _WORDS: Mapping[str, Preference] = {
@@ -273,14 +273,14 @@ class PairImport(RecordedImport[ImportedPair]):
     def store(self, connection: Connection, records: Sequence[ImportedPair], batch_id: int, now: datetime) -> Stored:
         """Store what is new; a pair with other texts, or another verdict of a judge on it, is a conflict."""
         rows = RowOutcomes(len(records))
-        ids = store_pairs(connection, [record.pair for record in records], batch_id, now, rows)
+        ids = import_pairs(connection, [record.pair for record in records], batch_id, now, rows)
         people = [
             (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, given))
             for index, (record, pair_id) in enumerate(zip(records, ids, strict=True))
             if pair_id is not None
             for given in record.people
         ]
-        new = land_preferences(connection, [given for _, given in people], batch_id, now) if people else []
+        new = store_preferences(connection, [given for _, given in people], batch_id, now) if people else []
         rows.new |= {index for (index, _), is_new in zip(people, new, strict=True) if is_new}
         self._store_verdicts(connection, records, ids, rows, now)
         return rows.stored()
@@ -298,14 +298,14 @@ class PairImport(RecordedImport[ImportedPair]):
             items = []
             for (pair, shown), one in missing.items():
                 record = StepRecord(Status.UNPARSABLE, raw=one.raw)
-                item = LandedComparison(ids[pair], shown, record) if pair in ids else None
+                item = NewComparison(ids[pair], shown, record) if pair in ids else None
                 if item is not None and key_of(item) not in known:
                     items.append(item)
                 # In a dry run the pair is not there, and what is said of it would be new.
                 if not one.row_is_new and (item is None or key_of(item) not in known):
                     late.add((judge, pair))
             if items:
-                land_comparisons(connection, version, self.run(connection, version, now), items, now)
+                store_comparisons(connection, version, self.run(connection, version, now), items, now)
         super().finish(connection, now)
         return len(late)
 
@@ -325,12 +325,12 @@ class PairImport(RecordedImport[ImportedPair]):
         rows: RowOutcomes,
         now: datetime,
     ) -> None:
-        by_judge: dict[str, dict[int, list[LandedComparison]]] = {}
+        by_judge: dict[str, dict[int, list[NewComparison]]] = {}
         for index, (record, pair_id) in enumerate(zip(records, ids, strict=True)):
             if record.judge is None or pair_id is None:
                 continue
             by_judge.setdefault(record.judge, {})[index] = [
-                LandedComparison(pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), said)
+                NewComparison(pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), said)
                 for shown, said in record.verdicts.items()
             ]
         for judge, given in by_judge.items():
@@ -401,19 +401,19 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-def store_pairs(
+def import_pairs(
     connection: Connection, pairs: Sequence[Pair], batch_id: int, now: datetime, rows: RowOutcomes
 ) -> list[int | None]:
     """Store the pairs of a batch of rows, note what became of these; return the pair of each, None for a conflict."""
-    landed = land_pairs(connection, pairs, batch_id, now)
-    for clash in landed.conflicts:
+    result = store_pairs(connection, pairs, batch_id, now)
+    for clash in result.conflicts:
         rows.refuse(clash.index, clash.field, clash.reason, conflict=True)
     first: dict[int, int] = {}
-    for index, pair_id in enumerate(landed.ids):
+    for index, pair_id in enumerate(result.ids):
         if pair_id is not None:
             first.setdefault(pair_id, index)
-    rows.new |= {first[pair_id] for pair_id in landed.new}
-    return landed.ids
+    rows.new |= {first[pair_id] for pair_id in result.new}
+    return result.ids
 
 
 def pair_as_row(pair: Pair) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from judgeboard.imports.kind import ImportKind, Record, RowOutcomes
 from judgeboard.judges.judge import replay_version
 from judgeboard.store.comparisons import (
     ComparisonKey,
-    LandedComparison,
+    NewComparison,
     add_aspects,
     key_of,
-    land_comparisons,
+    store_comparisons,
     stored_comparisons,
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version
@@ -66,9 +66,9 @@ class _Said:
     status: str
     preferences: dict[str, Preference]
     id: int | None = None
-    item: LandedComparison | None = None
+    item: NewComparison | None = None
 
-    def contradicts(self, item: LandedComparison) -> bool:
+    def contradicts(self, item: NewComparison) -> bool:
         return self.status != item.record.status or any(
             self.preferences.get(aspect, said) is not said for aspect, said in item.preferences.items()
         )
@@ -78,7 +78,7 @@ def store_recorded(
     connection: Connection,
     version: StoredVersion,
     kind: RecordedImport[Any],
-    given: Mapping[int, list[LandedComparison]],
+    given: Mapping[int, list[NewComparison]],
     rows: RowOutcomes,
     now: datetime,
 ) -> None:
@@ -102,11 +102,11 @@ def store_recorded(
                 rows.new.add(index)
     new = [replace(one.item, preferences=one.preferences) for one in said.values() if one.item is not None]
     if new:
-        land_comparisons(connection, version, kind.run(connection, version, now), new, now)
+        store_comparisons(connection, version, kind.run(connection, version, now), new, now)
     add_aspects(connection, more)
 
 
-def _adds(said: dict[ComparisonKey, _Said], more: dict[int, dict[str, Preference]], item: LandedComparison) -> bool:
+def _adds(said: dict[ComparisonKey, _Said], more: dict[int, dict[str, Preference]], item: NewComparison) -> bool:
     """Take over what an item says beyond what is known; return whether it says more."""
     known = said.get(key_of(item))
     if known is None:
@@ -119,5 +119,5 @@ def _adds(said: dict[ComparisonKey, _Said], more: dict[int, dict[str, Preference
     return bool(further)
 
 
-def _contradiction(version: StoredVersion, item: LandedComparison) -> str:
+def _contradiction(version: StoredVersion, item: NewComparison) -> str:
     return f"{version.name} has another verdict on this pair in the order {item.shown}"

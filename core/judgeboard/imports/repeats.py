@@ -24,9 +24,9 @@ from judgeboard.imports.recorded import RecordedImport
 from judgeboard.imports.samples import listed
 from judgeboard.imports.scales import SCORE, scale_in
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict, recorded_scores
+from judgeboard.store.judgments import NewJudgment, recorded_scores
 from judgeboard.store.responses import find_responses, key_of
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         """Store what is new; an answer with other content, or another score in the same repeat, is a conflict."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
-        stored = land_responses(connection, responses, batch_id, now)
+        stored = store_responses(connection, responses, batch_id, now)
         for clash in stored.conflicts:
             reason = f"{clash.external_id!r} is stored with other content"
             rows.refuse(clash.index, "external_id", reason, conflict=True)
@@ -148,18 +148,18 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         now: datetime,
     ) -> None:
         known = recorded_scores(connection, version.id, response_ids.values())
-        new: list[LandedVerdict] = []
+        new: list[NewJudgment] = []
         for index, response_id in response_ids.items():
             for repeat, value in enumerate(records[index].scores):
                 there = known.get((response_id, repeat))
                 if there is None:
-                    new.append(LandedVerdict(response_id, 0, repeat, _verdict(records[index], repeat)))
+                    new.append(NewJudgment(response_id, 0, repeat, _verdict(records[index], repeat)))
                     rows.new.add(index)
                 elif there != ({} if value is None else {SCORE: value}):
                     reason = f"{version.name} has another score in repeat {repeat + 1} of this answer"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
-            land_judgments(connection, version, self.run(connection, version, now), new, now)
+            store_judgments(connection, version, self.run(connection, version, now), new, now)
 
 
 def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:

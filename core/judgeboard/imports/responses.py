@@ -14,7 +14,7 @@ from judgeboard.imports.cells import MAX_ID, Cells, Unusable, checked, metadata_
 from judgeboard.imports.columns import ANSWER, METADATA, QUESTION, REFERENCE, ColumnNames
 from judgeboard.imports.kind import ImportKind, Problem, Stored
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
@@ -88,7 +88,7 @@ class ResponseImport(ImportKind[Response]):
 
     def store(self, connection: Connection, records: Sequence[Response], batch_id: int, now: datetime) -> Stored:
         """Store responses that are new, and feedback that is new on known ones."""
-        stored = land_responses(connection, records, batch_id, now)
+        stored = store_responses(connection, records, batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
         given = [records[conflict.index] for conflict in stored.conflicts]
         kept = find_contents(connection, [key_of(record) for record in given])

@@ -12,11 +12,11 @@ from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.cells import Cells, Unusable, raw_text
 from judgeboard.imports.columns import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, ColumnNames
 from judgeboard.imports.kind import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, pair_as_row, pair_in, preference_word, store_pairs
+from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.store.comparisons import LandedComparison
+from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.samples import LandedSample, SampleKey, StoredSample, land_samples, stored_samples
+from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}
@@ -76,7 +76,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
     def store(self, connection: Connection, records: Sequence[ImportedSamples], batch_id: int, now: datetime) -> Stored:
         """Store what is new; another answer of a model in the same try is a conflict."""
         rows = RowOutcomes(len(records))
-        ids = store_pairs(connection, [record.pair for record in records], batch_id, now, rows)
+        ids = import_pairs(connection, [record.pair for record in records], batch_id, now, rows)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index, (record, pair_id) in enumerate(zip(records, ids, strict=True)):
             if pair_id is not None:
@@ -102,19 +102,19 @@ class SampleImport(RecordedImport[ImportedSamples]):
         now: datetime,
     ) -> None:
         known = stored_samples(connection, version.id, pair_ids.values())
-        new: list[LandedSample] = []
+        new: list[NewSample] = []
         for index, pair_id in pair_ids.items():
             for number, one in enumerate(records[index].tries):
                 key = SampleKey(pair_id, number)
                 if key not in known:
                     known[key] = StoredSample(one.answer, one.status.value)
-                    new.append(LandedSample(pair_id, number, one.answer, _record(one)))
+                    new.append(NewSample(pair_id, number, one.answer, _record(one)))
                     rows.new.add(index)
                 elif not _equals(known[key], one):
                     reason = f"{version.name} has another answer in try {number + 1} at this question"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
-            land_samples(connection, version, self.run(connection, version, now), new, now)
+            store_samples(connection, version, self.run(connection, version, now), new, now)
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
@@ -188,9 +188,9 @@ def _record(one: Try) -> StepRecord:
     return StepRecord(one.status, raw=one.raw, model_reported=one.model)
 
 
-def _comparisons(record: ImportedSamples, pair_id: int) -> list[LandedComparison]:
+def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:
     return [
-        LandedComparison(
+        NewComparison(
             pair_id,
             shown,
             StepRecord(Status.UNPARSABLE if said is None else Status.OK),

@@ -14,10 +14,10 @@ from judgeboard.imports.kind import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import LandedVerdict, first_verdicts, says_the_same
+from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
 from judgeboard.store.pair_storing import sides_named
 from judgeboard.store.responses import NamedResponse, responses_named
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +132,16 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         rows: RowOutcomes,
         now: datetime,
     ) -> None:
-        known = first_verdicts(connection, version.id, set(response_ids.values()))
-        new: dict[int, LandedVerdict] = {}
+        known = first_recorded_verdicts(connection, version.id, set(response_ids.values()))
+        new: dict[int, NewJudgment] = {}
         for index, response_id in response_ids.items():
             verdict = records[index].verdict
             if response_id not in known:
-                new[index] = LandedVerdict(response_id, 0, 0, verdict)
-            elif not says_the_same(known[response_id], verdict):
+                new[index] = NewJudgment(response_id, 0, 0, verdict)
+            elif not known[response_id].equals(verdict):
                 reason = f"{version.name} has another verdict on {records[index].response_id!r}"
                 rows.refuse(index, "response_id", reason, conflict=True)
         if new:
-            stored = land_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
+            stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
             # Another process may have stored some of them between the two statements.
             rows.new |= set(list(new)[:stored])

@@ -21,12 +21,12 @@ from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions,
 from judgeboard.runs.runner import Answered, Keep, S, T
 from judgeboard.store.audits import (
     AuditedJudgment,
-    LandedMark,
     LatestReview,
+    NewJudgmentReview,
     audited_judgments,
-    land_marks,
     latest_reviews,
     measures_given,
+    store_judgment_reviews,
     verdicts_of,
 )
 from judgeboard.store.engine import Store
@@ -172,7 +172,7 @@ def compare_versions(
         found = _compared(connection, supreme, audited, sample, by)
     for chunk in batches(found.marks):
         with store.writing() as connection:
-            land_marks(connection, supreme.id, None, chunk)
+            store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
@@ -184,7 +184,7 @@ def compare_versions(
 class _Compared(NamedTuple):
     """The marks that are not stored yet, and what they were made from."""
 
-    marks: list[LandedMark]
+    marks: list[NewJudgmentReview]
     not_comparable: int
     account: RunAccount
 
@@ -207,7 +207,7 @@ def _compared(
                 unshared += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(LandedMark(each, ask, correct, StepRecord(Status.OK), sample.share))
+                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
     return _Compared(marks, unshared, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
@@ -255,7 +255,7 @@ def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[i
 
 
 class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
-    """A run over a sample of a judge version's current verdicts, with the answers that had landed at its start."""
+    """A run over a sample of a judge version's current verdicts, with the answers that were stored at its start."""
 
     kind = AUDIT
 
@@ -328,10 +328,12 @@ class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
         """Store reviews, with the flags that they raise."""
         marks = [
-            LandedMark(step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share)
+            NewJudgmentReview(
+                step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
+            )
             for step in steps
         ]
-        land_marks(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
+        store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         """Measure the marks against people."""
@@ -397,7 +399,7 @@ async def audit_async(
     """Let a supreme judge review the current verdicts of a judge version, and measure its marks against people.
 
     Each verdict is asked about once by a version of the supreme judge; a stopped audit goes on where it ended, with the
-    answers that had landed at its start. A review keeps the share of the draw that it was asked for: a later, larger
+    answers that were stored at its start. A review keeps the share of the draw that it was asked for: a later, larger
     sample of the same seed holds it, asks only the rest, and leaves it as it is.
 
     Args:
@@ -430,8 +432,8 @@ async def audit_independently_async(
     """Let a supreme judge score the answers that a judge version judged, and compare both (methods.md §4).
 
     A verdict is marked wrong where both differ by the thresholds of the rule judges_disagree. Each answer is asked
-    about once by a version of the supreme judge; a stopped audit goes on where it ended, with the answers that had
-    landed at its start.
+    about once by a version of the supreme judge; a stopped audit goes on where it ended, with the answers that were
+    stored at its start.
 
     Args:
         store: Where the judgments are.

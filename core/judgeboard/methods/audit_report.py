@@ -24,14 +24,14 @@ from judgeboard.store.audits import (
     LatestReview,
     audited_judgments,
     audits_done,
+    count_flagged,
     count_verdicts,
-    flags_on,
     latest_reviews,
     reviewed_judgments,
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.verdict_pairs import AnswerSaid, answers_said
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def audit_report(
         _answer(reviewed[int(id_)], str(judge), str(people))
         for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
     ]
-    flags = flags_on(connection, audited.fingerprint, wrong_by_mark)
+    flags = count_flagged(connection, audited.fingerprint, wrong_by_mark)
     nothing = _nothing(len(reviewed), pairs.n)
     draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
     return AuditReport(
@@ -276,7 +276,7 @@ class ListedAnswer:
     """An answer of one of the lists with the start of its texts; ``said`` is None where it was judged anew since."""
 
     answer: AuditedAnswer
-    said: AnswerSaid | None
+    said: JudgedText | None
 
 
 def done_audits(connection: Connection) -> list[DoneAudit]:
@@ -295,7 +295,7 @@ def listed_answers(
 ) -> list[ListedAnswer]:
     """Return the first ``limit`` answers of a list with their texts."""
     first = answers[:limit]
-    said = answers_said(connection, audited.id, [each.response_id for each in first])
+    said = judged_texts(connection, audited.id, [each.response_id for each in first])
     return [ListedAnswer(each, said.get(each.response_id)) for each in first]
 
 

@@ -22,7 +22,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.health import ANSWER_OF, Original, answers_to_change, control_id, list_controls, read_originals
 from judgeboard.store.statements import batches
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 
 class AnswerText(NamedTuple):
@@ -246,12 +246,12 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
     if not new:
         return MadeControlAnswers(kind.name, kind.effect, 0, taken)
     with store.writing() as connection:
-        landed = land_responses(connection, new)
-        if landed.new:
+        result = store_responses(connection, new)
+        if result.new:
             record_event(
-                connection, "make_control_answers", actor, details={"control": kind.name, "new": len(landed.new)}
+                connection, "make_control_answers", actor, details={"control": kind.name, "new": len(result.new)}
             )
-    return MadeControlAnswers(kind.name, kind.effect, len(landed.new), taken - len(landed.new))
+    return MadeControlAnswers(kind.name, kind.effect, len(result.new), taken - len(result.new))
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Original, Original]]:

@@ -26,8 +26,8 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import count_flags
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.verdicts import Judged, by_version, latest_combined
 
 SPLIT = "split"
@@ -133,13 +133,13 @@ def store_combined(
     for response_id, verdict in verdicts.items():
         before = known.get(response_id)
         if before is None:
-            items.append(LandedVerdict(response_id, 0, 0, verdict))
+            items.append(NewJudgment(response_id, 0, 0, verdict))
         elif (before.status, before.reasoning, before.error) != (verdict.status, verdict.reasoning, verdict.error):
-            items.append(LandedVerdict(response_id, before.ask + 1, 0, verdict))
+            items.append(NewJudgment(response_id, before.ask + 1, 0, verdict))
     if items:
         refuse_retired(connection, version)
         record_event(connection, "combine", actor, details={"version": version.id, "answers": len(items)})
-        land_judgments(connection, version, None, items)
+        store_judgments(connection, version, None, items)
     return verdicts
 
 

@@ -21,16 +21,16 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
-    LandedComparison,
     LatestInOrder,
-    land_comparisons,
+    NewComparison,
     latest_asks,
     pairs_with_texts,
+    store_comparisons,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.pairs import PairItem, load_pairs, pairs_named
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
@@ -83,14 +83,14 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
                 raise NotFound(f"no answers of a source {source!r}: import them with --source {source}")
         partners = _partners(*sides)
         made = [_pair(a, b, one, other) for one, other in partners]
-        landed = land_pairs(connection, made)
-        if landed.new:
-            record_event(connection, "make_pairs", actor, details={"new": len(landed.new)})
-    if landed.conflicts:
-        raise BadInput(f"a pair of {a} and {b} cannot be stored: {landed.conflicts[0].reason}")
-    ids = tuple(sorted(id_ for id_ in landed.ids if id_ is not None))
+        result = store_pairs(connection, made)
+        if result.new:
+            record_event(connection, "make_pairs", actor, details={"new": len(result.new)})
+    if result.conflicts:
+        raise BadInput(f"a pair of {a} and {b} cannot be stored: {result.conflicts[0].reason}")
+    ids = tuple(sorted(id_ for id_ in result.ids if id_ is not None))
     left_out = sum(map(len, sides)) - 2 * len(partners)
-    return PairSet(f"{a} against {b}", ids, len(landed.new), left_out)
+    return PairSet(f"{a} against {b}", ids, len(result.new), left_out)
 
 
 def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor: str = "library") -> PairSet:
@@ -213,7 +213,7 @@ class Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compar
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_Task, Comparison]]) -> None:
         """Store comparisons."""
         items = [
-            LandedComparison(
+            NewComparison(
                 step.task.pair.id,
                 step.task.shown,
                 step.result.record,
@@ -223,7 +223,7 @@ class Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], Compar
             )
             for step in steps
         ]
-        land_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> Compared:
         """Return version and account; `pair_report` gives the figures."""

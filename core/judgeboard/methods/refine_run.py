@@ -22,7 +22,7 @@ from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import (
     REFINE,
     NewGeneration,
@@ -40,7 +40,7 @@ from judgeboard.store.refinements import (
     unrefined,
 )
 from judgeboard.store.responses import Origin, external_ids, key_of, last_logged_id, read_origins
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,10 @@ class RefineMethod(Method[Prompt, RefineStep, RefineSummary]):
         ids = stored_ids(connection, made)
         rated = [(step, ids[key_of(one)]) for step, one in zip(ratings, made, strict=True) if key_of(one) in ids]
         verdicts = [
-            LandedVerdict(response_id, 0, 0, Rated(step.attempt.rating, step.attempt.latest).verdict)
+            NewJudgment(response_id, 0, 0, Rated(step.attempt.rating, step.attempt.latest).verdict)
             for step, response_id in rated
         ]
-        land_judgments(connection, begun.version, run_id, verdicts, now)
+        store_judgments(connection, begun.version, run_id, verdicts, now)
         judgments = first_judgments(connection, begun.version.id, [response_id for _, response_id in rated])
         for step, response_id in rated:
             rating = step.attempt.rating

@@ -23,7 +23,7 @@ from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import (
     REFLECT,
     JudgedAnswer,
@@ -43,7 +43,7 @@ from judgeboard.store.refinements import (
     stored_ids,
 )
 from judgeboard.store.responses import Origin, key_of, last_logged_id
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 
 
 class Outcome(StrEnum):
@@ -335,7 +335,7 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
             query_types=rule.query_types,
             rebuild_messages=rebuild_messages,
             up_to=0,
-            settled_by=(),
+            runs=(),
         )
 
     @property
@@ -350,7 +350,7 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
             self._selection,
             version_id=version.id,
             up_to=last_logged_id(connection),
-            settled_by=runs_of_method(connection, REFLECT, version.id, method),
+            runs=runs_of_method(connection, REFLECT, version.id, method),
         )
         count = count_waiting(connection, selection)
         rule = {
@@ -408,9 +408,9 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
         made = [step for step in steps if isinstance(step, Regenerated)]
         seconds = [step for step in steps if isinstance(step, SecondVerdict)]
         firsts = [
-            LandedVerdict(step.task.response_id, 0, 0, step.record) for step in steps if isinstance(step, FirstVerdict)
+            NewJudgment(step.task.response_id, 0, 0, step.record) for step in steps if isinstance(step, FirstVerdict)
         ]
-        land_judgments(connection, begun.version, run_id, firsts, now)
+        store_judgments(connection, begun.version, run_id, firsts, now)
         store_generations(connection, run_id, [_generation(step) for step in made], now)
         before = current_judgments(connection, begun.version.id, {step.task.response_id for step in (*made, *seconds)})
         rows = [
@@ -421,8 +421,8 @@ class ReflectMethod(Method[Reflecting, ReflectStep, ReflectSummary]):
         answers = [step.task.made(step.text) for step in seconds]
         ids = stored_ids(connection, answers)
         judged = [(step, ids[key_of(one)]) for step, one in zip(seconds, answers, strict=True) if key_of(one) in ids]
-        verdicts = [LandedVerdict(response_id, 0, 0, step.record) for step, response_id in judged]
-        land_judgments(connection, begun.version, run_id, verdicts, now)
+        verdicts = [NewJudgment(response_id, 0, 0, step.record) for step, response_id in judged]
+        store_judgments(connection, begun.version, run_id, verdicts, now)
         after = first_judgments(connection, begun.version.id, [response_id for _, response_id in judged])
         for step, response_id in judged:
             first, second = before.get(step.task.response_id), after[response_id]

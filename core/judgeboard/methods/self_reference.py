@@ -29,15 +29,15 @@ from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
     PLAIN,
     REFERENCE,
-    LandedComparison,
+    NewComparison,
     StoredComparison,
-    land_comparisons,
+    store_comparisons,
     stored_comparisons,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import PairItem, load_pairs
-from judgeboard.store.samples import FAILED, LandedSample, StoredSample, land_samples, stored_samples
+from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
 
 _OF_JUDGE = ("k", "name", "temperature", "domain")
@@ -197,7 +197,7 @@ def calls_left(
     )
 
 
-_Step = Answered[Task, LandedSample | LandedComparison]
+_Step = Answered[Task, NewSample | NewComparison]
 
 
 class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
@@ -256,7 +256,7 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
             solved = await self.judge.solver.solve(pair, number)
             answers[number] = solved.answer
             failed = failed or solved.record.status in FAILED
-            sample = LandedSample(pair.id, number, solved.answer, solved.record, task.asks.get(number, 0))
+            sample = NewSample(pair.id, number, solved.answer, solved.record, task.asks.get(number, 0))
             if not await keep(Answered(task, sample, sample.record)):
                 return
         if failed:
@@ -272,7 +272,7 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
             asked = pair if reference is None else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
             said = await self.judge.pairwise.compare(asked, shown, reference)
             ask = task.asks.get((condition, shown), 0)
-            comparison = LandedComparison(
+            comparison = NewComparison(
                 pair.id, shown, said.record, said.preferences, condition, reference, said.reasoning, ask
             )
             if not await keep(Answered(task, comparison, comparison.record)):
@@ -280,11 +280,11 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         """Store samples and comparisons."""
-        now, landed = datetime.now(UTC), [step.result for step in steps]
-        samples = [each for each in landed if isinstance(each, LandedSample)]
-        comparisons = [each for each in landed if isinstance(each, LandedComparison)]
-        land_samples(connection, begun.version, begun.run.id, samples, now)
-        land_comparisons(connection, begun.version, begun.run.id, comparisons, now)
+        now, result = datetime.now(UTC), [step.result for step in steps]
+        samples = [each for each in result if isinstance(each, NewSample)]
+        comparisons = [each for each in result if isinstance(each, NewComparison)]
+        store_samples(connection, begun.version, begun.run.id, samples, now)
+        store_comparisons(connection, begun.version, begun.run.id, comparisons, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         """Return how many calls the pairs still need at most."""

@@ -28,11 +28,11 @@ from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_me
 from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import NewGeneration, first_judgments, store_generations, stored_ids
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.suites import (
     CheckOutcome,
     NewCase,
@@ -335,7 +335,7 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
             copies.append(
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
-        land_responses(connection, copies)
+        store_responses(connection, copies)
         insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
@@ -373,8 +373,8 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         # An answer whose place another process's answer took is not stored, and its verdict is dropped.
         ids = stored_ids(connection, answers)
         kept = [(step, ids[key_of(made)]) for step, made in zip(steps, answers, strict=True) if key_of(made) in ids]
-        verdicts = [LandedVerdict(response_id, 0, 0, step.verdict) for step, response_id in kept]
-        land_judgments(connection, begun.version, begun.run.id, verdicts, now)
+        verdicts = [NewJudgment(response_id, 0, 0, step.verdict) for step, response_id in kept]
+        store_judgments(connection, begun.version, begun.run.id, verdicts, now)
         judgments = first_judgments(connection, begun.version.id, list(ids.values()))
         cases = []
         for step, response_id in kept:

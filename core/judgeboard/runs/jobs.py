@@ -22,12 +22,12 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.jobs import (
     StoredJob,
-    alive,
     get_job,
     insert_job,
     is_continued,
     last_job_of_version,
     list_jobs,
+    live_workers,
     set_cancelled,
     unfinished_jobs,
 )
@@ -276,7 +276,7 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         run = None if job.run_id is None else get_run(connection, job.run_id)
         counts = None if run is None else run_counts(connection, [run.id])[run.id]
         continued = run is not None and is_continued(connection, job)
-        served = bool(alive(connection, datetime.now(UTC)))
+        served = bool(live_workers(connection, datetime.now(UTC)))
         state = _ended(job) if continued else _state(job, run, served=served)
     known = counts is not None and not counts.unpriced
     return JobProgress(

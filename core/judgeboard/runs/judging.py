@@ -20,10 +20,10 @@ from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import PLAIN, StoredRun, run_kind, select_asks, start_or_continue_run
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
         """Store judgments, with the flags that they raise."""
         items = [
-            LandedVerdict(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
+            NewJudgment(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
         ]
-        land_judgments(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        store_judgments(connection, begun.version, begun.run.id, items, datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

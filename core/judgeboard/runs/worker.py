@@ -29,12 +29,12 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
 from judgeboard.store.jobs import (
     StoredJob,
-    alive,
-    alive_one_at_a_time,
-    announce,
-    beat,
     get_job,
-    leave,
+    live_workers,
+    lock_live_workers,
+    record_heartbeat,
+    register_worker,
+    remove_worker,
     set_failed,
     set_run,
     unfinished_jobs,
@@ -346,7 +346,7 @@ class Worker:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             with self._store.writing() as connection:
-                announce(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
+                register_worker(connection, right.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
             self._right = right
             self._poll(right)
         finally:
@@ -357,7 +357,7 @@ class Worker:
             _desk.wait_until_idle(FINISH_SECONDS)
             try:
                 with self._store.writing() as connection:
-                    leave(connection, right.executor_id)
+                    remove_worker(connection, right.executor_id)
             finally:
                 right.release()
 
@@ -418,13 +418,13 @@ class Worker:
     def _beat(self, right: TakingRight) -> None:
         now = datetime.now(UTC)
         with self._store.writing() as connection:
-            beat(connection, right.executor_id, now)
-            living = alive(connection, now)
+            record_heartbeat(connection, right.executor_id, now)
+            living = live_workers(connection, now)
         if not self._engine_runs or not _left_behind(living):
             return
         # Looked again, one worker at a time: two that both saw a job left behind would both take it up.
         with self._store.writing() as connection:
-            for workflow_id in _left_behind(alive_one_at_a_time(connection, now)):
+            for workflow_id in _left_behind(lock_live_workers(connection, now)):
                 DBOS.resume_workflow(workflow_id)
 
 

@@ -22,7 +22,7 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 
 
 @dataclass(frozen=True, slots=True)
-class LandedComparison:
+class NewComparison:
     """What a judge said of a pair in one order, on its way into the store.
 
     ``preferences`` are in terms of the stored answers, whatever the order ``shown``; empty where it is unusable.
@@ -80,11 +80,11 @@ class BothOrders(NamedTuple):
     gold: Preference | None
 
 
-def land_comparisons(
+def store_comparisons(
     connection: Connection,
     version: StoredVersion,
     run_id: int | None,
-    items: Sequence[LandedComparison],
+    items: Sequence[NewComparison],
     now: datetime | None = None,
 ) -> set[ComparisonKey]:
     """Store comparisons of one judge version; return which came in.
@@ -116,7 +116,7 @@ def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, P
         connection.execute(insert_or_skip(connection, SCORE, "comparison_id", "aspect"), rows)
 
 
-def key_of(item: LandedComparison) -> ComparisonKey:
+def key_of(item: NewComparison) -> ComparisonKey:
     """Return what a comparison is stored once by."""
     return ComparisonKey(item.pair_id, item.condition, item.shown.value, item.ask)
 
@@ -224,7 +224,7 @@ def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str,
     return found
 
 
-def _row(version_id: int, run_id: int | None, item: LandedComparison, now: datetime) -> dict[str, Any]:
+def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
     return {
         "pair_id": item.pair_id,
         "judge_version_id": version_id,

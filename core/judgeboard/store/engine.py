@@ -1,4 +1,4 @@
-"""Opens the database: one way for SQLite and PostgreSQL, short transactions, one write at a time on SQLite."""
+"""Opens SQLite and PostgreSQL databases and their transactions; SQLite writes one transaction at a time."""
 
 import re
 from collections import deque
@@ -17,25 +17,26 @@ from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.row_filter import prepare_compiler
 
-CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # as SQLite says it
+CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
 _ADVICE = {
     **dict.fromkeys(
-        CANNOT_WRITE, "this user must be able to write the file and its folder; give the rights, or --db a copy"
+        CANNOT_WRITE,
+        "this user needs write access to the file and its folder; grant it, or use --db with a copy",
     ),
-    "database is locked": "another process writes to it; try again when that one is done",
-    "database or disk is full": "free some disk space, then do it again",
+    "database is locked": "another process writes to it; try again when it has finished",
+    "database or disk is full": "free some disk space and try again",
 }
-_NO_SPACE = "No space left on device"  # as PostgreSQL ends its line
+_NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
 
 def with_advice(words: str) -> str:
-    """Return what a driver says of a fault, with what to do about it in brackets where that is known."""
+    """Return the message of a driver, with the known remedy in brackets."""
     advice = _ADVICE["database or disk is full"] if _NO_SPACE in words else _ADVICE.get(words)
     return words if advice is None else f"{words} ({advice})"
 
 
 class Turns:
-    """A lock that is handed on to whoever has waited longest."""
+    """A lock that threads get in the order in which they requested it."""
 
     def __init__(self) -> None:
         self._guard = Lock()
@@ -44,7 +45,7 @@ class Turns:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for one's turn, and hand it on at the end."""
+        """Hold the lock for the duration of the context."""
         mine = Lock()
         with self._guard:
             waits = self._taken
@@ -57,20 +58,20 @@ class Turns:
         try:
             yield
         finally:
-            self._hand_on()
+            self._pass_on()
 
     def _wait(self, mine: Lock) -> None:
         try:
-            mine.acquire()  # released by the one before
-        except BaseException:  # interrupted while waiting: whoever comes next must not wait for us
+            mine.acquire()  # released by the previous holder
+        except BaseException:  # interrupted while waiting: the next thread must not wait for this one
             with self._guard:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
                     raise
-            self._hand_on()
+            self._pass_on()
             raise
 
-    def _hand_on(self) -> None:
+    def _pass_on(self) -> None:
         with self._guard:
             if self._waiting:
                 self._waiting.popleft().release()
@@ -83,7 +84,7 @@ _TURNS_GUARD = Lock()
 
 
 def turns_at(database: str) -> Turns:
-    """Return the turns at a file, the same for every store that this process opens on it."""
+    """Return the lock of a database file, the same for every store of this process."""
     with _TURNS_GUARD:
         return _TURNS.setdefault(database, Turns())
 
@@ -91,11 +92,11 @@ def turns_at(database: str) -> Turns:
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
-_NO_ADDRESS = "--db is neither a path nor a database URL (postgresql://user@host/name)"
+_NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
 class Readable(Protocol):
-    """What can be read: a `Store`, or a store as one person may see it (`hidden_rows.Seen`)."""
+    """A `Store`, or the part of a store that a person may see (`hidden_rows.Seen`)."""
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads."""
@@ -103,17 +104,17 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open database. No row object leaves a transaction; every function of the store takes a ``Connection``."""
+    """An open database. Functions of the store take a ``Connection`` and return no row objects."""
 
     engine: Engine
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the embedded engine is in use."""
+        """Whether this is SQLite."""
         return self.engine.dialect.name == "sqlite"
 
     def lives_in(self, file: Path) -> bool:
-        """Whether a file is the one that holds this database."""
+        """Return whether a file is this database."""
         return self.is_sqlite and file.exists() and file.samefile(str(self.engine.url.database))
 
     @property
@@ -130,20 +131,16 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that writes: taken at once on SQLite (BEGIN IMMEDIATE), committed at the end or not at all.
+        """A transaction that writes, committed at the end of the context.
 
-        On SQLite the threads of a process take turns, so one must not open a second one inside.
+        On SQLite it starts at once (BEGIN IMMEDIATE), and a thread must not open a second one inside.
 
         Raises:
-            BadInput: The file of the database can only be read.
+            BadInput: The database file is read-only.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
-            with (
-                turn,
-                self.engine.connect().execution_options(judgeboard_write=True) as connection,
-                connection.begin(),
-            ):
+            with turn, self.engine.connect().execution_options(judgeboard_write=True) as connection, connection.begin():
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
@@ -151,15 +148,15 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Close every connection."""
         self.engine.dispose()
 
 
 def database_url(given: str | Path | None = None) -> URL:
-    """Return the address meant by ``--db``, else ``JUDGEBOARD_DB``, else the default file; a bare path is SQLite.
+    """Return the URL of ``--db``, else of ``JUDGEBOARD_DB``, else of the default file; a plain path is SQLite.
 
     Raises:
-        BadInput: the text is no address that SQLAlchemy understands.
+        BadInput: The text is not a path or a database URL.
     """
     text_ = str(given or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
@@ -176,12 +173,12 @@ def database_url(given: str | Path | None = None) -> URL:
 
 
 def open_store(given: str | Path | None = None, *, create: bool = False) -> Store:
-    """Open the database, migrating a fresh one when ``create`` is set.
+    """Open the database; with ``create``, create a missing one.
 
     Raises:
-        MissingDatabase: nothing is there and ``create`` is not set.
-        SchemaMismatch: it was made by another revision.
-        BadInput: it cannot be reached or is not a database.
+        MissingDatabase: There is no database and ``create`` is not set.
+        SchemaMismatch: Another revision created it.
+        BadInput: It cannot be opened or is not a database.
     """
     url = database_url(given)
     store = Store(connect(url, create=create))
@@ -200,21 +197,21 @@ def open_store(given: str | Path | None = None, *, create: bool = False) -> Stor
 
 
 def connect(url: URL, *, create: bool) -> Engine:
-    """Return an engine with the settings both engines need; a SQLite file is made only when ``create`` is set."""
+    """Return an engine; ``create`` allows to create a SQLite file."""
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
-        raise BadInput(f"a SQLite address takes no options (?{next(iter(url.query))}=…): give the path alone")
+        raise BadInput(f"a SQLite URL takes no options (?{next(iter(url.query))}=…): use the path alone")
     path = Path(url.database or "")
     if not url.database or str(path) == ":memory:":
-        raise BadInput("Judgeboard needs a file: an in-memory database is gone with its connection. Use --db PATH.")
+        raise BadInput("Judgeboard needs a database file, not an in-memory database. Use --db PATH.")
     if not path.exists():
         if not create:
             raise MissingDatabase(_missing(url))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"cannot make the folder of {path}: {error.strerror}") from error
+            raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -232,17 +229,17 @@ def _served_engine(url: URL) -> Engine:
 
 
 def current_revision(store: Store) -> str | None:
-    """Return the revision of the schema, None where no schema is.
+    """Return the revision of the schema, or None if there is no schema.
 
     Raises:
-        BadInput: the database cannot be opened (no server, no rights, not a database, another program's file).
+        BadInput: The database cannot be opened, or belongs to another program.
     """
     try:
         with store.reading() as connection:
             if not inspect(connection).has_table("alembic_version"):
-                # A file is one program's; a schema of a server may be shared.
+                # Only a schema on a server may be shared with another program.
                 if store.is_sqlite and inspect(connection).get_table_names():
-                    raise BadInput(f"{store.shown_url} holds the tables of another program: name another file")
+                    raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
                 return None
             return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     except Exception as error:
@@ -252,11 +249,11 @@ def current_revision(store: Store) -> str | None:
 
 
 def upgrade(store: Store) -> str | None:
-    """Bring the schema to the newest revision in one transaction; return the revision it had before.
+    """Create or upgrade the schema in one transaction; return its previous revision.
 
     Raises:
-        SchemaMismatch: it was made by an older or newer Judgeboard, or by another program.
-        BadInput: the database refuses.
+        SchemaMismatch: An older or newer Judgeboard created it.
+        BadInput: The database reports an error.
     """
     from judgeboard.store.migrations.run import run_upgrade
 
@@ -272,9 +269,8 @@ def upgrade(store: Store) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    """What the database says in its first line, without a password, and what to do about it."""
-    said = str(getattr(error, "orig", error)).strip().splitlines()
-    return with_advice(masked(said[0]) if said else type(error).__name__)
+    lines = str(getattr(error, "orig", error)).strip().splitlines()
+    return with_advice(masked(lines[0]) if lines else type(error).__name__)
 
 
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
@@ -303,8 +299,8 @@ def _shown(url: URL) -> str:
 def _missing(url: URL) -> str:
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
     return (
-        f"no database at {place}. Make one with `judgeboard import FILE --db {place}` "
-        "or try the sample: `judgeboard demo`"
+        f"no database at {place}. Create one with `judgeboard import FILE --db {place}`, "
+        "or try the sample with `judgeboard demo`"
     )
 
 
@@ -312,10 +308,10 @@ def _mismatch(url: URL, revision: str) -> str:
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
     if revision > HEAD:
         return (
-            f"{place} is at schema revision {revision}, this program knows those up to {HEAD}: "
-            "this database was made by a newer Judgeboard, install that version"
+            f"{place} has schema revision {revision}, but this program supports revisions up to {HEAD}: "
+            "a newer Judgeboard created this database, install that version"
         )
     return (
-        f"{place} is at schema revision {revision}, this program needs {HEAD}: export it with the version "
-        "that made it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
+        f"{place} has schema revision {revision}, but this program needs {HEAD}: export it with the version "
+        "that created it (`judgeboard export all -o FOLDER`) and import the files into a new database with this one"
     )

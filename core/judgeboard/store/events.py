@@ -1,4 +1,4 @@
-"""Who did what: written in the transaction of the change itself, read newest first."""
+"""Events: who did what, written in the transaction of the change."""
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descendin
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """One event; ``response`` is the outside id of the answer it is about, ``details`` hold ids and numbers."""
+    """An event; ``response`` is the external id of its answer, ``details`` contains ids and numbers."""
 
     id: int
     kind: str
@@ -27,7 +27,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events; None is any. ``response`` is an outside id, of every source that has it; ``since`` is aware."""
+    """A filter of events; ``response`` is an external id of any source, ``since`` is timezone-aware."""
 
     kind: str | None = None
     actor: str | None = None
@@ -44,7 +44,7 @@ def record_event(
     details: dict[str, Any] | None = None,
     now: datetime | None = None,
 ) -> int:
-    """Write an event and return its id; ``details`` holds ids and numbers, never texts of a log."""
+    """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
     inserted = connection.execute(
         insert(EVENT).returning(EVENT.c.id),
         {
@@ -59,17 +59,12 @@ def record_event(
 
 
 def event_page(
-    connection: Connection,
-    given: EventFilter,
-    *,
-    after: str | None = None,
-    before: str | None = None,
-    limit: int = 50,
+    connection: Connection, given: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
-    """Return a page of events, newest first: behind a key, before one, or the first.
+    """Return a page of events, newest first (`KeyedList.page`).
 
     Raises:
-        BadInput: A key is none of this list.
+        BadInput: A key is invalid.
     """
     listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
     return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
@@ -78,18 +73,18 @@ def event_page(
 def latest_events(
     connection: Connection, given: EventFilter, *, limit: int, before_id: int | None = None
 ) -> tuple[StoredEvent, ...]:
-    """Return up to ``limit`` events, newest first, older than ``before_id`` where it is given."""
+    """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
     return _events(connection, *_conditions(given), *older, limit=limit)
 
 
 def event_kinds(connection: Connection) -> tuple[str, ...]:
-    """Return the kinds that occur, sorted; one seek in an index each."""
+    """Return the kinds that occur, sorted."""
     return occurring_values(connection, EVENT.c.kind)
 
 
 def event_actors(connection: Connection) -> tuple[str, ...]:
-    """Return who did anything, sorted, at most 200; one seek in an index each."""
+    """Return the actors, sorted, at most 200."""
     return occurring_values(connection, EVENT.c.actor)
 
 

@@ -1,4 +1,4 @@
-"""Reads what `judgeboard export` writes, row by row, and writes it to files."""
+"""Exports tables of the store to files, row by row."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ from judgeboard.store.responses import response_of
 from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
 from judgeboard.text import iso_z
 
-# Nothing may be added that the importer would take for a column of the log: an export imports again without a change.
+# No column may be added that the importer would read as a column of the log: an export can be imported unchanged.
 RESPONSE_COLUMNS = (
     Column("source"),
     Column("external_id"),
@@ -97,7 +97,7 @@ def _feedback(feedback: Feedback) -> dict[str, Any]:
 AUDIT = JUDGMENT_REVIEW
 
 _CHUNK = 1_000
-_KEY = "key"  # the column of a query by which its rows are read in pieces
+_KEY = "key"  # the column by which rows are read in chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,14 @@ class ExportTable:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A column that gathers the rows of a table that belong to one row."""
+    """A column with the rows of another table that belong to a row."""
 
     name: str
     table: Table
     value: Callable[[list[Row[Any]]], Any]
 
 
-# What stands in place of an id of another table: columns of the row that it names.
+# Columns that replace the id of a row of another table.
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
     "response": {"source": "source", "external_id": "external_id"},
     "pair": {"source": "source", "external_id": "external_id"},
@@ -126,7 +126,7 @@ _REFERENCES: Mapping[str, Mapping[str, str]] = {
 }
 _NAMED = tuple(_REFERENCES["response"])
 _NEVER = frozenset({"request_key", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
-_MICRO = "_micro"  # a cost is stored in millionths of the price file's currency
+_MICRO = "_micro"  # costs are stored in millionths of the currency of the prices
 
 _TYPES: tuple[tuple[type, ColumnType], ...] = (
     (JSON, ColumnType.JSON),
@@ -138,7 +138,7 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 
 
 def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
-    """The columns of a table as they are exported: ``without`` some, others under the ``names`` given."""
+    """The exported columns of a table, ``without`` some, others with new ``names``."""
     left_out = {*without.split(), *_NEVER}
     query = select(table.c.id.label(_KEY)).select_from(table)
     for column in (column for column in table.c if column.name not in left_out):
@@ -160,7 +160,7 @@ def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
 
 
 def _exported(query: Select[Any], parts: _Parts | None = None) -> ExportTable:
-    """The export of a query; source and id, which name what a row is about, come first."""
+    """The export of a query; source and external id come first."""
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
     if parts is not None:
         columns.append(Column(parts.name, ColumnType.JSON))
@@ -183,7 +183,7 @@ def _column_type(column: Any) -> ColumnType:
 
 
 def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-    """The rows in pieces by key, so that memory does not grow with the table."""
+    """The rows in chunks by key, so that memory does not grow with the table."""
     key, last = query.selected_columns[_KEY].element, 0
     while rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK)).mappings().all():
         yield [dict(row) for row in rows]
@@ -191,12 +191,12 @@ def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[st
 
 
 def _gathered(connection: Connection, table: Table, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
-    """Rows of a table by the row of these that each belongs to, in their order."""
+    """Rows of a table in order, by the id of the row that they belong to."""
     (belongs_to,) = (column for column in table.c if column.foreign_keys and column.name != "import_batch_id")
-    found: dict[int, list[Row[Any]]] = {}
+    rows: dict[int, list[Row[Any]]] = {}
     for row in connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id)):
-        found.setdefault(getattr(row, belongs_to.name), []).append(row)
-    return found
+        rows.setdefault(getattr(row, belongs_to.name), []).append(row)
+    return rows
 
 
 def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _fields(row: Row[Any], *names: str) -> dict[str, Any]:
 
 
 def _preferences() -> Select[Any]:
-    """Every review of a pair; what only a review of an answer has is left out."""
+    """Every review of a pair, without the columns of reviews of answers."""
     of_answers = (
         "response_id flag_id judgment_seen_id label groundedness quality spans corrected_answer why_differs claim_marks"
     )
@@ -216,7 +216,7 @@ def _preferences() -> Select[Any]:
 
 
 def _refinements() -> Select[Any]:
-    """Every finished attempt; source and id name the logged answer that it began with."""
+    """Every finished attempt; source and external id are of the logged answer that it started from."""
     made, before = RESPONSE.alias(), JUDGMENT.alias()
     query = _query(REFINEMENT, "id response_id judgment_id judgment_before_id")
     return (
@@ -240,8 +240,7 @@ def _refinements() -> Select[Any]:
         .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
         .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
         .outerjoin(
-            GENERATION,
-            and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number"))),
+            GENERATION, and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number")))
         )
     )
 
@@ -265,7 +264,7 @@ def _audits() -> Select[Any]:
 
 
 def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every response with its feedback, but not a forgotten one."""
+    """Every response that is not forgotten, with its feedback."""
     query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
     for chunk in _chunks(connection, query):
         ids = [row[_KEY] for row in chunk]
@@ -275,7 +274,7 @@ def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
             yield response_row(replace(response_of(row), feedback=tuple(given)))
 
 
-# Nothing may be added to what imports again that an importer would take for a field of its own.
+# No column may be added that an importer would read as a field of its own.
 _PAIR_COLUMNS = (
     *(Column(name) for name in (*_NAMED, "query_type", "question")),
     Column("options", ColumnType.TEXTS),
@@ -292,9 +291,9 @@ _SAMPLE_COLUMNS = (
 
 
 def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every pair with two answers and the imported preferences, but not a forgotten one.
+    """Every pair with two answers that is not forgotten, with the imported preferences.
 
-    A question that was only sampled comes with its samples.
+    Questions that were only sampled are in the table of samples.
     """
     query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
     for chunk in _chunks(connection, query):
@@ -308,9 +307,9 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
-    """What each judge version sampled for each question, by version, but not of a forgotten one.
+    """The samples of each judge version for each question that is not forgotten.
 
-    Samples are numbered by their place: of an unfinished run those behind a missing one are left out.
+    Samples are numbered by position, so that samples after a missing one (of an unfinished run) are left out.
     """
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
@@ -324,7 +323,7 @@ def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
                 of_pair = samples.setdefault(sample.pair_id, [])
                 if sample.number == len(of_pair):
                     of_pair.append(sample)
-                elif sample.number == len(of_pair) - 1:  # asked for again: the latest ask counts
+                elif sample.number == len(of_pair) - 1:  # sampled again: the latest ask counts
                     of_pair[-1] = sample
             for pair_id, item in _items(connection, ids).items():
                 if of_pair := samples[pair_id]:
@@ -364,29 +363,24 @@ def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
     return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
 
 
-def _human(said: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
-    """What people say as the importer takes it again, one object per person and order shown."""
+def _human(preferences: Sequence[StandingPreference]) -> list[dict[str, Any]] | None:
+    """Preferences in the format of the importer, one object per person and order shown."""
     people = []
-    ordered = sorted(said, key=lambda one: one.preference_id)
-    for _, grouped in itertools.groupby(ordered, key=lambda one: one.preference_id):
+    ordered = sorted(preferences, key=lambda preference: preference.preference_id)
+    for _, grouped in itertools.groupby(ordered, key=lambda preference: preference.preference_id):
         aspects = list(grouped)
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
-        scale = next((one.scale for one in aspects if one.scale is not None), None)
-        given = {"annotator": first.reviewer, "shown": first.shown, "note": first.note, "scale": scale, "at": at}
-        told = {name: value for name, value in given.items() if value is not None}
-        people.append({**told, **_by_aspect(aspects)})
+        scale = next((aspect.scale for aspect in aspects if aspect.scale is not None), None)
+        fields = {"annotator": first.reviewer, "shown": first.shown, "note": first.note, "scale": scale, "at": at}
+        person: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        for aspect in aspects:
+            if aspect.aspect == OVERALL and aspect.preference is not None:
+                person["preference"] = aspect.preference
+            if aspect.value is not None or aspect.aspect != OVERALL:
+                person[aspect.aspect] = aspect.preference if aspect.value is None else aspect.value
+        people.append(person)
     return people or None
-
-
-def _by_aspect(said: Sequence[StandingPreference]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    for one in said:
-        if one.aspect == OVERALL and one.preference is not None:
-            told["preference"] = one.preference
-        if one.value is not None or one.aspect != OVERALL:
-            told[one.aspect] = one.preference if one.value is None else one.value
-    return told
 
 
 EXPORTS: Mapping[str, ExportTable] = {
@@ -401,9 +395,7 @@ EXPORTS: Mapping[str, ExportTable] = {
     ),
     "flags": _exported(
         _query(
-            FLAG,
-            "source asked_day groundedness quality judgment_id raise_key decided_before_id",
-            judge_name="judge",
+            FLAG, "source asked_day groundedness quality judgment_id raise_key decided_before_id", judge_name="judge"
         )
     ),
     "reviews": _exported(
@@ -439,17 +431,17 @@ def export_tables(
     format: str = "jsonl",  # noqa: A002 - the name of the command's option
     viewer: int | None = None,
 ) -> dict[str, int]:
-    """Write tables as they are at one moment, a line per row, and return how many lines each has.
+    """Write a consistent snapshot of tables, a line per row, and return the number of lines of each.
 
     Args:
-        store: Where from.
-        targets: Where to, by table (a key of `EXPORTS`: ``responses``, ``pairs``, …): a path, replaced only when
-            all of it is written, or a stream opened for bytes, which stays open.
+        store: The store to export.
+        targets: Targets by table (a key of `EXPORTS`: ``responses``, ``pairs``, …): a path, which is replaced only
+            when the whole file is written, or a binary stream, which stays open.
         format: ``jsonl`` or ``parquet``, both exact, or ``csv``, in which formulas are defused.
-        viewer: The reviewer for whose eyes it is: what they are to review blind is left out. None: for everybody's.
+        viewer: Leave out the rows that this reviewer may not see (default: export all rows).
 
     Raises:
-        BadInput: No such table or format, a file cannot be written, or it is the database itself.
+        BadInput: The table or format is unknown, a file cannot be written, or it is the database itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:

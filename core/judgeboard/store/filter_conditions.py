@@ -1,4 +1,4 @@
-"""The filter as conditions of SQL, on responses, open flags and current judgments, with text search."""
+"""The filter as SQL conditions on responses, open flags and current judgments, with text search."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,13 +14,13 @@ from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOG
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
 
-def one_of(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
-    """Return the conditions that columns hold one of their values, where any are given."""
+def value_conditions(*given: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
+    """Return the condition of each column with values: it has one of them."""
     return [column.in_(values) for values, column in given if values]
 
 
-def on_days(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
-    """Return the filter's days as conditions on this column; what has no time is on no day."""
+def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
+    """Return the filter's days as conditions on this column; a row without a time matches no day."""
     conditions: list[ColumnElement[bool]] = []
     if where.day_from is not None:
         conditions.append(day >= where.day_from)
@@ -31,10 +31,10 @@ def on_days(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElem
     return conditions
 
 
-def within(
+def score_conditions(
     where: RowFilter, groundedness: ColumnElement[float | None], quality: ColumnElement[int | None]
 ) -> list[ColumnElement[bool]]:
-    """Return the filter's ranges of scores as conditions on these columns; what has no score is outside."""
+    """Return the filter's ranges of scores as conditions on these columns; a missing score matches no range."""
     conditions: list[ColumnElement[bool]] = []
     for low, high, score in (
         (where.min_score, where.max_score, groundedness),
@@ -48,25 +48,23 @@ def within(
 
 
 def is_low(at: Thresholds) -> ColumnElement[bool]:
-    """Return the condition under which a row of current_judgment is low; it is never NULL."""
+    """Return the condition that a row of current_judgment is low; it is never NULL."""
     return or_(
         and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
         and_(
-            CURRENT.c.groundedness.is_(None),
-            CURRENT.c.label.is_not(None),
-            CURRENT.c.label == Label.HALLUCINATED.value,
+            CURRENT.c.groundedness.is_(None), CURRENT.c.label.is_not(None), CURRENT.c.label == Label.HALLUCINATED.value
         ),
     )
 
 
-def is_latest() -> ColumnElement[bool]:
+def is_latest_feedback() -> ColumnElement[bool]:
     """Return the condition that a row of user_feedback is the latest (highest id) of its response."""
     later = FEEDBACK.alias()
     return ~exists().where(later.c.response_id == FEEDBACK.c.response_id, later.c.id > FEEDBACK.c.id)
 
 
-def feedback_sides() -> dict[str, ColumnElement[bool]]:
+def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
     """Return the condition of each side on a row of user_feedback."""
     thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS.value, FEEDBACK.c.value
     return {
@@ -76,8 +74,8 @@ def feedback_sides() -> dict[str, ColumnElement[bool]]:
     }
 
 
-def quality_sides(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
-    """Return the condition of each side on the same feedback as a quality (`Feedback.quality`), and of none."""
+def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
+    """Return the condition of each side on feedback as a quality (`Feedback.quality`), and of no feedback."""
     return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
 
 
@@ -88,24 +86,24 @@ SHORTEST = 3  # characters that the trigram index can find
 
 
 def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
-    """Return the condition that the response of ``response_id`` contains ``words``.
+    """Return the condition that the response of ``response_id`` contains_text ``words``.
 
-    Under three characters no index helps, and reading every text would take seconds on a large log: then only outside
-    ids that start with the words are found.
+    Fewer than three characters are searched only as the start of external ids: no index supports them, and reading
+    every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
         found = RESPONSE.c.external_id.startswith(words, autoescape=True)
     elif connection.dialect.name == "sqlite":
         return response_id.in_(_indexed(words))
     else:
-        found = contains(words)
+        found = contains_text(words)
     return found if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(found))
 
 
 def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
-    """Return the responses that contain ``words`` where they are at most ``most``, None where the index cannot tell.
+    """Return the responses that contain ``words`` if there are at most ``most``; None otherwise, and on PostgreSQL.
 
-    PostgreSQL plans by its statistics and needs no such question.
+    PostgreSQL has statistics and does not need this.
     """
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
@@ -113,21 +111,21 @@ def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...
     return None if len(found) > most else found
 
 
-def contains(words: str) -> ColumnElement[bool]:
-    """Return the condition that a row of response contains ``words``, read from the row itself."""
+def contains_text(words: str) -> ColumnElement[bool]:
+    """Return the condition that a row of response contains_text ``words``, read from the row itself."""
     return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
 
 
 def _indexed(words: str) -> Select[Any]:
-    """The ids that FTS5 finds; one phrase of its language, in which only the quote is special inside quotes."""
+    """The ids that FTS5 finds for one quoted phrase, in which only the quote is special."""
     quoted = words.replace('"', '""')
     return select(_INDEX.c.rowid).where(_MATCHED.op("MATCH")(f'"{quoted}"'))
 
 
-def asks_verdict(where: RowFilter) -> bool:
-    """Whether a usable verdict decides: a score, its absence or a side is asked for, or a judge by itself.
+def needs_verdict(where: RowFilter) -> bool:
+    """Return whether the filter needs a usable verdict: by a score, a side or a judge.
 
-    Beside a status the judge only says whose judgment is meant.
+    With a status, the judge only selects whose status counts.
     """
     scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
     if any(value is not None for value in scores):
@@ -138,7 +136,7 @@ def asks_verdict(where: RowFilter) -> bool:
 
 
 def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of the current verdicts of the version or judge that is meant, else the primary judge."""
+    """Return the conditions of the current verdicts of the filter's judge version or judge, else the primary judge."""
     kinds = CURRENT.c.response_kind.in_(where.kinds)
     if where.judge_version is not None:
         return [kinds if where.kinds else CURRENT_OF_VERSION, CURRENT.c.judge_version_id == where.judge_version]
@@ -147,49 +145,48 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 
 
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return what the filter asks of a current verdict.
+    """Return the conditions of the filter on a current verdict.
 
-    Query type, source and day of the answer and the user's latest word stand beside each verdict: asked there too,
-    they keep what is found small.
+    Its row has copies of the query type, source, day and latest feedback; conditions on them keep the result small.
     """
     conditions = of_judge(connection, where)
-    conditions += one_of((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
-    conditions += on_days(where, CURRENT.c.asked_day)
-    conditions += within(where, CURRENT.c.groundedness, CURRENT.c.quality)
+    conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
+    conditions += day_conditions(where, CURRENT.c.asked_day)
+    conditions += score_conditions(where, CURRENT.c.groundedness, CURRENT.c.quality)
     if where.unscored is not None:
         conditions.append(CURRENT.c[where.unscored].is_(None))
     if where.judge_side in {"low", "high"}:
         low = is_low(thresholds(connection))
         conditions.append(low if where.judge_side == "low" else ~low)
     if where.user is not None:
-        conditions.append(quality_sides(CURRENT.c.user_quality)[where.user])
+        conditions.append(quality_side_conditions(CURRENT.c.user_quality)[where.user])
     return conditions
 
 
-def unjudged(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return the condition that this judge has no usable verdict on a response."""
+def without_verdict(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the condition that the filter's judge has no usable verdict on a response."""
     return response_id.not_in(select(CURRENT.c.response_id).where(*of_judge(connection, where)))
 
 
-def picked_elsewhere(
+def subquery_conditions(
     connection: Connection, where: RowFilter, response_id: ColumnElement[int]
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions on the response that ``response_id`` names.
+    """Return the conditions on ``response_id`` that other tables decide.
 
-    Each is a set of responses that the engine works out once for a statement, whatever the number of rows.
+    Each is a subquery that the engine evaluates once per statement.
     """
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
         conditions.append(response_id.in_(_flagged(where)))
-    if asks_verdict(where):
+    if needs_verdict(where):
         scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
         conditions.append(response_id.in_(scored))
     elif where.user is not None:
         conditions.append(_user_side(where.user, response_id))
     if where.judge_side == "none":
-        conditions.append(unjudged(connection, where, response_id))
+        conditions.append(without_verdict(connection, where, response_id))
     if where.statuses:
-        conditions.append(response_id.in_(_last_said(where)))
+        conditions.append(response_id.in_(_with_latest_status(where)))
     if where.graded is not None:
         graded = select(REVIEW.c.response_id).where(has_grade(), standing())
         conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
@@ -201,10 +198,10 @@ def picked_elsewhere(
 
 
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """By the latest feedback, whether or not a judge spoke."""
+    """By the latest feedback, with or without a verdict."""
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
-    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_sides()[side], is_latest()))
+    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:
@@ -215,7 +212,7 @@ def _flagged(where: RowFilter) -> Select[tuple[int]]:
     return query.where(FLAG.c.state.in_(states))
 
 
-def _last_said(where: RowFilter) -> Select[tuple[int]]:
+def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
     """Responses on which the latest judgment of a version has one of the statuses."""
     later = JUDGMENT.alias()
     newer = exists().where(
@@ -236,47 +233,47 @@ def _last_said(where: RowFilter) -> Select[tuple[int]]:
 
 
 class Narrowing(NamedTuple):
-    """Conditions on the columns of the row itself, and those that other tables decide."""
+    """Conditions on the columns of the row itself, and conditions that other tables decide."""
 
     own: list[ColumnElement[bool]]
     elsewhere: list[ColumnElement[bool]]
 
 
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row of response must meet: of the log or the kinds named, and all that narrows.
+    """Return the conditions on a row of response.
 
-    A status and a judge in one filter mean that judge's latest judgment, usable or not.
+    A status with a judge selects by that judge's latest judgment, usable or not.
     """
-    own = one_of(
+    own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
         (where.sources, RESPONSE.c.source),
         (where.models, RESPONSE.c.generator_model),
         (where.ids, RESPONSE.c.external_id),
     )
-    own += on_days(where, RESPONSE.c.asked_day)
+    own += day_conditions(where, RESPONSE.c.asked_day)
     kind = RESPONSE.c.kind.in_(where.kinds) if where.kinds else LOGGED
-    return [kind, *own, *picked_elsewhere(connection, where, RESPONSE.c.id)]
+    return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
 
 
-def flag_narrowing(connection: Connection, where: RowFilter) -> Narrowing:
-    """Return what the filter asks of an open flag; ``states`` asks nothing, since the queue holds open ones.
+def flag_conditions(connection: Connection, where: RowFilter) -> Narrowing:
+    """Return the conditions of the filter on an open flag, without ``states``.
 
-    Rule, judge, score, day, source and query type are the flag's own copies, which the indexes of the queue hold; a
-    judge's side, a missing score and a judge version are looked up.
+    Rule, judge, scores, day, source and query type are the flag's own columns, which the indexes of the queue have. A
+    judge's side, a missing score and a judge version need other tables.
     """
-    own = one_of(
+    own = value_conditions(
         (where.rules, FLAG.c.rule),
         (where.query_types, FLAG.c.query_type),
         (where.sources, FLAG.c.source),
         ((where.judge,) if where.judge else (), FLAG.c.judge_name),
     )
-    own += on_days(where, FLAG.c.asked_day)
-    own += within(where, FLAG.c.groundedness, FLAG.c.quality)
+    own += day_conditions(where, FLAG.c.asked_day)
+    own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
     looked_up = replace(where, rules=(), states=(), min_score=None, max_score=None, min_quality=None, max_quality=None)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
         looked_up = replace(looked_up, judge=None)
-    elsewhere = picked_elsewhere(connection, looked_up, FLAG.c.response_id)
-    named = one_of((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
+    elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
+    named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
     if named:
         elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
     return Narrowing(own, elsewhere)

@@ -1,4 +1,4 @@
-"""Which answers are meant: the one filter that pages, commands, jobs and exports share, and its words."""
+"""The filter of answers that pages, commands, jobs and exports share, and its description."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
 ScoreName = Literal["groundedness", "quality"]
 
-# Every field of --where with its help; a field given more than once means "one of these".
+# Every field of --where with its help; a repeated field selects any of its values.
 WHERE_FIELDS: dict[str, str] = {
     "query_type": "type of the question",
     "source": "source of the log",
@@ -52,15 +52,14 @@ _DAYS = {"from": "day_from", "to": "day_to"}
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Every field narrows; within a tuple any value will do; an empty tuple or None does not narrow.
+    """A filter of answers: all fields must match, and any value of a tuple. An empty tuple or None matches everything.
 
-    Scores are of the named ``judge`` (its current verdict) or ``judge_version``, of the primary judge where neither
-    is named; in the queue they are the flag's own copy. Both ends of a range are included. Days count from 1970-01-01
-    in UTC. ``response_ids`` are inner ids: None does not narrow, an empty tuple selects nothing. ``kinds`` of responses
-    are for those who ask a judge about made answers: without them the log is meant, and pages always show the log.
+    Scores are of the current verdict of ``judge`` or ``judge_version``, by default of the primary judge; in the queue
+    they are the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids`` are
+    internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged answers.
 
     Raises:
-        BadInput: A value is none of its field's.
+        BadInput: A value is invalid for its field.
     """
 
     rules: tuple[str, ...] = ()
@@ -97,7 +96,7 @@ class RowFilter:
         for value in (*(text for name in _MANY.values() for text in getattr(self, name)), self.judge, self.text):
             reason = None if value is None else unstorable(value)
             if reason is not None:
-                raise BadInput(f"nothing stored matches this filter: it holds a {reason}")
+                raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
         _check_choices("status", self.statuses, tuple(Status))
         _check_choices("state", self.states, tuple(FlagState))
         _check_choices("kind", self.kinds, tuple(ResponseKind))
@@ -107,14 +106,14 @@ class RowFilter:
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
-            raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} holds no day")
+            raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what narrows, as JSON values; equal filters give equal dicts."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the fields that are set as JSON values; equal filters give equal dicts."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in given.items()
+            for name, value in values.items()
             if value is not None
             and (value is not False or name == "graded")
             and (value != () or name == "response_ids")
@@ -125,21 +124,21 @@ def from_dict(given: dict[str, Any]) -> RowFilter:
     """Return the filter that `RowFilter.as_dict` wrote.
 
     Raises:
-        BadInput: A field is not known here (written by a newer program), or a value is none of its field's.
+        BadInput: A field is unknown (written by a newer program), or a value is invalid.
     """
     known = {field.name for field in fields(RowFilter)}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise BadInput(f"this filter has a field that is not known here: {unknown[0]}")
+        raise BadInput(f"this filter has an unknown field: {unknown[0]}")
     values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     return RowFilter(**values)
 
 
 def parse_where(conditions: Sequence[str]) -> RowFilter:
-    """Return the filter meant by ``field=value`` texts; a field given twice means either value.
+    """Return the filter of ``field=value`` texts; a repeated field selects any of its values.
 
     Raises:
-        BadInput: Not ``field=value``, an unknown field (the message lists them), or not a value of its field.
+        BadInput: A text is not ``field=value``, or its field or value is invalid.
     """
     many: dict[str, Any] = {}
     single: dict[str, Any] = {}
@@ -200,12 +199,7 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
 
 
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
-    """Return a filter in words, "all answers" where nothing narrows.
-
-    Args:
-        where: The filter.
-        titles: What to call judge versions, by id; one that is not among them is called by its number.
-    """
+    """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
     return ", ".join(_words(where, titles or {})) or "all answers"
 
 
@@ -225,15 +219,15 @@ def _words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
     words += _range_words("quality", given.min_quality, given.max_quality)
     words += _between(given)
     words += [
-        said
-        for narrows, said in (
+        description
+        for is_set, description in (
             (given.judge_side not in {None, "none"}, f"judge {given.judge_side}"),
             (given.user is not None, _USER_WORDS.get(given.user or "", "")),
             (given.graded is True, "graded"),
             (given.graded is False, "not graded"),
             (given.text is not None, f"“{given.text}”"),
         )
-        if narrows
+        if is_set
     ]
     for counted, noun in ((given.ids, "id"), (given.response_ids, "chosen answer")):
         if counted is not None and (counted or noun != "id"):
@@ -245,7 +239,7 @@ def _judge_words(given: RowFilter, titles: Mapping[int, str]) -> list[str]:
     version = None
     if given.judge_version is not None:
         version = titles.get(given.judge_version, f"judge version {given.judge_version}")
-    # Where something is missing, its judge is named in the same breath: "judged by" beside it would say the contrary.
+    # A missing verdict is described with its judge; a separate "judged by" would contradict it.
     whose = version or given.judge or "the primary judge"
     missing = []
     if given.judge_side == "none":

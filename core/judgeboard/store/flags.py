@@ -1,4 +1,4 @@
-"""Flags in the database: the signals of the rules, raising and superseding, what became of flags."""
+"""Raises and supersedes flags by the signals of the rules, and counts the decisions on them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
 from judgeboard.domain import JURY, Decision, FlagState, Label, ResponseKind, Status
 from judgeboard.flags import random_sample
@@ -14,50 +14,49 @@ from judgeboard.flags.rule import FailedSignal, JudgeSignal, Rule, Signals, Supr
 from judgeboard.flags.rules import Raise, StandingFlag, reasons_for, reconcile
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
-from judgeboard.store.judgments import Said, ShortJudgment, ShortResponse
+from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
 from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.reviews import standing
 from judgeboard.store.settings import RulesInForce
-from judgeboard.store.statements import Texts as statements_Texts
-from judgeboard.store.statements import read_columns
+from judgeboard.store.statements import TextColumn, read_columns
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
 
-REVIEWED = JUDGMENT_REVIEW
-
-_REVIEWS = (
+_IDS: BindParameter[int] = bindparam("ids", expanding=True)
+_SUPREME_REVIEWS = (
     select(
-        REVIEWED.c.judgment_id,
-        REVIEWED.c.correct,
-        REVIEWED.c.inclusion_probability,
-        VERSION.c.kind,
-        VERSION.c.name,
-        VERSION.c.number,
+        *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "correct", "inclusion_probability")),
+        *(VERSION.c[name] for name in ("kind", "name", "number")),
     )
     .select_from(JUDGMENT)
-    .join(REVIEWED, REVIEWED.c.judgment_id == JUDGMENT.c.id)
-    .join(VERSION, VERSION.c.id == REVIEWED.c.judge_version_id)
-    .where(JUDGMENT.c.response_id.in_(bindparam("ids", expanding=True)), REVIEWED.c.correct.is_not(None))
-    .order_by(REVIEWED.c.id)
+    .join(JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.judgment_id == JUDGMENT.c.id)
+    .join(VERSION, VERSION.c.id == JUDGMENT_REVIEW.c.judge_version_id)
+    .where(JUDGMENT.c.response_id.in_(_IDS), JUDGMENT_REVIEW.c.correct.is_not(None))
+    .order_by(JUDGMENT_REVIEW.c.id)
 )
+_FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
+    FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED.value
+)
+_DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
+SPLIT = "split"  # the error of a jury without a majority
 
 
 @dataclass(frozen=True, slots=True)
 class WrongMark:
-    """A judgment that supreme judges (their titles) call wrong, and at what probability it was drawn."""
+    """Titles of the supreme judges that mark a judgment wrong, and the sampling rate of their audit."""
 
     supremes: tuple[str, ...]
     probability: float
 
 
-def wrong_marks(connection: Connection, said: Sequence[Said]) -> dict[int, WrongMark]:
-    """Return the current judgments that some supreme judge calls wrong, by judgment id; one statement.
+def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, WrongMark]:
+    """Return the current judgments that a supreme judge marks wrong, by judgment id, in one statement.
 
-    Of each supreme judge (kind and name) its latest usable review of a judgment counts, whatever its version.
+    The latest usable review by each supreme judge (kind and name) counts, whatever its version.
     """
-    current = {judgment.id for one in said for judgment in one.by_judge.values()}
+    current = {judgment.id for state in states for judgment in state.by_judge.values()}
     latest: dict[int, dict[tuple[str, str], tuple[bool, float, str]]] = {}
     for judgment_id, correct, probability, kind, name, number in connection.execute(
-        _REVIEWS, {"ids": [one.response.id for one in said]}
+        _SUPREME_REVIEWS, {"ids": [state.response.id for state in states]}
     ):
         if judgment_id in current:
             mark = (bool(correct), probability, version_title(name, number))
@@ -73,88 +72,82 @@ def wrong_marks(connection: Connection, said: Sequence[Said]) -> dict[int, Wrong
     }
 
 
-SPLIT = "split"
-
-
 def read_signals(
-    connection: Connection, said: Sequence[Said], primary_judge: str | None, *, with_texts: bool = False
+    connection: Connection, states: Sequence[ResponseState], primary_judge: str | None, *, with_texts: bool = False
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 
-    One statement for what supreme judges say, and one more each where the primary judge failed, where a jury judged,
-    and where a rule reads the texts.
+    One statement reads supreme judges' reviews. One more each is needed if the primary judge failed, if a jury judged
+    and for the texts.
     """
-    failures = _failures(connection, said, primary_judge)
-    wrong = wrong_marks(connection, said) if any(one.by_judge for one in said) else {}
-    members = _jury_members(connection, said)
-    signals = [_signals(one, primary_judge, failures.get(one.response.id), wrong, members) for one in said]
+    failures = _failures(connection, states, primary_judge)
+    wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
+    members = _jury_members(connection, states)
+    signals = [_signals(state, primary_judge, failures.get(state.response.id), wrong, members) for state in states]
     if not with_texts:
         return signals
-    texts = _texts(connection, [one.response.id for one in said])
-    return [replace(each, texts=texts[one.response.id]) for one, each in zip(said, signals, strict=True)]
-
-
-def _texts(connection: Connection, response_ids: Sequence[int]) -> dict[int, Texts]:
     columns = (RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages)
-    rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_(response_ids)))
-    return {row.id: Texts(row.query, row.answer, row.passages and tuple(row.passages)) for row in rows}
+    rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_([state.response.id for state in states])))
+    texts = {row.id: Texts(row.query, row.answer, row.passages and tuple(row.passages)) for row in rows}
+    return [replace(each, texts=texts[state.response.id]) for state, each in zip(states, signals, strict=True)]
 
 
 def _signals(
-    said: Said,
+    state: ResponseState,
     primary_judge: str | None,
     failed: FailedSignal | None,
     wrong: Mapping[int, WrongMark],
     members_of: Mapping[int, frozenset[str]],
 ) -> Signals:
-    primary = _latest(said.by_judge.values(), primary_judge)
-    others = sorted((judgment for judgment in said.by_judge.values() if judgment is not primary), key=_by_name)
-    in_jury = frozenset(member for jury in _juries(said) for member in members_of.get(jury.version_id, frozenset()))
-    signals = {judgment.id: _judge_signal(judgment, in_jury) for judgment in said.by_judge.values()}
+    primary = _latest(state.by_judge.values(), primary_judge)
+    others = sorted((judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name)
+    in_jury = frozenset(member for jury in _juries(state) for member in members_of.get(jury.version_id, frozenset()))
+    signals = {judgment.id: _judge_signal(judgment, in_jury) for judgment in state.by_judge.values()}
     return Signals(
-        source=said.response.source,
-        external_id=said.response.external_id,
-        query_type=said.response.query_type,
-        feedback=said.feedback,
+        source=state.response.source,
+        external_id=state.response.external_id,
+        query_type=state.response.query_type,
+        feedback=state.feedback,
         primary=None if primary is None else signals[primary.id],
         failed=failed,
         others=tuple(signals[judgment.id] for judgment in others),
         marks=tuple(
             SupremeMark(signals[judgment.id], mark.supremes, mark.probability)
-            for judgment in sorted(said.by_judge.values(), key=_by_name)
+            for judgment in sorted(state.by_judge.values(), key=_by_name)
             if (mark := wrong.get(judgment.id)) is not None
         ),
     )
 
 
-def _juries(said: Said) -> list[ShortJudgment]:
-    """What juries last said of a response, split ones included."""
-    spoken = (*said.by_judge.values(), *said.failed.values())
-    return [judgment for judgment in spoken if judgment.kind == JURY]
+def _juries(state: ResponseState) -> list[ShortJudgment]:
+    judgments = (*state.by_judge.values(), *state.failed.values())
+    return [judgment for judgment in judgments if judgment.kind == JURY]
 
 
-def _jury_members(connection: Connection, said: Sequence[Said]) -> dict[int, frozenset[str]]:
-    """The members' fingerprints of every jury version that judged one of these responses."""
-    juries = {judgment.version_id for one in said for judgment in _juries(one)}
+def _jury_members(connection: Connection, states: Sequence[ResponseState]) -> dict[int, frozenset[str]]:
+    """The fingerprints of the members of each jury version that judged one of these responses."""
+    juries = {judgment.version_id for state in states for judgment in _juries(state)}
     if not juries:
         return {}
     rows = connection.execute(select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries)))
     return {id_: frozenset(params.get("members", ())) for id_, params in rows}
 
 
-def _failures(connection: Connection, said: Sequence[Said], primary_judge: str | None) -> dict[int, FailedSignal]:
-    """The primary judge's latest judgment of each response on which none of its judgments is ok."""
+def _failures(
+    connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
+) -> dict[int, FailedSignal]:
+    """The primary judge's latest judgment of each response for which it has no ok judgment."""
     latest = (
-        _latest(one.failed.values(), primary_judge)
-        for one in said
-        if one.failed and _latest(one.by_judge.values(), primary_judge) is None
+        _latest(state.failed.values(), primary_judge)
+        for state in states
+        if state.failed and _latest(state.by_judge.values(), primary_judge) is None
     )
     failed = {judgment.id: judgment for judgment in latest if judgment is not None}
     if not failed:
         return {}
     columns = (JUDGMENT.c.id, JUDGMENT.c.attempts, JUDGMENT.c.error)
     rows = connection.execute(select(*columns).where(JUDGMENT.c.id.in_(failed)))
-    # A combined verdict is made without a call: its error is one of our own words.
+    # A combined verdict is made without a call, so only its error tells that the jury was split.
     last_calls = {id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1] for id_, attempts, error in rows}
     return {
         judgment.response_id: FailedSignal(
@@ -185,61 +178,58 @@ def _judge_signal(judgment: ShortJudgment, in_jury: Collection[str]) -> JudgeSig
 
 
 def _latest(judgments: Iterable[ShortJudgment], name: str | None) -> ShortJudgment | None:
-    # Two kinds of judge may go by one name; what was said last counts then too.
-    return max((judgment for judgment in judgments if judgment.name == name), key=_by_id, default=None)
-
-
-def _by_id(judgment: ShortJudgment) -> int:
-    return judgment.id
+    # Two kinds of judge may have the same name: the latest judgment counts.
+    named = (judgment for judgment in judgments if judgment.name == name)
+    return max(named, key=lambda judgment: judgment.id, default=None)
 
 
 def _by_name(judgment: ShortJudgment) -> tuple[str, str]:
     return judgment.name, judgment.kind
 
 
-_STANDING = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
-    FLAG.c.response_id.in_(bindparam("ids", expanding=True)), FLAG.c.state != FlagState.SUPERSEDED.value
-)
-
-
-_INSERT = insert(FLAG)
-
-
 @dataclass(slots=True)
 class FlagChanges:
-    """How many flags were raised and superseded, by rule."""
+    """Counts of raised and superseded flags, by rule."""
 
     raised: Counter[str] = field(default_factory=Counter)
     superseded: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "FlagChanges") -> None:
-        """Count another batch in."""
+        """Add the counts of another batch."""
         self.raised += other.raised
         self.superseded += other.superseded
 
 
-def keep_flags(
-    connection: Connection, said: Sequence[Said], rules: Sequence[Rule], in_force: RulesInForce, now: datetime
+def update_flags(
+    connection: Connection,
+    states: Sequence[ResponseState],
+    rules: Sequence[Rule],
+    in_force: RulesInForce,
+    now: datetime,
 ) -> FlagChanges:
-    """Bring the flags of ``rules`` on these responses in line; only logged answers are flagged."""
-    logged = [one for one in said if one.response.kind == ResponseKind.LOG]
-    standing = _standing(connection, [one.response.id for one in logged])
+    """Raise and supersede the flags of ``rules`` on these responses; only logged answers get flags."""
+    logged = [state for state in states if state.response.kind == ResponseKind.LOG]
+    stored: dict[int, list[StandingFlag]] = {}
+    rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
+    for response_id, id_, rule, raise_key, flag_state, details in rows:
+        flag = StandingFlag(id_, rule, raise_key, FlagState(flag_state), details)
+        stored.setdefault(response_id, []).append(flag)
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
-    gone: list[int] = []
+    superseded: list[int] = []
     with_texts = any(rule.reads_texts for rule in rules)
     all_signals = read_signals(connection, logged, in_force.primary_judge, with_texts=with_texts)
-    for one, signals in zip(logged, all_signals, strict=True):
-        flags = standing.get(one.response.id, [])
+    for state, signals in zip(logged, all_signals, strict=True):
+        flags = stored.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
-        new += [_row(one.response, signals, raised, now) for raised in result.to_raise]
-        gone += result.to_supersede
+        new += [_row(state.response, signals, raised, now) for raised in result.to_raise]
+        superseded += result.to_supersede
         changes.raised.update(raised.reason.rule for raised in result.to_raise)
         changes.superseded.update(flag.rule for flag in flags if flag.id in result.to_supersede)
-    if gone:
-        connection.execute(update(FLAG).where(FLAG.c.id.in_(gone)).values(state=FlagState.SUPERSEDED.value))
+    if superseded:
+        connection.execute(update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value))
     if new:
-        connection.execute(_INSERT, new)
+        connection.execute(insert(FLAG), new)
     return changes
 
 
@@ -247,14 +237,6 @@ def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
     """Return how many flags of a rule are in a state."""
     query = select(func.count()).select_from(FLAG).where(FLAG.c.rule == rule, FLAG.c.state == state.value)
     return connection.execute(query).scalar_one()
-
-
-def _standing(connection: Connection, response_ids: Sequence[int]) -> dict[int, list[StandingFlag]]:
-    standing: dict[int, list[StandingFlag]] = {}
-    rows = connection.execute(_STANDING, {"ids": response_ids})
-    for response_id, id_, rule, raise_key, state, details in rows:
-        standing.setdefault(response_id, []).append(StandingFlag(id_, rule, raise_key, FlagState(state), details))
-    return standing
 
 
 def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime) -> dict[str, Any]:
@@ -282,12 +264,9 @@ def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime
     }
 
 
-_DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many flags were decided, and how many of them confirmed."""
+    """Counts of confirmed and of decided flags."""
 
     confirmed: int = 0
     decided: int = 0
@@ -295,16 +274,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlagReviews:
-    """Standing reviews of flags as columns: ``rules`` with their names, NaN ``seconds`` where it was not timed."""
+    """Current reviews of flags as columns; ``seconds`` is NaN where the time was not measured."""
 
-    rules: statements_Texts
+    rules: TextColumn
     response_ids: IntArray
     decides: BoolArray
     seconds: FloatArray
 
 
 def outcomes_by_rule(connection: Connection) -> dict[str, Outcome]:
-    """Return what people said of the flags of each rule that has a decided one."""
+    """Return the outcome of each rule that has a decided flag."""
     query = select(FLAG.c.rule, FLAG.c.state, func.count()).where(FLAG.c.state.in_(_DECIDED))
     outcomes: dict[str, Outcome] = {}
     for rule, state, n in connection.execute(query.group_by(FLAG.c.rule, FLAG.c.state)):
@@ -315,7 +294,7 @@ def outcomes_by_rule(connection: Connection) -> dict[str, Outcome]:
 
 
 def random_outcome(connection: Connection) -> Outcome:
-    """Return what people said of randomly drawn answers that no other rule raised: what the rules do not see."""
+    """Return the outcome of randomly sampled answers without another flag: problems that the rules miss."""
     other = FLAG.alias()
     raised = exists(
         select(other.c.id).where(
@@ -332,7 +311,7 @@ def random_outcome(connection: Connection) -> Outcome:
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:
-    """Return every standing review of a flag, without its texts."""
+    """Return every current review of a flag, without its texts."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, decided, seconds = read_columns(
@@ -342,7 +321,7 @@ def flag_reviews(connection: Connection) -> FlagReviews:
 
 
 def judged_again(connection: Connection, version_id: int) -> list[int]:
-    """Return the reviewed responses that one judge version was asked about more than once."""
+    """Return the reviewed responses that a judge version judged more than once."""
     query = select(JUDGMENT.c.response_id).where(
         JUDGMENT.c.response_id.in_(select(REVIEW.c.response_id)),
         JUDGMENT.c.judge_version_id == version_id,

@@ -24,45 +24,47 @@ _NAMES = {
 
 
 def forget_response(connection: Connection, named: str, *, source: str | None = None, actor: str) -> list[int]:
-    """Blank every text of a response, of what was derived from it and of the pairs they stand in; return the ids.
+    """Blank every text of a response, of responses derived from it and of their pairs; return the response ids.
 
-    The other answer of a pair goes with it where it was stored for the pair: it repeats the question. So do all
-    attempts at one prompt of a file: each repeats the prompt, and what the judge said of the attempt before.
+    The other answer of a pair is blanked if it was stored for the pair, because it repeats the question. All attempts
+    at a prompt are blanked together, because they repeat the prompt and earlier reasoning.
 
-    Scores, labels, decisions and hashes stay, so no statistic moves. The guards allow it only because the event that
-    says who forgot what is written first, in the same transaction.
+    Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow it only after the event
+    of the forgetting is written, which happens first in the same transaction.
 
     Args:
         connection: A writing transaction.
-        named: The outside id.
-        source: Which log is meant, where several have the id.
-        actor: Who asks.
+        named: The external id.
+        source: The source of the log, required if several have the id.
+        actor: The person who forgets.
 
     Raises:
         NotFound: No response has this id.
         BadInput: Several sources have it.
     """
-    found = [one for one in responses_named(connection, [named]).get(named, ()) if source in {None, one.source}]
-    if not found:
+    matches = [one for one in responses_named(connection, [named]).get(named, ()) if source in {None, one.source}]
+    if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
-    if len(found) > 1:
-        raise BadInput(f"{named!r} is in the sources {', '.join(one.source for one in found)}: say which with --source")
+    if len(matches) > 1:
+        raise BadInput(f"{named!r} is in the sources {', '.join(match.source for match in matches)}: use --source")
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")  # blanked pages are overwritten, not only given up
-    ids = _with_derived(connection, found[0].id)
+        connection.exec_driver_sql(
+            "PRAGMA secure_delete = ON"
+        )  # overwrites blanked pages instead of only releasing them
+    ids = _with_derived(connection, matches[0].id)
     now = datetime.now(UTC)
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
     for name, columns in FORGETTABLE.items():
         table = METADATA.tables[name]
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
-        connection.execute(update(table).where(_says_something_of(table, ids)).values(blank))
+        connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     _leave_queues(connection, ids, now)
     return ids
 
 
 def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:
-    of_pair = ITEM.c.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+    of_pair = ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
     items = waiting_items_on(connection, ITEM.c.response_id.in_(ids) | of_pair)
     for item in items:
         set_item_state(connection, item, ItemState.LEFT, now)
@@ -70,10 +72,10 @@ def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None
     close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
 
 
-def drop_written_ahead(store: Store) -> bool:
-    """Empty SQLite's write-ahead log, which still holds what was forgotten; return False where a reader keeps it.
+def truncate_write_ahead_log(store: Store) -> bool:
+    """Empty SQLite's write-ahead log, which still has forgotten texts; return False if a reader prevents it.
 
-    On PostgreSQL the server's own vacuum and backups decide when old row versions go: True.
+    On PostgreSQL this returns True: vacuum and backups of the server remove old row versions.
     """
     if not store.is_sqlite:
         return True
@@ -85,11 +87,11 @@ def drop_written_ahead(store: Store) -> bool:
     return not busy
 
 
-def _says_something_of(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
-    """The rows that speak of one of these responses, by whichever column of theirs leads to it."""
+def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
+    """The rows about one of these responses, directly or through another table."""
     columns = table.c
     if "pair_id" in columns:
-        of_pair = columns.pair_id.in_(select(PAIR.c.id).where(_says_something_of(PAIR, ids)))
+        of_pair = columns.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
         return of_pair | columns.response_id.in_(ids) if "response_id" in columns else of_pair
     if "judgment_id" in columns and "response_id" not in columns:
         return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
@@ -123,7 +125,7 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
 
 
 def _beside(connection: Connection, ids: list[int]) -> list[int]:
-    """The answers that were stored to stand beside these in a pair."""
+    """The other answers of their pairs that were stored only for the pair."""
     sides = ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id))
     found: list[int] = []
     for one, other in sides:
@@ -134,7 +136,7 @@ def _beside(connection: Connection, ids: list[int]) -> list[int]:
 
 
 def _with_their_answer(connection: Connection, ids: list[int]) -> list[int]:
-    """The controls of other questions that repeat the answer of one of these."""
+    """The control answers of other questions that repeat one of these answers."""
     query = select(RESPONSE.c.id).where(
         RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
     )
@@ -142,14 +144,14 @@ def _with_their_answer(connection: Connection, ids: list[int]) -> list[int]:
 
 
 def _at_the_same_prompt(connection: Connection, ids: list[int]) -> list[int]:
-    """The other attempts at the prompts that these answers are attempts at."""
+    """The other attempts at the prompts of these attempts."""
     attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
     query = select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
     return list(connection.execute(query).scalars())
 
 
 def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:
-    """Those of these answers that are attempts of this run at this subject, and began with no logged answer."""
+    """Those of these answers that are attempts of the run at the subject and started from a prompt."""
     made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
     return (
         select(made.c.id)

@@ -1,4 +1,4 @@
-"""Grades that people gave: for agreement, as examples for a judge, and imported."""
+"""Grades of people: for agreement, as examples for a judge, and imported."""
 
 import hashlib
 import json
@@ -24,25 +24,18 @@ from judgeboard.text import iso_z
 if TYPE_CHECKING:
     from judgeboard.judges.material import Example
 
-SCORE = REVIEW_SCORE
-ITEM = QUEUE_ITEM
+LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # by the codes in ``Grades.labels``
 
-LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)
-"""What the positions in ``Given.labels`` stand for; the first is no label."""
-
+# Stages in ``GradedReviews.stages``. ``AGAIN``: an own item served again, which only counts for self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
-"""Stages in ``StandingReviews.stages``; what was said after the reveal is not among them.
-
-``AGAIN`` was said of an item that its author was served again: how far they agree with themselves, and nothing else.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
-    """Grades or verdicts as columns of one length.
+class Grades:
+    """Grades or verdicts as columns of equal length.
 
-    ``labels`` are positions in ``LABELS``. What was not given is 0 there, NaN in ``groundedness``, 0 in ``quality``.
-    ``scores`` are on the one dimension that was asked for, NaN everywhere where none was.
+    ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN in ``groundedness``
+    and ``scores``. ``scores`` are on the requested dimension, all NaN if none was requested.
     """
 
     labels: IntArray
@@ -50,73 +43,72 @@ class Given:
     quality: IntArray
     scores: FloatArray
 
-    def at(self, rows: npt.NDArray[Any]) -> "Given":
+    def at(self, rows: npt.NDArray[Any]) -> "Grades":
         """Return some of the rows, by a mask or by positions."""
-        return Given(self.labels[rows], self.groundedness[rows], self.quality[rows], self.scores[rows])
+        return Grades(self.labels[rows], self.groundedness[rows], self.quality[rows], self.scores[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandingReviews:
-    """Reviews that stand and carry a grade, one row each, the oldest first."""
+class GradedReviews:
+    """Current reviews with a grade as columns, the oldest first."""
 
     response_ids: IntArray
     reviewer_ids: IntArray
     stages: IntArray
-    given: Given
+    given: Grades
 
-    def at(self, rows: npt.NDArray[Any]) -> "StandingReviews":
+    def at(self, rows: npt.NDArray[Any]) -> "GradedReviews":
         """Return some of the rows, by a mask or by positions."""
-        return StandingReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.given.at(rows))
+        return GradedReviews(self.response_ids[rows], self.reviewer_ids[rows], self.stages[rows], self.given.at(rows))
 
 
-def standing_reviews(connection: Connection, dimension: str | None = None) -> StandingReviews:
-    """Return the reviews that stand and grade, but those that were given after the judge was revealed.
+def graded_reviews(connection: Connection, dimension: str | None = None) -> GradedReviews:
+    """Return the current reviews with a grade, except those given after the judge was revealed.
 
-    A review that was unsure whether there is a problem counts with the grades that it gives: they were given, and
-    nobody has to give any. Withdrawn and replaced ones do not count.
+    Reviews with the decision "unsure" count with their grades.
 
     Args:
         connection: An open transaction.
-        dimension: Those with a score on this dimension of a rubric; without it those with one of the three grades.
+        dimension: Reviews with a score on this rubric dimension; without it, with one of the three grades.
     """
-    again = exists().where(ITEM.c.id == REVIEW.c.queue_item_id, ITEM.c.again_for.is_not(None))
+    again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.again_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
     if dimension is None:
-        query = select(*columns, *given_columns(REVIEW.c)).where(has_grade())
+        query = select(*columns, *grade_columns(REVIEW.c)).where(has_grade())
     else:
         query = (
-            select(*columns, *given_columns(REVIEW.c, SCORE.c.value))
-            .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
-            .where(SCORE.c.dimension == dimension, SCORE.c.value.is_not(None))
+            select(*columns, *grade_columns(REVIEW.c, REVIEW_SCORE.c.value))
+            .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
+            .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
     query = query.where(standing(), REVIEW.c.stage.is_distinct_from("revealed")).order_by(REVIEW.c.id)
     responses, reviewers, stages, *given = read_columns(connection, query)
-    return StandingReviews(responses, reviewers, stages, given_of(given, len(responses)))
+    return GradedReviews(responses, reviewers, stages, read_grades(given, len(responses)))
 
 
-def given_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns of ``Given``, the score last where there is one.
+def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
+    """Return the columns of ``Grades``, with the score last if there is one.
 
-    Numbers instead of texts and NULLs: a million small strings cost more than all that is computed from them.
+    Numbers replace texts and NULLs: reading a million short strings costs more than computing with them.
     """
     label = case(*((table.label == name, literal(code)) for code, name in enumerate(LABELS) if name), else_=literal(0))
     columns = (label, table.groundedness, func.coalesce(table.quality, 0))
     return columns if score is None else (*columns, score)
 
 
-def given_of(columns: list[Any], n: int) -> Given:
-    """Return what ``given_columns`` read of ``n`` rows."""
+def read_grades(columns: list[Any], n: int) -> Grades:
+    """Return the ``n`` rows of the columns that ``grade_columns`` names."""
     scores = columns[3] if len(columns) > 3 else np.full(n, np.nan)
-    return Given(columns[0], columns[1], columns[2], scores)
+    return Grades(columns[0], columns[1], columns[2], scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAndAfter:
-    """A row per person and answer with a grade before and after, and the verdict of the judge that was shown.
+    """Grades of a person before and after they saw a verdict, a row per person and answer.
 
-    Labels are 1 (grounded) or 0; each column is on the grade's own scale.
+    Labels are 1 (grounded) or 0; the other grades are on their own scale.
     """
 
     response_ids: IntArray
@@ -126,10 +118,9 @@ class BeforeAndAfter:
 
 
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
-    """Return what people gave before and after they saw a verdict of a judge version.
+    """Return people's grades before and after they saw a verdict of a judge version.
 
-    Of several standing reviews of one person the latest of each stage counts. The verdict is the one that was shown,
-    which a later one of the same version need not be.
+    The latest current review of each person and stage counts. The verdict is the one that was shown.
 
     Args:
         connection: An open transaction.
@@ -162,50 +153,36 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
 
 
 def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
-    """Return a grade as a float, which is how its column is read."""
     if grade == "label":
         return cast(case((column == Label.GROUNDED.value, 1), else_=0), Float)
     return cast(column, Float)
 
 
-OF_JUDGES = JUDGMENT_SCORE
-OF_PEOPLE = REVIEW_SCORE
-
-
 @dataclass(frozen=True, slots=True)
 class DimensionScales:
-    """The scales on which people or current verdicts score a dimension, as they are written; none: nobody does.
-
-    ``whole`` says that every score is a whole number.
-    """
+    """The scales of the scores on a dimension, as written; ``whole`` if every score is a whole number."""
 
     written: tuple[str, ...]
     whole: bool
 
 
 def scales_of_dimension(connection: Connection, dimension: str) -> DimensionScales:
-    """Return on which scales a dimension is scored, by standing reviews and current verdicts."""
-    fraction = func.max(case((func.round(OF_PEOPLE.c.value) != OF_PEOPLE.c.value, 1), else_=0))
-    people = (
-        select(OF_PEOPLE.c.scale, fraction)
-        .join(REVIEW, REVIEW.c.id == OF_PEOPLE.c.review_id)
-        .where(OF_PEOPLE.c.dimension == dimension, OF_PEOPLE.c.value.is_not(None), standing())
-        .group_by(OF_PEOPLE.c.scale)
-    )
-    fraction = func.max(case((func.round(OF_JUDGES.c.value) != OF_JUDGES.c.value, 1), else_=0))
-    judges = (
-        select(OF_JUDGES.c.scale, fraction)
-        .join(CURRENT, CURRENT.c.judgment_id == OF_JUDGES.c.judgment_id)
-        .where(OF_JUDGES.c.dimension == dimension, OF_JUDGES.c.value.is_not(None))
-        .group_by(OF_JUDGES.c.scale)
-    )
-    found = [tuple(row) for query in (people, judges) for row in connection.execute(query)]
-    return DimensionScales(tuple(sorted({scale for scale, _ in found})), not any(fraction for _, fraction in found))
+    """Return the scales on which current reviews and current verdicts score a dimension."""
+    rows: list[tuple[str, int]] = []
+    for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
+        has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
+        query = select(scores.c.scale, has_fraction).where(scores.c.dimension == dimension, scores.c.value.is_not(None))
+        if scores is REVIEW_SCORE:
+            query = query.join(REVIEW, REVIEW.c.id == scores.c.review_id).where(standing())
+        else:
+            query = query.join(CURRENT, CURRENT.c.judgment_id == scores.c.judgment_id)
+        rows += [tuple(row) for row in connection.execute(query.group_by(scores.c.scale))]
+    return DimensionScales(tuple(sorted({scale for scale, _ in rows})), not any(fraction for _, fraction in rows))
 
 
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:
     """Return the dimensions that people scored, by name."""
-    return tuple(sorted(connection.execute(select(OF_PEOPLE.c.dimension).distinct()).scalars()))
+    return tuple(sorted(connection.execute(select(REVIEW_SCORE.c.dimension).distinct()).scalars()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,34 +194,31 @@ class _Graded:
 
     @property
     def level(self) -> float:
-        """What examples are balanced by; only answers graded on the same scores are compared by it."""
+        """The mean score, by which examples are balanced."""
         return round(sum(self.scores.values()) / len(self.scores), 9)
 
 
 def examples_from_reviews(
     connection: Connection, count: int, *, dimensions: Collection[str] | None = None
 ) -> tuple["Example", ...]:
-    """Return ``count`` answers with what people gave them, the same whenever the reviews are the same.
+    """Return ``count`` answers with people's grades, the same for the same reviews.
 
-    An adjudicated answer goes before one that people merely agree on; one on which standing grades differ is left
-    out. They are drawn from the levels in turn, the worst first, so that good and bad are shown; within a level the
-    oldest answer goes first.
+    Answers on which people differ are left out, adjudicated answers come first. Levels take turns, the worst first, so
+    that good and bad answers are included; within a level the oldest answer comes first.
 
     Args:
         connection: A reading transaction.
-        count: How many.
-        dimensions: Those of a rubric; without them groundedness and quality are taken.
+        count: Number of examples.
+        dimensions: Dimensions of a rubric; without them groundedness and quality.
 
     Raises:
-        BadInput: Fewer answers than that can serve.
+        BadInput: There are fewer usable answers.
     """
     reviews = _on_dimensions(connection, dimensions) if dimensions is not None else _on_rag_scales(connection)
     usable = _readable(connection, _agreed(reviews))
     if len(usable) < count:
-        raise BadInput(
-            f"--examples-from-reviews {count}: only {len(usable)} answers are graded by people without dispute"
-        )
-    return tuple(_example(connection, one) for one in _in_turn(usable, count))
+        raise BadInput(f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on")
+    return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
 
 def _on_rag_scales(connection: Connection) -> list[_Graded]:
@@ -255,11 +229,11 @@ def _on_rag_scales(connection: Connection) -> list[_Graded]:
         REVIEW.c.quality,
         REVIEW.c.note,
     ).where(standing(), REVIEW.c.quality.is_not(None))
-    found = []
+    reviews = []
     for response_id, adjudicated, groundedness, quality, note in connection.execute(query.order_by(REVIEW.c.id)):
         scores = {"quality": quality} | ({} if groundedness is None else {"groundedness": groundedness})
-        found.append(_Graded(response_id, bool(adjudicated), dict(sorted(scores.items())), note))
-    return found
+        reviews.append(_Graded(response_id, bool(adjudicated), dict(sorted(scores.items())), note))
+    return reviews
 
 
 def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[_Graded]:
@@ -269,15 +243,16 @@ def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[
             REVIEW.c.response_id,
             case((REVIEW.c.stage == "adjudication", 1), else_=0),
             REVIEW.c.note,
-            SCORE.c.dimension,
-            SCORE.c.value,
+            REVIEW_SCORE.c.dimension,
+            REVIEW_SCORE.c.value,
         )
-        .join(SCORE, SCORE.c.review_id == REVIEW.c.id)
-        .where(standing(), SCORE.c.value.is_not(None), SCORE.c.dimension.in_(sorted(dimensions)))
+        .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
+        .where(standing(), REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions)))
     )
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     about: dict[int, tuple[int, bool, str | None]] = {}
-    for review_id, response_id, adjudicated, note, dimension, value in connection.execute(query.order_by(SCORE.c.id)):
+    rows = connection.execute(query.order_by(REVIEW_SCORE.c.id))
+    for review_id, response_id, adjudicated, note, dimension, value in rows:
         about[review_id] = (response_id, bool(adjudicated), note)
         scores[review_id][dimension] = int(value) if value == int(value) else value
     return [
@@ -287,34 +262,33 @@ def _on_dimensions(connection: Connection, dimensions: Collection[str]) -> list[
 
 
 def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
-    """One for each answer: the latest adjudicated, else the first of those that all say the same."""
+    """The latest adjudication of each answer, else the first review if all have the same scores."""
     by_response: dict[int, list[_Graded]] = defaultdict(list)
     for review in reviews:
         by_response[review.response_id].append(review)
     agreed = []
-    for given in by_response.values():
-        adjudicated = [review for review in given if review.adjudicated]
+    for of_response in by_response.values():
+        adjudicated = [review for review in of_response if review.adjudicated]
         if adjudicated:
             agreed.append(adjudicated[-1])
-        elif all(review.scores == given[0].scores for review in given):
-            agreed.append(next((review for review in given if review.note), given[0]))
+        elif all(review.scores == of_response[0].scores for review in of_response):
+            agreed.append(next((review for review in of_response if review.note), of_response[0]))
     return agreed
 
 
 def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded]:
-    """Those whose answers are of the log and not forgotten."""
-    ids = [one.response_id for one in agreed]
+    """Those whose answers are logged and not forgotten."""
     kept: set[int] = set()
-    for some in batches(ids):
-        query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.answer.is_not(None)).where(RESPONSE.c.id.in_(some))
-        kept |= {id_ for id_, kind, there in connection.execute(query) if there and kind == ResponseKind.LOG.value}
-    return [one for one in agreed if one.response_id in kept]
+    for batch in batches([review.response_id for review in agreed]):
+        query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.answer.is_not(None)).where(RESPONSE.c.id.in_(batch))
+        kept |= {id_ for id_, kind, has_text in connection.execute(query) if has_text and kind == ResponseKind.LOG}
+    return [review for review in agreed if review.response_id in kept]
 
 
 def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
     levels: dict[float, list[_Graded]] = defaultdict(list)
-    for one in sorted(usable, key=lambda one: (not one.adjudicated, one.response_id)):
-        levels[one.level].append(one)
+    for review in sorted(usable, key=lambda review: (not review.adjudicated, review.response_id)):
+        levels[review.level].append(review)
     chosen: list[_Graded] = []
     while len(chosen) < count:
         for level in sorted(levels):
@@ -323,33 +297,32 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
     return chosen
 
 
-def _example(connection: Connection, one: _Graded) -> "Example":
+def _example(connection: Connection, review: _Graded) -> "Example":
     from judgeboard.judges.material import Example  # loads pydantic's types, which agreement does not need
 
     row: Any = connection.execute(
         select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.reference).where(
-            RESPONSE.c.id == one.response_id
+            RESPONSE.c.id == review.response_id
         )
     ).one()
     return Example(
         query=row.query,
         answer=row.answer,
-        scores=one.scores,
-        reasoning=one.note,
+        scores=review.scores,
+        reasoning=review.note,
         passages=None if row.passages is None else tuple(row.passages),
         reference=row.reference,
-        response_id=one.response_id,
+        response_id=review.response_id,
     )
 
 
 ORIGIN = "import"
-# No file carries these, and a key that named them would be another than the one of the same grade stored before.
-ONLY_AT_THE_DESK = {"claim_marks", "why_differs"}
+NOT_IMPORTED = {"claim_marks", "why_differs"}  # fields of a grade that no file has
 
 
 @dataclass(frozen=True, slots=True)
 class GradeOf:
-    """An imported grade whose response has been found."""
+    """An imported grade with its response."""
 
     response_id: int
     source: str
@@ -360,7 +333,7 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     """Store grades as reviews of imported reviewers; return how many are new.
 
     The same grade (response, annotator, content) is stored once. Another grade of the same annotator on the same
-    response replaces the one that stood.
+    response replaces the current one.
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades}, now)
     keyed = {_request_key(grade): grade for grade in grades}
@@ -383,12 +356,12 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
             for score in keyed[key].imported.scores
         ]
         if scores:
-            connection.execute(insert(SCORE), scores)
+            connection.execute(insert(REVIEW_SCORE), scores)
     return new
 
 
 def imported_reviewers(connection: Connection, names: Collection[str], now: datetime) -> dict[str, int]:
-    """Return the reviewers of these names that come from imports, by name, storing those who are new."""
+    """Return the ids of the imported reviewers of these names, storing new ones."""
     statement = insert_into(connection, REVIEWER).on_conflict_do_nothing(index_elements=["origin", "name"])
     rows = [{"origin": ORIGIN, "name": name, "role": "reviewer", "created_at": now} for name in sorted(names)]
     connection.execute(statement, rows)
@@ -425,8 +398,8 @@ def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetim
 
 
 def _request_key(grade: GradeOf) -> str:
-    """A hash of source, outside id, annotator and content: the same grade has the same key in every file."""
-    given = {name: value for name, value in asdict(grade.imported.grade).items() if name not in ONLY_AT_THE_DESK}
+    """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
+    given = {name: value for name, value in asdict(grade.imported.grade).items() if name not in NOT_IMPORTED}
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, given]
     content += [asdict(score) for score in grade.imported.scores]
     at = None if grade.imported.at is None else iso_z(grade.imported.at)

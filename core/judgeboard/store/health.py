@@ -1,4 +1,4 @@
-"""What judge health checks read: scores of judge versions, and control answers."""
+"""Reads scores, requests and costs of judge versions for health checks, and control answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,39 +17,27 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
 from judgeboard.store.runs import RESUMABLE
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, Texts, batches, read_columns
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
 
-# All of them only ever grow; what is forgotten leaves an event.
-_MADE_OF = (
-    JUDGMENT,
-    COMPARISON,
-    SAMPLE,
-    JUDGMENT_REVIEW,
-    RESPONSE,
-    FEEDBACK,
-    REVIEW,
-    SETTING,
-    EVENT,
-)
+# These tables only grow; forgetting writes an event.
+_GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
 
 RecordMark = tuple[int, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return the highest id of each table; where it is the same, so are the figures of every judge version."""
-    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _MADE_OF)
+    """Return the highest id of each table; while it is unchanged, the figures of every judge version are too."""
+    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _GROWING_TABLES)
     return tuple(each or 0 for each in connection.execute(select(*highest)).one())
 
 
-REVIEWED = JUDGMENT_REVIEW
-
-# Tables whose rows a judge version was asked for; a mark outside a run was read off two verdicts, and nobody asked.
-_ASKED = (
+# Tables of requests to judges; a judgment review outside a run was computed without a request.
+_REQUESTS = (
     (JUDGMENT, true()),
     (COMPARISON, true()),
     (SAMPLE, true()),
-    (REVIEWED, REVIEWED.c.run_id.is_not(None)),
+    (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000
 _CHUNK = 5_000
@@ -69,23 +57,23 @@ def versions_in_use(connection: Connection) -> list[StoredVersion]:
 
 
 def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
-    """Return how many requests to a version ended how, whatever the method."""
+    """Return the number of requests to a version by status, of all methods."""
     counts: Counter[str] = Counter()
-    for steps, asked in _ASKED:
-        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id, asked)
+    for steps, is_request in _REQUESTS:
+        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id, is_request)
         for status, n in connection.execute(query.group_by(steps.c.status)):
             counts[status] += n
     return {status.value: counts[status.value] for status in Status if counts[status.value]}
 
 
 def not_reached(connection: Connection, version_id: int) -> int:
-    """Return what the unfinished runs of a version selected and did not ask; a run that goes on takes it up."""
+    """Return the number of steps that the unfinished runs of a version selected and did not reach."""
     unfinished = select(RUN.c.id, RUN.c.selected).where(
         RUN.c.judge_version_id == version_id, RUN.c.state.in_(RESUMABLE), RUN.c.selected.is_not(None)
     )
     left = 0
     for run_id, selected in connection.execute(unfinished).all():
-        # By the index of runs alone: no step is read for it.
+        # Counted from the index of runs alone.
         counts = (select(func.count()).where(steps.c.run_id == run_id) for steps in (JUDGMENT, *STEP_TABLES))
         asked = sum(connection.execute(count).scalar_one() for count in counts)
         left += max(0, selected - asked)
@@ -93,7 +81,7 @@ def not_reached(connection: Connection, version_id: int) -> int:
 
 
 def judged_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
-    """Return how many answers of the log a version scored, by the model that wrote them; None is not said."""
+    """Return the number of logged answers that a version scored, by generator model (None: unknown)."""
     query = (
         select(RESPONSE.c.generator_model, func.count())
         .join_from(CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
@@ -104,7 +92,7 @@ def judged_generators(connection: Connection, version_id: int) -> dict[str | Non
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
-    """Return how many sides of pairs a version compared, by the model that wrote them; None is not said."""
+    """Return the number of answers of pairs that a version compared, by generator model (None: unknown)."""
     pairs = select(COMPARISON.c.pair_id).where(COMPARISON.c.judge_version_id == version_id).distinct().subquery()
     counts: Counter[str | None] = Counter()
     for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
@@ -119,9 +107,9 @@ def compared_generators(connection: Connection, version_id: int) -> dict[str | N
 
 
 def cost_sums(connection: Connection, version_id: int) -> RatioSums:
-    """Return sums of what judging cost (upper) and of what answering cost (lower), over answers where both are known.
+    """Return sums of the costs of judging (upper) and of answering (lower), over answers where both are known.
 
-    All judgments of an answer count, rejudges and repeats too; both in whole units of their currency.
+    All judgments of an answer count, rejudges and repeats too. Costs are in whole units of their currency.
     """
     judging = cast(func.sum(JUDGMENT.c.cost_micro), Float) / _MICRO
     both = (
@@ -146,14 +134,14 @@ def cost_sums(connection: Connection, version_id: int) -> RatioSums:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFacts:
-    """Length in characters (NaN: forgotten) and generator model ("" is not said) of answers, in the order asked."""
+    """Lengths in characters (NaN: forgotten) and generator models ("": unknown) of answers."""
 
     lengths: list[float]
     models: list[str]
 
 
 def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
-    """Return length and generator model of these answers of the log."""
+    """Return the facts of these answers, in their order."""
     found: dict[int, tuple[float, str]] = {}
     ids = response_ids.tolist()
     for some in batches(ids, _CHUNK):
@@ -167,19 +155,19 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
 
 
 _MARK = "#control-"
-# In the metadata of a control whose answer is another's: the id of that one.
+# Key in the metadata of a control answer that has the answer of another response: the id of that response.
 ANSWER_OF = "answer_of"
 
 
 def control_id(original: str, kind: str, seed: int) -> str:
-    """Return the outside id of a control: that of its original, its kind and the seed of the choice."""
+    """Return the external id of a control answer."""
     return f"{original}{_MARK}{kind}-{seed}"
 
 
 def control_kind(external_id: str) -> str | None:
-    """Return the kind of the control with this outside id, None where it is none of ours.
+    """Return the kind of the control answer with this external id, None for other ids.
 
-    The id outlives forgetting, which blanks the metadata.
+    The id remains after forgetting, which blanks the metadata.
     """
     _, found, rest = external_id.rpartition(_MARK)
     return rest.rpartition("-")[0] if found else None
@@ -187,7 +175,7 @@ def control_kind(external_id: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredControl:
-    """A control and the answer that it was made from."""
+    """A control answer and its original."""
 
     response_id: int
     original_id: int
@@ -195,12 +183,12 @@ class StoredControl:
 
     @property
     def kind(self) -> str | None:
-        """Its kind, None where another program stored it."""
+        """Its kind, None if another program stored it."""
         return control_kind(self.external_id)
 
 
 def list_controls(connection: Connection) -> list[StoredControl]:
-    """Return all controls, in the order in which they were made."""
+    """Return all control answers, oldest first."""
     query = select(RESPONSE.c.id, RESPONSE.c.derived_from, RESPONSE.c.external_id).where(
         RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None)
     )
@@ -208,7 +196,7 @@ def list_controls(connection: Connection) -> list[StoredControl]:
 
 
 def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArray, IntArray]:
-    """Return ids and evidence groups of the answers that controls can be made of, in the order of their ids."""
+    """Return ids and evidence groups of the answers that control answers can be made from, by id."""
     conditions = [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
     query = select(RESPONSE.c.id, RESPONSE.c.evidence_group).where(*conditions).order_by(RESPONSE.c.id)
     ids, groups = read_columns(connection, query)
@@ -224,7 +212,7 @@ class Original:
 
 
 def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]:
-    """Return these answers in the order of ``ids``; forgotten ones are left out. At most 1,000 at once."""
+    """Return these answers in the order of ``ids`` without forgotten ones; at most 1,000."""
     found = {
         row.id: Original(
             row.id,
@@ -246,24 +234,18 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]
     return [found[id_] for id_ in ids if id_ in found]
 
 
-SCORE = JUDGMENT_SCORE
+EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
+OVERALL = "overall"  # the dimension with the total of a rubric; the mean of all dimensions replaces a missing one
 
-EXPECTED = f"{EXPECTED_PREFIX}%"
-"""Dimensions that repeat another one as its mean by token probability (G-Eval), as a pattern of SQL."""
-
-OVERALL = "overall"
-"""The dimension that sums a rubric up; where there is none, the mean of all dimensions stands for it."""
-
-_MIDDLE = 2.5  # of a user's feedback on the quality scale: neither down nor up
-NEWEST = 20_000
-"""Answers read where each costs a look at its row: so many fix a correlation to two digits."""
+_MIDDLE = 2.5  # neutral feedback on the quality scale
+NEWEST = 20_000  # answers whose rows are read; enough for two digits of a correlation
 
 Scores = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredAnswers:
-    """The newest answers of the log that a version scored: scores by measure (NaN is missing), lengths, evidence."""
+    """The newest logged answers that a version scored: scores by measure (NaN: missing), lengths, evidence groups."""
 
     scores: Scores = field(default_factory=dict)
     lengths: FloatArray = field(default_factory=no_floats)
@@ -272,7 +254,7 @@ class ScoredAnswers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeedbackScores:
-    """Answers that users spoke of plainly: scores by measure, whether the user was down, evidence."""
+    """Answers with clear feedback: scores by measure, whether the feedback is negative, evidence groups."""
 
     scores: Scores = field(default_factory=dict)
     down: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
@@ -281,7 +263,7 @@ class FeedbackScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlScores:
-    """The controls of one kind: how many there are, and the scores (NaN is missing) of original and control."""
+    """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer."""
 
     made: int = 0
     control_ids: IntArray = field(default_factory=no_ints)
@@ -290,13 +272,13 @@ class ControlScores:
     groups: IntArray = field(default_factory=no_ints)
 
     def judged(self, measure: str) -> BoolArray:
-        """Return which controls have a score, and their originals too."""
+        """Return which control answers have a score on both sides."""
         judged: BoolArray = ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
         return judged
 
 
 def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredAnswers:
-    """Return the newest answers of the log that a version scored, with their length in characters."""
+    """Return the newest logged answers that a version scored, with their lengths."""
     newest = _newest(version_id, limit)
     query = (
         select(*_measures(newest), newest.c.evidence_group, cast(func.length(RESPONSE.c.answer), Float))
@@ -308,7 +290,7 @@ def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST)
 
 
 def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST) -> FeedbackScores:
-    """Return the newest scored answers that users liked or disliked; a rating in the middle says neither."""
+    """Return the newest scored answers with clear feedback; neutral feedback is left out."""
     newest = _newest(version_id, limit, CURRENT.c.user_quality.is_not(None))
     query = select(*_measures(newest), newest.c.evidence_group, cast(newest.c.user_quality, Float))
     *measures, groups, quality = read_columns(connection, query)
@@ -318,19 +300,13 @@ def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST
 
 
 def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
-    """Return every control by kind with what a version gave it and its original."""
+    """Return every control answer by kind, with the scores of a version for it and its original."""
     after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
     query = (
-        select(
-            RESPONSE.c.external_id,
-            RESPONSE.c.id,
-            original.c.evidence_group,
-            *_measures(before),
-            *_measures(after),
-        )
+        select(RESPONSE.c.external_id, RESPONSE.c.id, original.c.evidence_group, *_measures(before), *_measures(after))
         .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
-        .join(after, _said_by(after, version_id, RESPONSE.c.id), isouter=True)
-        .join(before, _said_by(before, version_id, original.c.id), isouter=True)
+        .join(after, _verdict_of(after, version_id, RESPONSE.c.id), isouter=True)
+        .join(before, _verdict_of(before, version_id, original.c.id), isouter=True)
         .where(RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None))
         .order_by(RESPONSE.c.id)
     )
@@ -370,11 +346,12 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
         values, counts = read_columns(connection, query.group_by(CURRENT.c[name]))
         if len(values):
             found[name] = ValueCounts(values, counts)
+    score = JUDGMENT_SCORE.c
     dimensions = (
-        select(SCORE.c.dimension, SCORE.c.scale, cast(SCORE.c.value, Float), func.count())
-        .join(CURRENT, CURRENT.c.judgment_id == SCORE.c.judgment_id)
-        .where(*mine, SCORE.c.value.is_not(None), SCORE.c.dimension != OVERALL, SCORE.c.dimension.not_like(EXPECTED))
-        .group_by(SCORE.c.dimension, SCORE.c.scale, SCORE.c.value)
+        select(score.dimension, score.scale, cast(score.value, Float), func.count())
+        .join(CURRENT, CURRENT.c.judgment_id == score.judgment_id)
+        .where(*mine, score.value.is_not(None), score.dimension != OVERALL, score.dimension.not_like(EXPECTED))
+        .group_by(score.dimension, score.scale, score.value)
     )
     names, scales, values, counts = read_columns(connection, dimensions)
     for place, name in enumerate(names.names):
@@ -387,12 +364,12 @@ _NAMES = ("groundedness", "quality", "label", "score")
 
 
 def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
-    """The measures of a row of current_judgment as floats; a label is 1 where it is grounded."""
+    """The measures of a row of current_judgment as floats; the label grounded is 1."""
     columns = current.c
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
-    overall = func.max(case((SCORE.c.dimension == OVERALL, SCORE.c.value)))
-    mean = select(func.coalesce(overall, func.avg(SCORE.c.value))).where(
-        SCORE.c.judgment_id == columns.judgment_id, SCORE.c.dimension.not_like(EXPECTED)
+    overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))
+    mean = select(func.coalesce(overall, func.avg(JUDGMENT_SCORE.c.value))).where(
+        JUDGMENT_SCORE.c.judgment_id == columns.judgment_id, JUDGMENT_SCORE.c.dimension.not_like(EXPECTED)
     )
     return (
         cast(columns.groundedness, Float),
@@ -410,7 +387,7 @@ def _newest(version_id: int, limit: int, *conditions: ColumnElement[bool]) -> An
     return query.order_by(CURRENT.c.response_id.desc()).limit(limit).subquery("newest")
 
 
-def _said_by(current: Any, version_id: int, response_id: ColumnElement[Any]) -> ColumnElement[bool]:
+def _verdict_of(current: Any, version_id: int, response_id: ColumnElement[Any]) -> ColumnElement[bool]:
     return and_(current.c.judge_version_id == version_id, current.c.response_id == response_id)
 
 
@@ -418,7 +395,7 @@ def _named(columns: list[FloatArray]) -> Scores:
     return dict(zip(_NAMES, columns, strict=True))
 
 
-def _only(scales: Texts, rows: Any) -> str | None:
+def _only(scales: TextColumn, rows: Any) -> str | None:
     """The scale of a dimension where all its scores have one."""
     found = np.unique(scales.codes[rows])
     return scales.names[int(found[0])] if len(found) == 1 else None

@@ -1,9 +1,8 @@
-"""Hides from reviewers what they are to review blind and have not yet: the answers, and what was said of them.
+"""Hides rows of answers and pairs that a reviewer has to review blind and has not reviewed yet.
 
-An item is blind for a reviewer who has a lease on it, or to whom its queue is assigned, until they have reviewed it.
-Whole rows are left out of whatever a connection reads: a list, a figure, a search or an export cannot tell what it does
-not read. The texts that a reviewer needs are read by the few functions that ask for hidden rows too
-(`row_filter.with_hidden_rows`).
+An item is blind for a reviewer with a lease on it, and for the assigned reviewers of its queue, until they review it.
+Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. A few
+functions read the texts for the review with `row_filter.with_hidden_rows`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,10 +35,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
 from judgeboard.store.row_filter import filter_rows
 
-ASSIGNMENT = QUEUE_ASSIGNMENT
-ITEM = QUEUE_ITEM
-
-# Which rows of a table are hidden: by the columns that name an answer or a pair, or a hidden row of another table.
+# Which rows of a table are hidden: by columns that refer to an answer, a pair, or a hidden row of another table.
 ANSWERS: Mapping[str, tuple[str, ...]] = {
     "response": ("id",),
     "user_feedback": ("response_id",),
@@ -67,17 +63,17 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "comparison_score": ("comparison_id", "comparison"),
     "preference_score": ("review_id", "review"),
 }
-# Nothing in these tells what anybody said of one answer.
+# Tables without hidden rows: they have no verdict or review of an answer.
 OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
-        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "standing_attempt"),
+        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
     }
 )
-_SEARCH_INDEX = "response_search"  # finds ids alone, which are read from the response
+_SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
 _VIEWER = "judgeboard_viewer"
-_FEW = 1_000  # so many ids stand in a statement itself; more are worked out by it
+_FEW = 1_000  # up to this number, ids are literals of the statement; more are a subquery
 
 Reading = AbstractContextManager[Connection]
 """A transaction that only reads."""
@@ -87,7 +83,7 @@ Reading = AbstractContextManager[Connection]
 class Seen:
     """A database as ``viewer``, a reviewer's id, may see it; None sees everything.
 
-    Programs that act (judge, flag, import, lease items) need the `Store`: what they do must not depend on who asked.
+    Code that acts (judge, flag, import, lease items) needs the `Store`: its result must not depend on the viewer.
     """
 
     store: Store
@@ -103,10 +99,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What of an answer is hidden: everything that judges made of it, what other people said, or both.
+    """The hidden parts of an answer: judgments and flags (``judge``), other people's reviews (``people``), or both.
 
-    ``own``: what the viewers said themselves too, since nothing may remind them of an item that is served again.
-    ``queues`` names those that hold it for them.
+    ``own``: the viewer's own reviews too, because the item is served to them again. ``queues`` are the names of the
+    blind queues that contain it.
     """
 
     judge: bool = False
@@ -122,19 +118,19 @@ NOTHING_HIDDEN = Hidden()
 
 
 def hidden_of_response(connection: Connection, reviewer_id: int | None, response_id: int) -> Hidden:
-    """Return what of an answer is hidden from a reviewer; nothing from a reader without a name."""
-    return _hidden(connection, reviewer_id, ITEM.c.response_id == response_id)
+    """Return what is hidden of an answer; nothing if ``reviewer_id`` is None."""
+    return _hidden(connection, reviewer_id, QUEUE_ITEM.c.response_id == response_id)
 
 
 def hidden_of_pair(connection: Connection, reviewer_id: int | None, pair_id: int) -> Hidden:
-    """Return what of a pair is hidden from a reviewer."""
-    return _hidden(connection, reviewer_id, ITEM.c.pair_id == pair_id)
+    """Return what is hidden of a pair; nothing if ``reviewer_id`` is None."""
+    return _hidden(connection, reviewer_id, QUEUE_ITEM.c.pair_id == pair_id)
 
 
 def _hidden(connection: Connection, reviewer_id: int | None, of: ColumnElement[bool]) -> Hidden:
     if reviewer_id is None:
         return NOTHING_HIDDEN
-    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, ITEM.c.again_for)
+    columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.again_for)
     rows = connection.execute(_blind_items(reviewer_id, *columns).where(of)).all()
     return Hidden(
         judge=any(row.blind_judge for row in rows),
@@ -145,65 +141,62 @@ def _hidden(connection: Connection, reviewer_id: int | None, of: ColumnElement[b
 
 
 def hide_rows(connection: Connection, viewer: int | None) -> None:
-    """Let a connection read from here on as a reviewer may.
-
-    Somebody without a name, or with nothing to review blind, sees everything.
-    """
+    """Let a connection read from now on only what the viewer may see; None sees everything."""
     read_as(connection, viewer)
-    if viewer is not None and connection.execute(_blind_items(viewer, ITEM.c.id).limit(1)).first() is not None:
-        filter_rows(connection, _RowsLeft(connection, viewer).of_table)
+    if viewer is not None and connection.execute(_blind_items(viewer, QUEUE_ITEM.c.id).limit(1)).first() is not None:
+        filter_rows(connection, _VisibleRows(connection, viewer).of_table)
 
 
 def read_as(connection: Connection, viewer: int | None) -> None:
-    """Name the reviewer as whom a connection reads, without leaving rows out of its statements.
+    """Set the viewer of a connection without hiding rows.
 
-    For what asks by itself what of its one answer is hidden (`load_item`): it is as quick in a queue of any size.
+    This is for functions that check themselves what is hidden of one answer (`load_item`).
     """
     connection.execution_options(**{_VIEWER: viewer})
 
 
 def viewer_of(connection: Connection) -> int | None:
-    """Return the reviewer as whom a connection reads, None where it reads everything."""
+    """Return the viewer of a connection, None if it reads everything."""
     viewer: int | None = connection.get_execution_options().get(_VIEWER)
     return viewer
 
 
 def count_hidden(connection: Connection) -> int:
-    """Return how many answers in queues are left out of what a connection reads."""
+    """Return the number of queued answers that are hidden from a connection."""
     viewer = viewer_of(connection)
     if viewer is None:
         return 0
-    return int(connection.execute(_blind_items(viewer, func.count(ITEM.c.response_id.distinct()))).scalar_one())
+    return int(connection.execute(_blind_items(viewer, func.count(QUEUE_ITEM.c.response_id.distinct()))).scalar_one())
 
 
 def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
-    """The open items of open blind queues that a reviewer has a lease on or is assigned, and has not reviewed.
+    """The open items of open blind queues that are leased or assigned to a reviewer, who has not reviewed them.
 
-    An item in conflict is leased to nobody any more: a lead looks at all of it.
+    An item in conflict is not blind: a lead sees all of it.
     """
-    # Sets, not conditions on each item: the leases and assignments of others are then not even looked at.
+    # Subqueries instead of conditions on each item: they read only the reviewer's own leases and assignments.
     leased = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
-    assigned = select(ASSIGNMENT.c.queue_id).where(ASSIGNMENT.c.reviewer_id == reviewer_id)
+    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
     reviewed = exists().where(
-        LEASE.c.queue_item_id == ITEM.c.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+        LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
     return (
         select(*columns)
-        .select_from(ITEM)
-        .join(QUEUE, QUEUE.c.id == ITEM.c.queue_id)
+        .select_from(QUEUE_ITEM)
+        .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(
             QUEUE.c.state == QueueState.OPEN.value,
-            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), ITEM.c.again_for.is_not(None)),
-            ITEM.c.state == ItemState.OPEN.value,
-            or_(ITEM.c.again_for.is_(None), ITEM.c.again_for == reviewer_id),
-            or_(ITEM.c.id.in_(leased), ITEM.c.queue_id.in_(assigned)),
+            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.again_for.is_not(None)),
+            QUEUE_ITEM.c.state == ItemState.OPEN.value,
+            or_(QUEUE_ITEM.c.again_for.is_(None), QUEUE_ITEM.c.again_for == reviewer_id),
+            or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned)),
             ~reviewed,
         )
     )
 
 
-class _RowsLeft:
-    """What is left of each table for one reviewer."""
+class _VisibleRows:
+    """The visible rows of each table for one viewer."""
 
     def __init__(self, connection: Connection, viewer: int) -> None:
         self._postgresql = connection.dialect.name != "sqlite"
@@ -214,17 +207,17 @@ class _RowsLeft:
             self._few[name] = None if len(ids) > _FEW else ids
 
     def of_table(self, name: str) -> Select[Any] | None:
-        """The query of the rows of a table that are left, None where all are."""
+        """The query of the visible rows of a table, None if all are visible."""
         if name in OPEN or name == _SEARCH_INDEX:
             return None
         if not (name in ANSWERS or name in PAIRS or name in PARTS):
-            raise ValueError(f"nothing says which rows of {name} are hidden")
+            raise ValueError(f"no rule tells which rows of {name} are hidden")
         stored = _stored(name)
         conditions = self._outside(name, stored)
         if name in PARTS:
             column, whole = PARTS[name]
             conditions.append(stored.c[column].not_in(self._hidden_rows(whole)))
-        if name == "event":  # those of pairs name the review
+        if name == "event":  # events of pairs refer to the review
             review = sql_cast(stored.c.details["review"].as_string(), BigId)
             conditions.append(or_(review.is_(None), review.not_in(self._hidden_rows("review"))))
         return select(literal_column("*")).select_from(stored).where(*conditions) if conditions else None
@@ -240,7 +233,7 @@ class _RowsLeft:
 
     def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
         few, gone = self._few[kind], self._gone[kind]
-        if few is None and self._postgresql:  # it would walk a long list for every row
+        if few is None and self._postgresql:  # PostgreSQL would scan a long list for every row
             return ~exists().where(gone.c.id == named)
         ids: Any = select(gone.c.id)
         if few is not None:
@@ -250,17 +243,14 @@ class _RowsLeft:
 
 
 def _hidden_ids(viewer: int) -> dict[str, FromClause]:
-    """The ids that are hidden: answers with what was made from them, pairs with their sides.
-
-    Each is worked out once a statement.
-    """
+    """The hidden ids: answers with answers derived from them, and pairs with their sides; one subquery each."""
 
     def worked_out(query: Any, name: str) -> FromClause:
         cte: FromClause = query.cte(name).prefix_with("MATERIALIZED")
         return cte
 
     response, pair = _stored("response").c, _stored("pair").c
-    blind = worked_out(_blind_items(viewer, ITEM.c.response_id, ITEM.c.pair_id), "blind_item").c
+    blind = worked_out(_blind_items(viewer, QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id), "blind_item").c
     sides = (pair.response_a_id, pair.response_b_id)
     of_item = pair.id.in_(select(blind.pair_id).where(blind.pair_id.is_not(None)))
     side = worked_out(
@@ -290,5 +280,5 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
 
 @cache
 def _stored(name: str) -> FromClause:
-    """The table itself, under a name that no other statement uses: nothing of it correlates with a statement's own."""
+    """The table under a unique alias, so that it does not correlate with the statement."""
     return METADATA.tables[name].alias(f"stored_{name}")

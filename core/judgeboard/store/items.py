@@ -1,4 +1,4 @@
-"""One answer with its feedback, judgments, flags and reviews: what the review screen shows."""
+"""One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,7 +32,7 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True)
 class ItemFeedback:
-    """What the user said: ``value`` on its scale, ``words`` as "thumbs down" or "2 stars"."""
+    """Feedback of the user: ``value`` on its scale, ``words`` such as "thumbs down" or "2 stars"."""
 
     kind: str
     value: float
@@ -43,7 +43,7 @@ class ItemFeedback:
 
 @dataclass(frozen=True, slots=True)
 class ItemJudgment:
-    """A judgment with the title of its judge version ("rag v3"); ``raw`` is what the model answered."""
+    """A judgment with the title of its judge version ("rag v3"); ``raw`` is the reply of the model."""
 
     id: int
     judge_version_id: int
@@ -72,7 +72,7 @@ class ItemJudgment:
 
 @dataclass(frozen=True, slots=True)
 class ItemFlag:
-    """A flag with its reason in one sentence; ``decided_before_id`` names a flag of the same rule decided earlier."""
+    """A flag with its reason in one sentence; ``decided_before_id`` is an earlier decided flag of the same rule."""
 
     id: int
     rule: str
@@ -86,7 +86,7 @@ class ItemFlag:
 
 @dataclass(frozen=True, slots=True)
 class ItemReview:
-    """A review with its reviewer's name; one that does not stand was replaced, or withdraws another."""
+    """A review with its reviewer's name; ``stands`` is False if it was replaced or withdraws another."""
 
     id: int
     flag_id: int | None
@@ -111,16 +111,12 @@ class ItemReview:
     why_differs: str | None = None
 
 
-SCORE = REVIEW_SCORE
-
-
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer and what was said of it, newest first; texts are None once forgotten, at ``forgotten_at``.
+    """An answer with its feedback, judgments, flags and reviews, newest first; texts are None if they are forgotten.
 
-    ``currents`` holds each judge's current verdict, the primary judge's first (if it has a usable one), the others by
-    name. ``hidden`` says what the reader is to review blind: those parts are empty. Where the judge is hidden, so are
-    the model that wrote the answer and what else the log carried.
+    ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
+    (``hidden``) are empty. If the judge is hidden, so are the generator model and the metadata of the log.
     """
 
     response_id: int
@@ -147,31 +143,31 @@ class Item:
 
     @property
     def flag(self) -> ItemFlag | None:
-        """The worst flag that waits, None where none does."""
-        waiting = [flag for flag in self.flags if flag.state == FlagState.OPEN]
-        return max(waiting, key=lambda flag: (flag.severity, -flag.id), default=None)
+        """The open flag with the highest severity, or None."""
+        open_flags = [flag for flag in self.flags if flag.state == FlagState.OPEN]
+        return max(open_flags, key=lambda flag: (flag.severity, -flag.id), default=None)
 
 
 def response_of_flag(connection: Connection, flag_id: int) -> int:
-    """Return the response that a flag is on.
+    """Return the response of a flag.
 
     Raises:
-        NotFound: No such flag, or one on what the reader is to review blind: whether it was flagged is hidden too.
+        NotFound: The flag does not exist or is hidden from the reader.
     """
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
-    found = connection.execute(query).scalar_one_or_none()
-    if found is None:
+    response_id = connection.execute(query).scalar_one_or_none()
+    if response_id is None:
         raise NotFound(f"No flag with this id: {flag_id}")
-    return int(found)
+    return int(response_id)
 
 
 def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with all that was said of it, in eight statements whatever its history.
+    """Return an answer with its feedback, judgments, flags and reviews, in eight statements.
 
-    To somebody who is to review it blind (`hidden_rows.Seen`, `read_as`), the texts and nothing that is hidden.
+    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts and nothing that is hidden.
 
     Raises:
-        NotFound: No such response, or one that was made from what the reader is to review blind.
+        NotFound: The response does not exist, or was made from an answer that the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()
@@ -181,7 +177,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
     elif row is None:
         row = connection.execute(with_hidden_rows(query)).one_or_none()
         hidden = hidden_of_response(connection, viewer_of(connection), response_id)
-        if row is not None and not hidden:  # it stands in no queue: the log's side of a pair, or made from what does
+        if row is not None and not hidden:  # not in a queue: the logged side of a pair, or made from a queued answer
             hidden = Hidden(judge=True, people=True)
             row = row if row.kind == ResponseKind.LOG else None
     if row is None:
@@ -245,7 +241,7 @@ def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, 
 
 
 def _judgment(row: Row[Any]) -> ItemJudgment:
-    values = dict(zip(row._fields, row, strict=True))
+    values = row._asdict()
     title = version_title(values["judge_name"], values.pop("number"))
     return ItemJudgment(**values | {"claims": claims_from(row.claims), "version_title": title})
 
@@ -255,13 +251,13 @@ def _currents(
 ) -> tuple[ItemJudgment, ...]:
     query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
     ids = set(connection.execute(with_hidden_rows(query)).scalars())
-    found = [judgment for judgment in judgments if judgment.id in ids]
-    return tuple(sorted(found, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
+    currents = [judgment for judgment in judgments if judgment.id in ids]
+    return tuple(sorted(currents, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
 
 
 def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemFlag, ...]:
     query = select(FLAG).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id.desc())
-    if hidden.people:  # a decided flag tells what others decided
+    if hidden.people:  # a decided flag shows the decision of others
         query = query.where(FLAG.c.state == FlagState.OPEN.value)
     return tuple(
         ItemFlag(
@@ -284,7 +280,7 @@ _REVIEWS: Select[Any] = (
         REVIEWER.c.name.label("reviewer"),
         REVIEWER.c.origin,
         standing().label("stands"),
-        select(func.count()).where(SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
+        select(func.count()).where(REVIEW_SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
     )
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
     .order_by(REVIEW.c.id.desc())
@@ -297,15 +293,12 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
     query = _REVIEWS.where(REVIEW.c.response_id == response_id)
     if hidden.people:
         query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
-    found = []
+    reviews = []
     for row in connection.execute(with_hidden_rows(query)):
-        values = dict(zip(row._fields, row, strict=True))
+        values = row._asdict()
         spans = None if row.spans is None else tuple(row.spans)
         marks = marks_from(row.claim_marks)
-        found.append(ItemReview(**values | {"spans": spans, "claim_marks": marks, "stands": bool(row.stands)}))
-    return tuple(_without_judge(review) for review in found) if hidden.judge else tuple(found)
-
-
-def _without_judge(review: ItemReview) -> ItemReview:
-    """A review without the judge's statements and what it says of the judge."""
-    return replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None)
+        reviews.append(ItemReview(**values | {"spans": spans, "claim_marks": marks, "stands": bool(row.stands)}))
+    if hidden.judge:  # these fields refer to the judge
+        return tuple(replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None) for review in reviews)
+    return tuple(reviews)

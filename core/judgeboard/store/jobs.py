@@ -1,4 +1,4 @@
-"""Rows of jobs, and of the workers that take them."""
+"""Stores jobs and the workers that take them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from judgeboard.store.tables import JOB, RUN, WORKER
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job as stored; ``run_id`` None is one that no worker has taken up yet."""
+    """A job; ``run_id`` is None until a worker takes it."""
 
     id: str
     kind: str
@@ -30,7 +30,7 @@ class StoredJob:
 
 
 def insert_job(connection: Connection, job: StoredJob) -> None:
-    """Insert a job."""
+    """Store a job."""
     connection.execute(insert(JOB), {name: getattr(job, name) for name in StoredJob.__dataclass_fields__})
 
 
@@ -38,7 +38,7 @@ def get_job(connection: Connection, job_id: str) -> StoredJob:
     """Return a job.
 
     Raises:
-        NotFound: There is none with this id.
+        NotFound: No job has this id.
     """
     row = connection.execute(select(JOB).where(JOB.c.id == job_id)).one_or_none()
     if row is None:
@@ -53,86 +53,85 @@ def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
 
 
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
-    """Return the jobs that are waiting, running, or still stopping, oldest first."""
-    going = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
+    """Return the jobs that wait, run or are stopping, oldest first."""
+    running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
     query = select(JOB).join(RUN, RUN.c.id == JOB.c.run_id, isouter=True)
-    query = query.where(JOB.c.failed.is_(None), going | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None)))
+    query = query.where(JOB.c.failed.is_(None), running | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None)))
     return [_stored(row) for row in connection.execute(query.order_by(JOB.c.created_at, JOB.c.id))]
 
 
 def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | None:
-    """Return the latest job that asked this judge version, None where no job did."""
+    """Return the latest job with this judge version, or None."""
     query = select(JOB).join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
     row = connection.execute(query.order_by(JOB.c.created_at.desc()).limit(1)).one_or_none()
     return None if row is None else _stored(row)
 
 
 def is_continued(connection: Connection, job: StoredJob) -> bool:
-    """Whether a later job went on with the run of this one."""
+    """Return whether a later job continued the run of this one."""
     later = (JOB.c.run_id == job.run_id) & (JOB.c.created_at > job.created_at)
     return bool(connection.execute(select(exists().where(later))).scalar_one())
 
 
 def set_run(connection: Connection, job_id: str, run_id: int) -> None:
-    """Note the run of a job."""
-    noted = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
-    actor = connection.execute(noted.returning(JOB.c.actor)).scalar_one()
+    """Store the run of a job."""
+    updated = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
+    actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
     record_event(connection, "job_began", actor, details={"job": job_id, "run": run_id})
 
 
 def set_failed(connection: Connection, job_id: str, why: str) -> None:
-    """Note why a job could not begin."""
-    noted = update(JOB).where(JOB.c.id == job_id).values(failed=why)
-    actor = connection.execute(noted.returning(JOB.c.actor)).scalar_one()
+    """Store why a job could not start."""
+    updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
+    actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
     record_event(connection, "job_failed", actor, details={"job": job_id})
 
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
-    """Ask for a job to stop; return whether it was asked for the first time."""
-    asked = update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
-    return connection.execute(asked).rowcount == 1
+    """Request that a job stops; return whether this is the first request."""
+    updated = update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
+    return connection.execute(updated).rowcount == 1
 
 
 def _stored(row: Row[Any]) -> StoredJob:
     return StoredJob(**{name: getattr(row, name) for name in StoredJob.__dataclass_fields__})
 
 
-SILENT_AFTER = timedelta(seconds=15)
+_HEARTBEAT_TIMEOUT = timedelta(seconds=15)
 
 
-def announce(connection: Connection, executor_id: str, host: str, pid: int, now: datetime) -> None:
-    """Say that a worker has started."""
-    row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "beat_at": now}
-    known = {"host": host, "pid": pid, "started_at": now, "beat_at": now}
-    statement = insert_into(connection, WORKER).on_conflict_do_update(index_elements=["executor_id"], set_=known)
-    connection.execute(statement, row)
+def register_worker(connection: Connection, executor_id: str, host: str, pid: int, now: datetime) -> None:
+    """Store a worker that has started."""
+    process = {"host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
+    statement = insert_into(connection, WORKER).on_conflict_do_update(index_elements=["executor_id"], set_=process)
+    connection.execute(statement, {"executor_id": executor_id, **process})
     record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
 
 
 def worker_name(executor_id: str) -> str:
-    """Return how events call a worker: never by its machine."""
+    """Return the name of a worker in events, which never contains the name of its machine."""
     return f"worker:{executor_id[:8]}"
 
 
-def beat(connection: Connection, executor_id: str, now: datetime) -> None:
-    """Say that a worker is alive."""
-    connection.execute(update(WORKER).where(WORKER.c.executor_id == executor_id).values(beat_at=now))
+def record_heartbeat(connection: Connection, executor_id: str, now: datetime) -> None:
+    """Store that a worker is alive."""
+    connection.execute(update(WORKER).where(WORKER.c.executor_id == executor_id).values(heartbeat_at=now))
 
 
-def leave(connection: Connection, executor_id: str) -> None:
-    """Say that a worker has ended by itself."""
-    gone = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
-    for pid in connection.execute(gone).scalars().all():
+def remove_worker(connection: Connection, executor_id: str) -> None:
+    """Remove a worker that ends regularly."""
+    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
+    for pid in connection.execute(removed).scalars().all():
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
-def alive(connection: Connection, now: datetime) -> set[str]:
-    """Return the workers that were heard of within the last 15 seconds."""
-    query = select(WORKER.c.executor_id).where(WORKER.c.beat_at >= now - SILENT_AFTER)
+def live_workers(connection: Connection, now: datetime) -> set[str]:
+    """Return the executor ids of the workers with a heartbeat in the last 15 seconds."""
+    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - _HEARTBEAT_TIMEOUT)
     return set(connection.execute(query).scalars())
 
 
-def alive_one_at_a_time(connection: Connection, now: datetime) -> set[str]:
-    """Return the same, and keep every other worker from asking so until this transaction ends."""
+def lock_live_workers(connection: Connection, now: datetime) -> set[str]:
+    """Return `live_workers`; other workers that call this wait until the transaction ends."""
     connection.execute(select(WORKER.c.executor_id).order_by(WORKER.c.executor_id).with_for_update()).all()
-    return alive(connection, now)
+    return live_workers(connection, now)

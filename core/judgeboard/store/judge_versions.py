@@ -19,23 +19,23 @@ MOST_NAMED = 8
 
 
 class Named(Protocol):
-    """What of a judge version tells whether it can be meant."""
+    """A judge version in a list of suggestions."""
 
     @property
     def name(self) -> str:
-        """Its judge's name."""
+        """Name of the judge."""
 
     @property
     def title(self) -> str:
-        """Its name with its number."""
+        """Name and number."""
 
     @property
     def kind(self) -> str:
-        """What kind of judge it is."""
+        """Kind of the judge."""
 
 
 def closest(which: str, versions: Sequence[Named]) -> str:
-    """Return the first of these versions in words, those of the closest names before the others."""
+    """Return these versions as text, those with the closest names first, at most 8."""
     names = list(dict.fromkeys(version.name for version in versions))
     close = _closest_names(which, names)
     ordered = [*close, *(name for name in names if name not in close)]
@@ -44,17 +44,17 @@ def closest(which: str, versions: Sequence[Named]) -> str:
 
 
 def closest_of_all(which: str, versions: Sequence[Named]) -> str:
-    """Return what there is instead: the closest, else the first; a recorded set can bring hundreds, then by name."""
+    """Return the available versions as text: the closest, else the first."""
     if not versions:
-        return "none has judged yet"
-    # Judges that were asked from here before recorded ones, of which one file may bring all these hundreds.
+        return "no judge has judged yet"
+    # Imported judges come last: one file may have hundreds.
     asked_first = sorted(versions, key=lambda version: version.kind == RECORDED)
     close = _closest_names(which, list(dict.fromkeys(version.name for version in asked_first)))
     return f"there is: {closest(which, [each for each in asked_first if not close or each.name in close])}"
 
 
 def _closest_names(which: str, names: Sequence[str]) -> list[str]:
-    """Return those that hold the text, else those that it may be a slip for, the closest first."""
+    """Return the names that contain the text, else names that are similar to it, the closest first."""
     folded, wanted = {name: _plain(name) for name in names}, _plain(which)
     holding = [name for name in names if wanted and wanted in folded[name]]
     alike = difflib.get_close_matches(wanted, list(dict.fromkeys(folded.values())), n=MOST_NAMED)
@@ -62,7 +62,7 @@ def _closest_names(which: str, names: Sequence[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Return letters and digits alone: people write gpt4 and GPT-4."""
+    """Return only letters and digits: people write gpt4 and GPT-4."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
@@ -88,19 +88,19 @@ class StoredVersion:
 
     @property
     def title(self) -> str:
-        """What people call it: "rag v3"."""
+        """The title: "rag v3"."""
         return version_title(self.name, self.number)
 
 
 def version_title(name: str, number: int) -> str:
-    """Return what people call a judge version: "rag v3"."""
+    """Return the title of a judge version: "rag v3"."""
     return f"{name} v{number}"
 
 
 def ensure_version(connection: Connection, version: JudgeVersion, now: datetime | None = None) -> StoredVersion:
-    """Return the stored version with this content, storing it under the next number of its name where it is new.
+    """Return the stored version with this content; store a new one under the next number of its name.
 
-    Two processes that bring the same version get the same row.
+    Two processes with the same version get the same row.
 
     Raises:
         ValueError: A parameter is NaN or infinite.
@@ -111,7 +111,7 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
         if known is not None:
             return known
         last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(VERSION.c.name == version.name)
-        # Skips where another process stored this version, or this number, meanwhile: then look again.
+        # The insert is skipped if another process stored this version or number meanwhile: then try again.
         connection.execute(
             insert_or_skip(connection, VERSION),
             {
@@ -130,7 +130,7 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
 
 
 def find_version(connection: Connection, address: str) -> StoredVersion | None:
-    """Return the version of a fingerprint, None where it is not stored."""
+    """Return the version with a fingerprint, or None."""
     return _by_fingerprint(connection, address)
 
 
@@ -144,7 +144,7 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return a version by id, fingerprint (or its first 8 digits or more), title ("rag v3") or name (its newest).
 
     Raises:
-        NotFound: No version answers to it, or the digits are those of several.
+        NotFound: No version matches, or the digits match several.
     """
     if isinstance(which, int):
         row = connection.execute(select(VERSION).where(VERSION.c.id == which)).one_or_none()
@@ -164,40 +164,37 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
 def choose_version(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
 ) -> StoredVersion:
-    """Return a version as `get_version` does, and only one that can be meant.
+    """Return a version (`get_version`) that is one of ``usable``.
 
     Args:
         connection: A transaction.
-        which: As `get_version` takes it.
-        usable: Those that can be meant; where there are none, all.
-        did: What they did, in words: "compared pairs".
+        which: As in `get_version`.
+        usable: The versions to choose from; if empty, all.
+        did: What these versions did: "compared pairs".
 
     Raises:
-        NotFound: No version answers to it, or one that did nothing of the kind; it names those that did.
+        NotFound: No usable version matches; the message lists the usable ones.
     """
     try:
         version = get_version(connection, which)
     except NotFound:
         raise not_found(connection, which, usable, did) from None
     if usable and version.id not in {each.id for each in usable}:
-        raise NotFound(f"{version.title} is none of those that {did}: {closest(version.name, usable)}")
+        raise NotFound(f"{version.title} is not one of the judges that {did}: {closest(version.name, usable)}")
     return version
 
 
 def not_found(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str, *, what: str = "judge version"
 ) -> NotFound:
-    """Return the error for what no version answers to; the arguments are those of `choose_version`.
-
-    It names those that can be meant, where there are none all; ``what`` says what was looked for.
-    """
+    """Return the error if no version matches, with the usable versions; the arguments are those of `choose_version`."""
     name = str(which)
-    meant = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
-    return NotFound(f"no {what} {which!r}; {meant}")
+    available = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
+    return NotFound(f"no {what} {which!r}; {available}")
 
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:
-    """Return the judge versions that were asked more than once about an answer, by name and number."""
+    """Return the judge versions with repeats, by name and number."""
     again = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0).distinct()
     ids = set(connection.execute(again).scalars())
     return [version for version in list_versions(connection) if version.id in ids]
@@ -228,7 +225,7 @@ RETIRED, RESTORED = "retire_version", "restore_version"
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """Who retired a judge version, and when."""
+    """A retired judge version: who retired it, and when."""
 
     version_id: int
     by: str
@@ -236,7 +233,7 @@ class Retired:
 
 
 def retired_versions(connection: Connection) -> dict[int, Retired]:
-    """Return the versions that are retired now, by id."""
+    """Return the retired versions by id."""
     facts = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
     found: dict[int, Retired] = {}
     for kind, by, at, details in connection.execute(
@@ -251,19 +248,19 @@ def retired_versions(connection: Connection) -> dict[int, Retired]:
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:
-    """Refuse to ask a judge version that is retired.
+    """Check that a judge version is not retired.
 
     Raises:
-        BadInput: It is; the text says by whom and since when.
+        BadInput: It is retired.
     """
-    fact = retired_versions(connection).get(version.id)
-    if fact is not None:
+    retirement = retired_versions(connection).get(version.id)
+    if retirement is not None:
         raise BadInput(
-            f"{version.title} was retired by {fact.by} on {fact.at:%d %b %Y}: what it said stays, nothing more is "
-            f'asked of it. An admin takes that back with `judgeboard versions restore "{version.title}"`'
+            f"{version.title} was retired by {retirement.by} on {retirement.at:%d %b %Y} and makes no new judgments. "
+            f'An admin can restore it with `judgeboard versions restore "{version.title}"`'
         )
 
 
 def record_retired(connection: Connection, version_id: int, actor: str, *, retired: bool) -> None:
-    """Write that a version is retired, or in use again."""
+    """Record that a version is retired or restored."""
     record_event(connection, RETIRED if retired else RESTORED, actor, details={"version": version_id})

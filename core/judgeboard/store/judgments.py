@@ -1,65 +1,27 @@
-"""Judgments: their rows and scores, the current one of each judge, and recorded ones of an import."""
+"""Judgments: rows and scores, the current judgment of each judge version, and recorded judgments of an import."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, func, insert, select, tuple_
+from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, exists, func, insert, select, tuple_
 
-from judgeboard.domain import Attempt, Claim, ClaimStatus, Feedback, FeedbackKind, Status, StepRecord, Verdict
+from judgeboard.domain import (
+    Attempt,
+    Claim,
+    ClaimStatus,
+    DimensionScore,
+    Feedback,
+    FeedbackKind,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.errors import NotFound
-from judgeboard.store.statements import insert_or_skip, upsert
+from judgeboard.store.statements import batches, insert_or_skip, upsert
 from judgeboard.store.tables import CURRENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, VERSION
 from judgeboard.text import storable_or_none
-
-_CLAIM = tuple(Claim.__dataclass_fields__)
-_ATTEMPT = tuple(Attempt.__dataclass_fields__)
-
-
-def claims_json(claims: Iterable[Claim] | None) -> list[dict[str, Any]] | None:
-    """Return claims as JSON values; None (not asked for) stays None, none found is an empty list."""
-    return None if claims is None else [_fields(claim, _CLAIM) for claim in claims]
-
-
-def attempts_json(attempts: Iterable[Attempt]) -> list[dict[str, Any]]:
-    """Return attempts as JSON values, in the order in which they were made."""
-    return [_fields(attempt, _ATTEMPT) for attempt in attempts]
-
-
-def claims_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
-    """Return stored claims as they were given; None where none were asked for, or they are forgotten."""
-    if stored is None:
-        return None
-    return tuple(Claim(**{**claim, "status": ClaimStatus(claim["status"])}) for claim in stored)
-
-
-def _fields(value: Claim | Attempt, names: tuple[str, ...]) -> dict[str, Any]:
-    fields = {}
-    for name in names:
-        field = getattr(value, name)
-        if field is not None:
-            fields[name] = storable_or_none(str(field)) if isinstance(field, str) else field
-    return fields
-
-
-def step_columns(record: StepRecord | Verdict, run_id: int | None, now: datetime) -> dict[str, Any]:
-    """Return the account of a step as columns of its row."""
-    return {
-        "run_id": run_id,
-        "status": record.status.value,
-        "raw": storable_or_none(record.raw),
-        "model_reported": storable_or_none(record.model_reported),
-        "prompt_tokens": record.prompt_tokens,
-        "completion_tokens": record.completion_tokens,
-        "cost_micro": record.cost_micro,
-        "latency_ms": record.latency_ms,
-        "attempts": attempts_json(record.attempts),
-        "reply_format": record.reply_format,
-        "dropped_parameters": list(record.dropped_parameters),
-        "error": storable_or_none(record.error),
-        "created_at": now,
-    }
 
 
 class ShortResponse(NamedTuple):
@@ -75,7 +37,7 @@ class ShortResponse(NamedTuple):
 
 
 class ShortJudgment(NamedTuple):
-    """A judgment (repeat 0) without its texts, and the judge version that gave it."""
+    """A judgment (repeat 0) without its texts, and its judge version."""
 
     response_id: int
     id: int
@@ -90,14 +52,13 @@ class ShortJudgment(NamedTuple):
     fingerprint: str
 
 
-# Built once: SQLAlchemy then finds their compiled form without looking at them again.
+# Built once: SQLAlchemy then finds their compiled form without comparing them again.
 _IDS: BindParameter[int] = bindparam("ids", expanding=True)
 _RESPONSES = (
     select(*(RESPONSE.c[name] for name in ShortResponse._fields)).where(RESPONSE.c.id.in_(_IDS)).order_by(RESPONSE.c.id)
 )
-# Foreign keys of others may still point at a held row: only those who hold it too have to wait.
-_RESPONSES_HELD = _RESPONSES.with_for_update(key_share=True)
-
+# A key share lock: only other transactions that lock the row wait, foreign keys may still refer to it.
+_RESPONSES_LOCKED = _RESPONSES.with_for_update(key_share=True)
 _JUDGMENTS = (
     select(
         *(JUDGMENT.c[name] for name in ("response_id", "id", "status", "groundedness", "quality", "label")),
@@ -107,7 +68,6 @@ _JUDGMENTS = (
     .where(JUDGMENT.c.response_id.in_(_IDS), JUDGMENT.c.repeat == 0)
     .order_by(JUDGMENT.c.id)
 )
-
 _FEEDBACK = (
     select(FEEDBACK.c.response_id, FEEDBACK.c.kind, FEEDBACK.c.value)
     .where(FEEDBACK.c.response_id.in_(_IDS))
@@ -116,11 +76,11 @@ _FEEDBACK = (
 
 
 @dataclass(slots=True)
-class Said:
-    """All that counts of one response: who it is, what each judge last said of it, the user's latest feedback.
+class ResponseState:
+    """A response with the judgments and the feedback that current judgments and flags depend on.
 
-    ``by_version`` and ``by_judge`` hold the latest ok judgment (highest id, repeat 0) of each judge version and of
-    each (kind, name); ``failed`` the latest not ok one of each (kind, name).
+    ``by_version`` and ``by_judge`` contain the latest ok judgment (highest id, repeat 0) of each judge version and of
+    each (kind, name); ``failed`` contains the latest judgment that is not ok of each (kind, name).
     """
 
     response: ShortResponse
@@ -131,12 +91,12 @@ class Said:
 
 
 def read_responses(connection: Connection, ids: set[int], *, lock: bool) -> list[ShortResponse]:
-    """Return the short facts of these responses by id; ``lock`` holds their rows on PostgreSQL, in that order.
+    """Return these responses by id; ``lock`` locks their rows in this order on PostgreSQL.
 
     Raises:
         NotFound: One of them is not stored.
     """
-    rows = connection.execute(_RESPONSES_HELD if lock else _RESPONSES, {"ids": list(ids)})
+    rows = connection.execute(_RESPONSES_LOCKED if lock else _RESPONSES, {"ids": list(ids)})
     responses = [ShortResponse._make(row) for row in rows]
     if len(responses) != len(ids):
         missing = min(ids - {response.id for response in responses})
@@ -144,31 +104,26 @@ def read_responses(connection: Connection, ids: set[int], *, lock: bool) -> list
     return responses
 
 
-def read_said(connection: Connection, responses: Sequence[ShortResponse]) -> list[Said]:
-    """Return what is said of these responses, in their order, in two statements."""
-    said = {response.id: Said(response) for response in responses}
-    ids = {"ids": list(said)}
+def read_states(connection: Connection, responses: Sequence[ShortResponse]) -> list[ResponseState]:
+    """Return the states of these responses, in their order, in two statements."""
+    states = {response.id: ResponseState(response) for response in responses}
+    ids = {"ids": list(states)}
     for row in connection.execute(_JUDGMENTS, ids):
         judgment = ShortJudgment._make(row)
-        mine = said[judgment.response_id]
-        judge = (judgment.kind, judgment.name)
+        state, judge = states[judgment.response_id], (judgment.kind, judgment.name)
         if judgment.status == Status.OK:
-            mine.by_version[judgment.version_id] = judgment
-            mine.by_judge[judge] = judgment
+            state.by_version[judgment.version_id] = judgment
+            state.by_judge[judge] = judgment
         else:
-            mine.failed[judge] = judgment
+            state.failed[judge] = judgment
     for response_id, kind, value in connection.execute(_FEEDBACK, ids):
-        said[response_id].feedback = Feedback(FeedbackKind(kind), value)
-    return list(said.values())
-
-
-SCORE = JUDGMENT_SCORE
-_ONE_ASK = ("response_id", "judge_version_id", "ask", "repeat")
+        states[response_id].feedback = Feedback(FeedbackKind(kind), value)
+    return list(states.values())
 
 
 @dataclass(frozen=True, slots=True)
-class LandedVerdict:
-    """A verdict on its way into the store: of which response, which asking of it (0 first), which repeat of that."""
+class NewJudgment:
+    """A verdict to store, with the number of its ask (0 first) and of the repeat within the ask."""
 
     response_id: int
     ask: int
@@ -177,26 +132,26 @@ class LandedVerdict:
 
 
 def insert_judgments(
-    connection: Connection, version_id: int, run_id: int | None, items: Sequence[LandedVerdict], now: datetime
+    connection: Connection, version_id: int, run_id: int | None, items: Sequence[NewJudgment], now: datetime
 ) -> int:
-    """Insert the judgments that are not stored yet, with their scores; return how many came in."""
-    statement = insert_or_skip(connection, JUDGMENT, *_ONE_ASK)
+    """Insert the judgments that are not stored yet, with their scores; return how many are new."""
+    statement = insert_or_skip(connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat")
     rows = [_row(version_id, run_id, item, now) for item in items]
-    came_in = connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
-    scored = [item for item in items if item.verdict.scores]
-    if came_in and scored:
-        _insert_scores(connection, version_id, scored)
-    return came_in
+    inserted = connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
+    with_scores = [item for item in items if item.verdict.scores]
+    if inserted and with_scores:
+        _insert_scores(connection, version_id, with_scores)
+    return inserted
 
 
-def _insert_scores(connection: Connection, version_id: int, items: Sequence[LandedVerdict]) -> None:
-    """Insert the scores of judgments that have none yet: those of a judgment come in with it or never."""
-    named = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
+def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJudgment]) -> None:
+    """Insert the scores of judgments without scores: a judgment gets its scores when it is stored, or never."""
+    without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
         JUDGMENT.c.judge_version_id == version_id,
         JUDGMENT.c.response_id.in_({item.response_id for item in items}),
-        ~exists().where(SCORE.c.judgment_id == JUDGMENT.c.id),
+        ~exists().where(JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id),
     )
-    ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(named)}
+    ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
     rows = [
         {
             "judgment_id": ids[key],
@@ -210,10 +165,10 @@ def _insert_scores(connection: Connection, version_id: int, items: Sequence[Land
         for score in item.verdict.scores
     ]
     if rows:
-        connection.execute(insert(SCORE), rows)
+        connection.execute(insert(JUDGMENT_SCORE), rows)
 
 
-def _row(version_id: int, run_id: int | None, item: LandedVerdict, now: datetime) -> dict[str, Any]:
+def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) -> dict[str, Any]:
     verdict = item.verdict
     return {
         "response_id": item.response_id,
@@ -224,67 +179,113 @@ def _row(version_id: int, run_id: int | None, item: LandedVerdict, now: datetime
         "quality": verdict.quality,
         "label": None if verdict.label is None else verdict.label.value,
         "reasoning": storable_or_none(verdict.reasoning),
-        "claims": claims_json(verdict.claims),
+        "claims": None if verdict.claims is None else [_json(claim, _CLAIM) for claim in verdict.claims],
         **step_columns(verdict, run_id, now),
     }
+
+
+def step_columns(record: StepRecord | Verdict, run_id: int | None, now: datetime) -> dict[str, Any]:
+    """Return the values of the step columns (`method_tables.step_columns`) of a row."""
+    return {
+        "run_id": run_id,
+        "status": record.status.value,
+        "raw": storable_or_none(record.raw),
+        "model_reported": storable_or_none(record.model_reported),
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "cost_micro": record.cost_micro,
+        "latency_ms": record.latency_ms,
+        "attempts": [_json(attempt, _ATTEMPT) for attempt in record.attempts],
+        "reply_format": record.reply_format,
+        "dropped_parameters": list(record.dropped_parameters),
+        "error": storable_or_none(record.error),
+        "created_at": now,
+    }
+
+
+_CLAIM = tuple(Claim.__dataclass_fields__)
+_ATTEMPT = tuple(Attempt.__dataclass_fields__)
+
+
+def _json(value: Claim | Attempt, names: tuple[str, ...]) -> dict[str, Any]:
+    fields = {}
+    for name in names:
+        field = getattr(value, name)
+        if field is not None:
+            fields[name] = storable_or_none(str(field)) if isinstance(field, str) else field
+    return fields
+
+
+def claims_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
+    """Return stored claims; None where the judge returns no claims, or they are forgotten."""
+    if stored is None:
+        return None
+    return tuple(Claim(**{**claim, "status": ClaimStatus(claim["status"])}) for claim in stored)
 
 
 _KEY = ("judge_version_id", "response_id")
 _COLUMNS = tuple(column.name for column in CURRENT.columns)
 _IS_CURRENT = _COLUMNS.index("is_current")
-_STORED = select(CURRENT).where(CURRENT.c.response_id.in_(bindparam("ids", expanding=True)))
+_STORED = select(CURRENT).where(CURRENT.c.response_id.in_(_IDS))
 
 
-def keep_current(connection: Connection, said: Sequence[Said]) -> int:
-    """Bring the kept rows of these responses in line with what is said of them; return how many changed."""
-    ids = [one.response.id for one in said]
-    kept = {tuple(row[:2]): tuple(row) for row in connection.execute(_STORED, {"ids": ids})}
-    wanted = {key: row for one in said for key, row in _wanted(one).items()}
-    changed = [row for key, row in wanted.items() if kept.get(key) != row]
-    gone = kept.keys() - wanted.keys()
-    if gone:
-        _delete(connection, gone)
+def update_current_judgments(connection: Connection, states: Sequence[ResponseState]) -> int:
+    """Make the rows of current_judgment match these states; return how many rows changed."""
+    ids = [state.response.id for state in states]
+    stored = {tuple(row[:2]): tuple(row) for row in connection.execute(_STORED, {"ids": ids})}
+    wanted = {key: row for state in states for key, row in _current_rows(state).items()}
+    changed = [row for key, row in wanted.items() if stored.get(key) != row]
+    removed = stored.keys() - wanted.keys()
+    if removed:
+        key = tuple_(CURRENT.c.judge_version_id, CURRENT.c.response_id)
+        connection.execute(delete(CURRENT).where(key.in_(removed)))
     if changed:
-        # The judge's former current steps back before the new one steps up: there is one at any moment.
+        # Rows that are no longer current come first: an index allows one current row per judge name.
         changed.sort(key=lambda row: row[_IS_CURRENT])
         connection.execute(
             upsert(connection, CURRENT, *_KEY), [dict(zip(_COLUMNS, row, strict=True)) for row in changed]
         )
-    return len(changed) + len(gone)
+    return len(changed) + len(removed)
 
 
-def _wanted(said: Said) -> dict[tuple[int, int], tuple[Any, ...]]:
-    response = said.response
-    user_quality = None if said.feedback is None else said.feedback.quality
+def _current_rows(state: ResponseState) -> dict[tuple[int, int], tuple[Any, ...]]:
+    response = state.response
+    user_quality = None if state.feedback is None else state.feedback.quality
     return {
         (version_id, response.id): (
             version_id,
             response.id,
-            row.id,
-            row.kind,
-            row.name,
-            said.by_judge[row.kind, row.name].id == row.id,
+            judgment.id,
+            judgment.kind,
+            judgment.name,
+            state.by_judge[judgment.kind, judgment.name].id == judgment.id,
             response.kind,
             response.query_type,
             response.source,
             response.asked_day,
             response.evidence_group,
-            row.groundedness,
-            row.quality,
-            row.label,
+            judgment.groundedness,
+            judgment.quality,
+            judgment.label,
             user_quality,
         )
-        for version_id, row in said.by_version.items()
+        for version_id, judgment in state.by_version.items()
     }
 
 
-def _delete(connection: Connection, keys: Collection[tuple[Any, ...]]) -> None:
-    key = tuple_(CURRENT.c.judge_version_id, CURRENT.c.response_id)
-    connection.execute(delete(CURRENT).where(key.in_(keys)))
+def dimension_scores(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, list[DimensionScore]]:
+    """Return the scores of these judgments in the order in which they were stored, by judgment id."""
+    names = ("judgment_id", "dimension", "value", "scale", "reasoning")
+    scores: dict[int, list[DimensionScore]] = {}
+    for batch in batches(judgment_ids):
+        query = select(*(JUDGMENT_SCORE.c[name] for name in names)).where(JUDGMENT_SCORE.c.judgment_id.in_(batch))
+        for judgment_id, *score in connection.execute(query.order_by(JUDGMENT_SCORE.c.id)):
+            scores.setdefault(judgment_id, []).append(DimensionScore(*score))
+    return scores
 
 
-class StoredVerdict(NamedTuple):
-    """What a stored judgment says; the texts of a ``forgotten`` one are blank, whatever they were."""
+class RecordedVerdict(NamedTuple):
+    """A stored verdict, to compare with an imported one; the texts of a ``forgotten`` one are blank."""
 
     status: str
     label: str | None
@@ -295,20 +296,22 @@ class StoredVerdict(NamedTuple):
     forgotten: bool
     scores: dict[str, float | None]
 
+    def equals(self, verdict: Verdict) -> bool:
+        """Return whether a verdict has the same content, as far as this one is not forgotten."""
+        if self[:4] != (verdict.status, verdict.label, verdict.groundedness, verdict.quality):
+            return False
+        if self.scores != {score.dimension: score.value for score in verdict.scores}:
+            return False
+        return self.forgotten or (self.reasoning, self.raw) == (verdict.reasoning, verdict.raw)
 
-def first_verdicts(connection: Connection, version_id: int, response_ids: Collection[int]) -> dict[int, StoredVerdict]:
+
+def first_recorded_verdicts(
+    connection: Connection, version_id: int, response_ids: Collection[int]
+) -> dict[int, RecordedVerdict]:
     """Return the first judgment (ask 0, repeat 0) of a version on each of these responses, by response id."""
-    query = (
-        select(
-            JUDGMENT.c.response_id,
-            JUDGMENT.c.status,
-            JUDGMENT.c.label,
-            JUDGMENT.c.groundedness,
-            JUDGMENT.c.quality,
-            JUDGMENT.c.reasoning,
-            JUDGMENT.c.raw,
-            RESPONSE.c.answer.is_(None).label("forgotten"),
-        )
+    names = ("response_id", "status", "label", "groundedness", "quality", "reasoning", "raw")
+    query: Select[Any] = (
+        select(*(JUDGMENT.c[name] for name in names), RESPONSE.c.answer.is_(None))
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(
             JUDGMENT.c.judge_version_id == version_id,
@@ -318,54 +321,31 @@ def first_verdicts(connection: Connection, version_id: int, response_ids: Collec
         )
     )
     scores = recorded_scores(connection, version_id, response_ids)
-    return {
-        row.response_id: StoredVerdict(
-            status=row.status,
-            label=row.label,
-            groundedness=row.groundedness,
-            quality=row.quality,
-            reasoning=row.reasoning,
-            raw=row.raw,
-            forgotten=row.forgotten,
-            scores=scores[row.response_id, 0],
-        )
-        for row in connection.execute(query)
-    }
+    return {row[0]: RecordedVerdict._make((*row[1:], scores[row[0], 0])) for row in connection.execute(query)}
 
 
 def recorded_scores(
     connection: Connection, version_id: int, response_ids: Collection[int]
 ) -> dict[tuple[int, int], dict[str, float | None]]:
-    """Return the scores by dimension of a version's first asks, by (response id, repeat); empty for one without."""
+    """Return the scores by dimension of a version's first asks, by (response id, repeat)."""
     query = (
-        select(JUDGMENT.c.response_id, JUDGMENT.c.repeat, SCORE.c.dimension, SCORE.c.value)
-        .join(SCORE, SCORE.c.judgment_id == JUDGMENT.c.id, isouter=True)
-        .where(
-            JUDGMENT.c.judge_version_id == version_id,
-            JUDGMENT.c.response_id.in_(response_ids),
-            JUDGMENT.c.ask == 0,
-        )
+        select(JUDGMENT.c.response_id, JUDGMENT.c.repeat, JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.value)
+        .join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id, isouter=True)
+        .where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids), JUDGMENT.c.ask == 0)
     )
-    found: dict[tuple[int, int], dict[str, float | None]] = {}
+    recorded: dict[tuple[int, int], dict[str, float | None]] = {}
     for response_id, repeat, dimension, value in connection.execute(query):
-        scores = found.setdefault((response_id, repeat), {})
+        scores = recorded.setdefault((response_id, repeat), {})
         if dimension is not None:
             scores[dimension] = value
-    return found
-
-
-def says_the_same(stored: StoredVerdict, verdict: Verdict) -> bool:
-    """Whether a stored judgment holds this verdict, as far as it is not forgotten."""
-    said = stored[:4] == (verdict.status, verdict.label, verdict.groundedness, verdict.quality)
-    same = said and stored.scores == {score.dimension: score.value for score in verdict.scores}
-    return same and (stored.forgotten or (stored.reasoning, stored.raw) == (verdict.reasoning, verdict.raw))
+    return recorded
 
 
 def count_expected(connection: Connection, run_id: int) -> int:
     """Return how many judgments of a run have an expected score."""
     query = (
-        select(func.count(func.distinct(SCORE.c.judgment_id)))
-        .join(JUDGMENT, JUDGMENT.c.id == SCORE.c.judgment_id)
-        .where(JUDGMENT.c.run_id == run_id, SCORE.c.dimension.like("expected %"))
+        select(func.count(func.distinct(JUDGMENT_SCORE.c.judgment_id)))
+        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_SCORE.c.judgment_id)
+        .where(JUDGMENT.c.run_id == run_id, JUDGMENT_SCORE.c.dimension.like("expected %"))
     )
     return int(connection.execute(query).scalar_one())

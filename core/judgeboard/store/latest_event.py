@@ -1,4 +1,4 @@
-"""The latest event of a kind, read without loading the tables: that takes longer than a short command may."""
+"""The latest event of a kind, for short commands: importing all tables takes too long for them."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ EVENT = table("event", column("id"), column("kind"), column("details", JSON))
 
 
 def latest_event(connection: Connection, kind: str) -> dict[str, Any] | None:
-    """Return the details of the latest event of a kind, None where there was none."""
+    """Return the details of the latest event of a kind, or None."""
     newest = select(EVENT.c.details).where(EVENT.c.kind == kind).order_by(EVENT.c.id.desc()).limit(1)
     details: dict[str, Any] | None = connection.execute(newest).scalar()
     return details

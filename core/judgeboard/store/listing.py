@@ -1,4 +1,4 @@
-"""Lists that are read by key: a page, the total and the place of the page in one statement, from an index's order."""
+"""Lists that are read by key: a page, its position and the total in one statement, in the order of an index."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ from judgeboard.store.row_filter import by_id, by_index
 
 Line = TypeVar("Line")
 
-_MOST_VALUES = 200  # that a filter offers
+_MOST_VALUES = 200  # choices of a filter
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order of a list: by ``value`` (never NULL), equal ones by ``id``; ``index`` holds it, None where none does."""
+    """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, if any."""
 
     name: str
     words: str
@@ -30,22 +30,22 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a row stands in an order: the value it is sorted by, then its id."""
+    """The position of a row in an order: the value it is sorted by, then its id."""
 
     order: str
     value: float
     id: int
 
     def key(self) -> str:
-        """Return the place as a text for an address."""
+        """Return the position as text for a URL."""
         return f"{self.order}:{self.value!r}:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class LinePage(Generic[Line]):
-    """Some lines of ``total``; ``first`` is the place of the first line, from 1 (0 where there is none).
+    """Some lines of ``total``; ``first`` is the number of the first line, from 1 (0 if there is none).
 
-    ``next_key`` and ``previous_key`` are what ``after`` and ``before`` take; None at the ends.
+    ``next_key`` and ``previous_key`` are values for ``after`` and ``before``; None at the ends.
     """
 
     lines: tuple[Line, ...]
@@ -57,7 +57,7 @@ class LinePage(Generic[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a place of a list of ``total``: how many ``before`` it, the ids beside it, itself or not."""
+    """A position in a list: the number of rows ``before``, the neighbours' ids, and whether it is ``listed`` itself."""
 
     total: int
     before: int
@@ -70,10 +70,10 @@ class Around:
 class KeyedList:
     """Rows of a table in an order.
 
-    ``own`` conditions are read from the index again for every question, which costs a range of it; those decided
-    ``elsewhere`` (text, grades, ...) are worked out once a statement, in a table of its own. ``aside`` selects a few
-    ids that are left out. ``count_index`` is the narrowest index that holds the own conditions; ``gather_index`` the
-    one to walk where something is decided elsewhere, None to look up the few that are.
+    ``own`` conditions are evaluated on the index in every part of the statement. Conditions ``elsewhere`` (text,
+    grades, ...) are evaluated once per statement, in a common table expression. ``aside`` selects a few ids that are
+    left out. ``count_index`` is the narrowest index with the columns of the own conditions; ``gather_index`` is the
+    index to read if there are conditions elsewhere, None to look up few rows by id.
     """
 
     connection: Connection
@@ -88,19 +88,13 @@ class KeyedList:
     def page(
         self, after: str | None, before: str | None, limit: int, lines: Callable[[list[int]], tuple[Line, ...]]
     ) -> LinePage[Line]:
-        """Return the page behind the key ``after``, the one ahead of ``before``, or the first.
+        """Return the page after the key ``after``, the page before ``before``, or the first page.
 
-        The list may have changed since a key was given: a page that would be cut short at the front is the first
-        page, one behind the end is the last. A key of another order means the first page.
-
-        Args:
-            after: A key, or None.
-            before: A key, or None.
-            limit: The most lines.
-            lines: Reads the lines of these ids, in their order.
+        The list may have changed since a key was created: a page before the first row is the first page, a page after
+        the last row is the last page. A key of another order gives the first page. ``lines`` reads the lines of ids.
 
         Raises:
-            BadInput: A key is none that `Place.key` wrote.
+            BadInput: A key was not created by `Place.key`.
         """
         start, end = self._place(after), self._place(before)
         if end is not None:
@@ -120,7 +114,7 @@ class KeyedList:
         )
 
     def around(self, place: Place) -> Around:
-        """Return what stands around ``place``, in one statement."""
+        """Return the surroundings of ``place``, in one statement."""
         found = self._gathered()
         ahead, behind = (self._beyond(found, place, backwards=backwards) for backwards in (True, False))
         _, id_ = self._columns(found)
@@ -146,13 +140,13 @@ class KeyedList:
         except ValueError:
             place = Place("", math.nan, 0)
         if not abs(place.value) < 2**63 or not 0 <= place.id < 2**63:
-            raise BadInput("this address names no page of the list: go back to its first page")
+            raise BadInput("this URL has no page of the list: go back to the first page")
         return place if name == self.order.name else None
 
     def _read(self, place: Place | None, limit: int, *, backwards: bool) -> tuple[tuple[Place, ...], int, int]:
-        """Places in one direction, the total, and how many are ahead of the first of them, in one statement.
+        """Return positions in one direction, the total, and the number of rows before the first position.
 
-        Counting what is ahead costs as much as the page is deep: little where people look.
+        Counting the rows before a page gets slower with its depth, and people look at the first pages.
         """
         found = self._gathered()
         value, id_ = self._columns(found)
@@ -192,11 +186,7 @@ class KeyedList:
         return (self.order.value, self.order.id) if found is None else (found.c.value, found.c.id)
 
     def _select(
-        self,
-        found: CTE | None,
-        columns: Sequence[Any],
-        conditions: Sequence[ColumnElement[bool]],
-        index: str | None,
+        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
     ) -> Select[Any]:
         if found is not None:
             return select(*columns).select_from(found).where(*conditions)
@@ -204,12 +194,7 @@ class KeyedList:
         return query if index is None else by_index(query, self.table, index)
 
     def _sorted(
-        self,
-        found: CTE | None,
-        columns: Sequence[Any],
-        conditions: Sequence[ColumnElement[bool]],
-        *,
-        backwards: bool,
+        self, found: CTE | None, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
     ) -> Select[Any]:
         value, id_ = self._columns(found)
         query = self._select(found, columns, conditions, self.order.index)
@@ -222,7 +207,7 @@ class KeyedList:
         index = self.order.index if conditions else self.count_index
         if found is not None or self.aside is None:
             return self._select(found, [func.count()], conditions, index).scalar_subquery()
-        # Taking the few that are put aside from the rest is much faster than looking for every row among them.
+        # Subtracting the few ids that are left out is much faster than excluding them row by row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
         counted = every if index is None else by_index(every, self.table, index)
@@ -234,7 +219,7 @@ class KeyedList:
     def _beyond(
         self, found: CTE | None, place: Place, *, backwards: bool, inclusive: bool = False
     ) -> ColumnElement[bool]:
-        """The condition of what comes after ``place``, or before it; with the place itself where ``inclusive``."""
+        """The condition of the rows after ``place`` or before it, with the row itself if ``inclusive``."""
         value, id_ = self._columns(found)
         id_descends = self.order.id_descending is not backwards
         if inclusive:
@@ -243,7 +228,7 @@ class KeyedList:
             further_id = id_ < place.id if id_descends else id_ > place.id
         if self.order.value is self.order.id:
             return further_id
-        # The first half is a range of the index, which an OR alone is not; the second drops what ties with the place.
+        # The first condition is a range of the index, which an OR alone is not; the second removes ties.
         if self.order.descending is not backwards:
             return (value <= place.value) & ((value < place.value) | further_id)
         return (value >= place.value) & ((value > place.value) | further_id)
@@ -256,15 +241,12 @@ def _by(value: ColumnElement[Any], *, descending: bool) -> UnaryExpression[Any]:
 def occurring_values(
     connection: Connection, column: ColumnElement[str], *conditions: ColumnElement[bool]
 ) -> tuple[str, ...]:
-    """Return the values of a column, sorted, at most 200: one seek in an index each.
-
-    DISTINCT would walk the whole index.
-    """
-    found: list[str] = []
-    while len(found) < _MOST_VALUES:
-        further = [column > found[-1]] if found else []
+    """Return the values of a column, sorted, at most 200, with one index seek each; DISTINCT reads the whole index."""
+    values: list[str] = []
+    while len(values) < _MOST_VALUES:
+        further = [column > values[-1]] if values else []
         value = connection.execute(select(func.min(column)).where(*conditions, *further)).scalar()
         if value is None:
             break
-        found.append(value)
-    return tuple(sorted(found))
+        values.append(value)
+    return tuple(sorted(values))

@@ -1,7 +1,7 @@
-"""The tables of the methods beside plain judging: pairs, samples, refinements, audits and suites; all append-only.
+"""The append-only tables of pairs, samples, refinements, audits and suites.
 
-A *step* is one request to a model with all its calls: rows of ``comparison``, ``sample``, ``generation`` and
-``judgment_review`` are steps, as judgments are, and carry the same account of them.
+A *step* is one request to a model with all its calls. Each row of ``judgment``, ``comparison``, ``sample``,
+``generation`` and ``judgment_review`` is a step and has the columns of ``step_columns``.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from judgeboard.store.columns import METADATA, BigId, JsonValue, Utc, one_of
 
 
 def step_columns() -> list[Column[Any]]:
-    """The account of one step: what came of it, as it came, and what it took."""
+    """Return the columns for the status, raw output, calls and cost of a step."""
     return [
         Column("run_id", BigId, ForeignKey("run.id")),
         Column("status", String, nullable=False),
@@ -32,7 +32,7 @@ def step_columns() -> list[Column[Any]]:
         Column("model_reported", String),
         Column("prompt_tokens", Integer),
         Column("completion_tokens", Integer),
-        Column("cost_micro", BigId),
+        Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
         Column("latency_ms", Integer),
         Column("attempts", JsonValue),
         Column("reply_format", String),
@@ -49,7 +49,7 @@ PAIR = Table(
     Column("source", String, nullable=False),
     Column("external_id", String, nullable=False),
     Column("query_type", String, nullable=False),
-    Column("question", String),  # null only after forgetting
+    Column("question", String, comment="Null only after `judgeboard forget`."),
     Column("options", JsonValue),
     Column("reference", String),
     Column("response_a_id", BigId, ForeignKey("response.id")),
@@ -63,9 +63,8 @@ PAIR = Table(
     one_of("gold", Preference),
     Index("ix_pair_response_a", "response_a_id"),
     Index("ix_pair_response_b", "response_b_id"),
+    comment="Two answers to one question; a side is null where only samples of answers were recorded.",
 )
-"""Two answers to one question; a side is missing where only samples of answers were recorded."""
-
 
 COMPARISON = Table(
     "comparison",
@@ -75,7 +74,7 @@ COMPARISON = Table(
     Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("condition", String, nullable=False, default="plain"),
-    Column("reference", String),  # the answer it was shown as correct, in the condition ``reference``
+    Column("reference", String, comment="The answer shown as correct, in the condition `reference`."),
     Column("shown", String, nullable=False),
     Column("ask", Integer, nullable=False, default=0),
     Column("reasoning", String),
@@ -85,9 +84,8 @@ COMPARISON = Table(
     CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
     Index("ix_comparison_version", "judge_version_id", "pair_id"),
     Index("ix_comparison_run", "run_id", "status"),
+    comment="A judge's comparison of a pair in one order of the answers.",
 )
-"""What a judge said of a pair when it was shown in one order; ``condition`` is what else it was shown."""
-
 
 COMPARISON_SCORE = Table(
     "comparison_score",
@@ -98,9 +96,8 @@ COMPARISON_SCORE = Table(
     Column("preference", String, nullable=False),
     UniqueConstraint("comparison_id", "aspect"),
     one_of("preference", Preference),
+    comment="A comparison's preference on one aspect, in terms of the stored answers whatever the order shown.",
 )
-"""A comparison's verdict on one aspect, in terms of the stored answers, whatever the order shown."""
-
 
 PREFERENCE_SCORE = Table(
     "preference_score",
@@ -113,9 +110,8 @@ PREFERENCE_SCORE = Table(
     Column("scale", String),
     UniqueConstraint("review_id", "aspect"),
     one_of("preference", Preference),
+    comment="A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both.",
 )
-"""A review's preference on one aspect of a pair: a side, a grade on a scale of its own, or both."""
-
 
 SAMPLE = Table(
     "sample",
@@ -131,19 +127,15 @@ SAMPLE = Table(
     one_of("status", Status),
     Index("ix_sample_version", "judge_version_id", "pair_id"),
     Index("ix_sample_run", "run_id", "status"),
+    comment="One of several attempts of a model at a question.",
 )
-"""One of several tries of a model at a question; ``answer`` is null where none could be extracted.
-
-    ``ask`` counts how often this try was asked for before: a call that failed is asked again, and the latest counts.
-    """
-
 
 GENERATION = Table(
     "generation",
     METADATA,
     *step_columns(),
     Column("id", BigId, primary_key=True),
-    Column("subject", String, nullable=False),
+    Column("subject", String, nullable=False, comment="Response, prompt or suite case, within the run."),
     Column("number", Integer, nullable=False),
     Column("model", String),
     Column("response_id", BigId, ForeignKey("response.id")),
@@ -151,12 +143,8 @@ GENERATION = Table(
     one_of("status", Status),
     Index("ix_generation_response", "response_id"),
     Index("ix_generation_run", "run_id", "status"),
+    comment="A call to a model that answers.",
 )
-"""A call to a model that answers; ``response_id`` is the answer it made, null where it made none.
-
-    ``subject`` names within the run what was answered: a logged response, a prompt of a file, a case of a suite.
-    """
-
 
 REFINEMENT = Table(
     "refinement",
@@ -178,15 +166,11 @@ REFINEMENT = Table(
     CheckConstraint("method IN ('reflect', 'refine')", name="method"),
     Index("ix_refinement_root", "root_response_id"),
     Index("ix_refinement_response", "response_id"),
+    comment="The result of one attempt at a better answer: its judgment and the outcome.",
 )
-"""What came of one attempt at a better answer: its judgment, and what was decided upon it.
 
-    ``root_response_id`` is the logged answer it began with, null where it began with a prompt.
-    """
-
-
-STANDING_ATTEMPT = Table(
-    "standing_attempt",
+SELECTED_ATTEMPT = Table(
+    "selected_attempt",
     METADATA,
     Column("id", BigId, primary_key=True),
     Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
@@ -194,15 +178,14 @@ STANDING_ATTEMPT = Table(
     Column("number", Integer, nullable=False),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("withdrawn", Boolean, nullable=False, default=False),
-    Column("replaces", BigId, ForeignKey("standing_attempt.id")),
+    Column("replaces", BigId, ForeignKey("selected_attempt.id")),
     Column("request_key", String, nullable=False),
     Column("at", Utc, nullable=False),
     UniqueConstraint("request_key"),
     UniqueConstraint("replaces"),
-    Index("ix_standing_attempt_run", "run_id", "subject"),
+    Index("ix_selected_attempt_run", "run_id", "subject"),
+    comment="The attempt that a person selected; undo is a row too.",
 )
-"""Which attempt a person wants to stand; number 0 is the answer that was there before. Undo is a row too."""
-
 
 JUDGMENT_REVIEW = Table(
     "judgment_review",
@@ -219,12 +202,8 @@ JUDGMENT_REVIEW = Table(
     one_of("status", Status),
     Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
     Index("ix_judgment_review_run", "run_id", "status"),
+    comment="A supreme judge's review of a judgment.",
 )
-"""What a supreme judge said of a judgment: whether its verdict is correct.
-
-    ``inclusion_probability`` is the share of the draw that it was asked in; a later, larger draw leaves it as it is.
-    """
-
 
 SUITE_RUN = Table(
     "suite_run",
@@ -239,9 +218,8 @@ SUITE_RUN = Table(
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("run_id"),
     Index("ix_suite_run_name", "name", "id"),
+    comment="A suite as it was run: its cases, candidate and gate; the run row has the state and the end.",
 )
-"""A suite as it was run: its cases, its candidate and its gate; the run row holds state and end."""
-
 
 SUITE_CASE = Table(
     "suite_case",
@@ -249,20 +227,20 @@ SUITE_CASE = Table(
     Column("id", BigId, primary_key=True),
     Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
     Column("position", Integer, nullable=False),
-    Column("case_key", String, nullable=False),  # the content address of the case: the same in every run that has it
+    Column("case_key", String, nullable=False, comment="Hash of the case, equal in every run."),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("judgment_id", BigId, ForeignKey("judgment.id")),
     Column("checks", JsonValue),
     Column("score", Float),
-    Column("reason", String),  # why it could not be measured
+    Column("reason", String, comment="Why the score is not available."),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("suite_run_id", "position"),
     Index("ix_suite_case_response", "response_id"),
+    comment="The result of one case of a suite run: the candidate's answer, its judgment and its programmatic checks.",
 )
-"""What came of one case of a suite run: the candidate's answer, its judgment, its programmatic checks."""
 
 
-# Tables whose rows are steps: one request to a model each, beside ``judgment``.
+# Tables of steps besides ``judgment``.
 STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
 
 METHOD_APPEND_ONLY: tuple[str, ...] = (
@@ -273,13 +251,13 @@ METHOD_APPEND_ONLY: tuple[str, ...] = (
     "sample",
     "generation",
     "refinement",
-    "standing_attempt",
+    "selected_attempt",
     "judgment_review",
     "suite_run",
     "suite_case",
 )
 
-# What `judgeboard forget` may blank in them.
+# Columns that `judgeboard forget` may blank.
 METHOD_FORGETTABLE: dict[str, tuple[str, ...]] = {
     "pair": ("question", "options", "reference", "extra"),
     "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
@@ -297,7 +275,7 @@ METHOD_RESPONSES: dict[str, str] = {
     "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
     "comparison": _SIDES,
     "sample": _SIDES,
-    # One that made no answer, or the same one again, belongs to what it was asked about all the same.
+    # A call that made no answer, or the same answer again, is still about the answer that it began with.
     "generation": (
         "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
         "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, 
 
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
-from judgeboard.store.filter_conditions import flag_narrowing
+from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, Order, Place
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
@@ -24,7 +24,7 @@ _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 def queue_list(connection: Connection, given: RowFilter, order: Order, reviewer_id: int | None = None) -> KeyedList:
     """Return the list, without what the reviewer marked as unsure."""
-    own, elsewhere = flag_narrowing(connection, given)
+    own, elsewhere = flag_conditions(connection, given)
     return KeyedList(
         connection,
         FLAG,
@@ -213,7 +213,7 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
 
 
 def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[int, Any]:
-    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer lands."""
+    """Return the primary judge's current scores of these responses: a drawn flag is raised as its answer is stored."""
     if not response_ids:
         return {}
     query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(

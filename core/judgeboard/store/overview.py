@@ -1,4 +1,4 @@
-"""Counts and sums: totals, trends, and what the overview shows."""
+"""Counts and sums: the overview, totals, and trends."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,13 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_co
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Status
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.proportions import share_intervals
-from judgeboard.store.filter_conditions import feedback_sides, is_latest, is_low, of_judge, quality_sides
+from judgeboard.store.filter_conditions import (
+    feedback_side_conditions,
+    is_latest_feedback,
+    is_low,
+    of_judge,
+    quality_side_conditions,
+)
 from judgeboard.store.filters import RowFilter, ScoreName
 from judgeboard.store.reviews import standing
 from judgeboard.store.row_filter import by_index
@@ -23,7 +29,7 @@ from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE,
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
 
-# Named, not repeated: PostgreSQL takes two expressions with parameters for different ones.
+# Names of columns: PostgreSQL treats two expressions with parameters as different.
 _MADE: ColumnElement[int] = literal_column("made")
 _DECIDED_ON: ColumnElement[int] = literal_column("decided")
 _MINE: ColumnElement[int] = literal_column("mine")
@@ -31,8 +37,8 @@ _PLACE: ColumnElement[int] = literal_column("place")
 
 
 @dataclass(frozen=True, slots=True)
-class DeskDay:
-    """A UTC day at the desk; ``waiting`` is the number of open flags at its end, superseded ones never counted."""
+class DayCounts:
+    """Counts of a UTC day; ``waiting`` is the number of open flags at its end. Superseded flags do not count."""
 
     day: date
     raised: int
@@ -44,9 +50,9 @@ class DeskDay:
 
 @dataclass(frozen=True, slots=True)
 class JudgeDay(AskCounts):
-    """A UTC day of a judge.
+    """Counts of a judge on a UTC day.
 
-    ``cost_micro`` sums the known costs (None where none is known), ``unpriced`` counts judgments of unknown cost.
+    ``cost_micro`` sums the known costs (None if none is known), ``unpriced`` counts judgments of unknown cost.
     """
 
     day: date
@@ -54,14 +60,14 @@ class JudgeDay(AskCounts):
     unpriced: int = 0
 
 
-def waiting_now(connection: Connection) -> int:
-    """Return how many flags are open."""
+def count_open_flags(connection: Connection) -> int:
+    """Return the number of open flags."""
     query = select(func.count()).select_from(FLAG).where(OPEN)
     return int(connection.execute(by_index(query, FLAG, "ix_flag_open_rule")).scalar_one())
 
 
-def desk_days(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DeskDay]:
-    """Return what happened on consecutive days up to now; decisions that were taken back are left out."""
+def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DayCounts]:
+    """Return the counts of consecutive days up to now; withdrawn decisions do not count."""
     raised, still_open = [0] * len(days), [0] * len(days)
     made = _place(FLAG.c.created_at, days).label("made")
     query = select(made, FLAG.c.state, func.count()).where(FLAG.c.created_at >= _start(days[0]))
@@ -71,15 +77,15 @@ def desk_days(connection: Connection, reviewer_id: int | None, days: Sequence[da
         if state == FlagState.OPEN:
             still_open[place] += n
     decisions = _decisions(connection, reviewer_id, days)
-    now = waiting_now(connection)
+    now = count_open_flags(connection)
     found = []
     for place, day in enumerate(days):
         today = [each for each in decisions if each.decided == place]
-        # Of those open now the ones that came later did not wait yet; those decided later still did.
+        # Flags raised later were not open on that day; flags decided later still were.
         waiting = now - sum(still_open[place + 1 :])
         waiting += sum(each.n for each in decisions if each.made <= place < each.decided)
         found.append(
-            DeskDay(
+            DayCounts(
                 day=day,
                 raised=raised[place],
                 decided=sum(each.n for each in today),
@@ -92,15 +98,11 @@ def desk_days(connection: Connection, reviewer_id: int | None, days: Sequence[da
 
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
-    """Return how a judge fared on consecutive days, all its versions together; nothing was asked of nobody."""
+    """Return the counts of a judge, all versions together, on consecutive days; zeros if ``judge`` is None."""
     place = _place(JUDGMENT.c.created_at, days).label("place")
     query = (
         select(
-            place,
-            JUDGMENT.c.status,
-            func.count(),
-            func.sum(JUDGMENT.c.cost_micro),
-            func.count(JUDGMENT.c.cost_micro),
+            place, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
         )
         .where(
             JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),
@@ -128,7 +130,7 @@ class _Decisions:
 
 
 def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[_Decisions]:
-    """Standing decisions of these days by the place of their day, and that of the day their flag was made."""
+    """Count current decisions by the positions of their day and of the day on which their flag was raised."""
     decided, made = _place(REVIEW.c.at, days).label("decided"), _place(FLAG.c.created_at, days).label("made")
     mine = case((REVIEW.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
     query = (
@@ -137,11 +139,11 @@ def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[d
         .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), standing())
         .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
     )
-    return [_Decisions(on, made, said, bool(own), n) for on, made, said, own, n in connection.execute(query)]
+    return [_Decisions(on, made, decision, bool(own), n) for on, made, decision, own, n in connection.execute(query)]
 
 
 def _place(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
-    """The place of a moment's day among consecutive days; what is later counts to the last."""
+    """The position of a moment's day among consecutive days; later moments belong to the last day."""
     ends: list[Any] = [(moment < _start(day + timedelta(days=1)), place) for place, day in enumerate(days[:-1])]
     return case((moment < _start(days[0]), _EARLIER), *ends, else_=len(days) - 1)
 
@@ -151,8 +153,8 @@ def _start(day: date) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class DeskState:
-    """What an empty list says; ``responses`` counts logged answers, ``decided_today`` decisions since 0:00 UTC."""
+class WorkState:
+    """Facts for an empty list; ``responses`` counts logged answers, ``decided_today`` decisions since 0:00 UTC."""
 
     responses: int
     any_judged: bool
@@ -160,79 +162,69 @@ class DeskState:
     last_flag_at: datetime | None
 
 
-def desk_state(connection: Connection, now: datetime) -> DeskState:
-    """Return how far the desk is; meant for when nothing waits, since it counts every answer."""
-    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    decided = (Decision.CONFIRM.value, Decision.DISMISS.value)
-    return DeskState(
-        responses=connection.execute(
-            select(func.count()).select_from(RESPONSE).where(RESPONSE.c.kind == ResponseKind.LOG.value)
-        ).scalar_one(),
+def work_state(connection: Connection, now: datetime) -> WorkState:
+    """Return the facts for an empty list; it counts every answer."""
+    return WorkState(
+        responses=count_responses(connection),
         any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
         decided_today=connection.execute(
             select(func.count())
             .select_from(REVIEW)
-            .where(REVIEW.c.at >= today, REVIEW.c.decision.in_(decided), standing())
+            .where(REVIEW.c.at >= _start(now.astimezone(UTC).date()), REVIEW.c.decision.in_(_DECIDED), standing())
         ).scalar_one(),
         last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
     )
 
 
-# Ranges of an index; "not log" would read every row.
+# Two ranges of an index; <> would read every row.
 _NOT_LOGGED: ColumnElement[bool] = literal_column("(response.kind < 'log' OR response.kind > 'log')")
 
 
 def quadrant(connection: Connection) -> dict[tuple[str, str], int]:
-    """Return how many logged answers there are by (judge side, user side); cells that hold none are left out.
+    """Return the number of logged answers by (judge side, user side), without empty cells.
 
-    The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback): each cell
-    counts what `RowFilter(judge_side=…, user=…)` selects.
+    The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback). Each cell
+    counts the answers of `RowFilter(judge_side=…, user=…)`.
     """
     counts = _judged(connection)
-    left = _answers(connection) - sum(counts.values())
-    if left > 0:
-        # What users said of the answers without a verdict is all they said but what stands beside a verdict.
-        for user, said in _said(connection).items():
-            beside = sum(counts.get((judge, user), 0) for judge in ("low", "high"))
-            counts["none", user] = said - beside
-            left -= said - beside
-        counts["none", "none"] = left
+    unjudged = count_responses(connection) - sum(counts.values())
+    if unjudged > 0:
+        # Feedback on answers without a verdict: all feedback minus the feedback on answers with a verdict.
+        for user, n in _feedback_sides(connection).items():
+            with_verdict = sum(counts.get((judge, user), 0) for judge in ("low", "high"))
+            counts["none", user] = n - with_verdict
+            unjudged -= n - with_verdict
+        counts["none", "none"] = unjudged
     return {cell: n for cell, n in counts.items() if n}
 
 
 def _judged(connection: Connection) -> dict[tuple[str, str], int]:
-    # One pass with a counter a side is several times faster than grouping by an expression.
-    sides = quality_sides(CURRENT.c.user_quality)
-    counters: list[Any] = [func.count().filter(said).label(side) for side, said in sides.items()]
-    asked: Select[Any] = select(*counters)
-    query = by_index(asked.where(*of_judge(connection, RowFilter())), CURRENT, "ix_current_judgment_score")
+    # One pass with a counter for each side is several times faster than grouping by an expression.
+    sides = quality_side_conditions(CURRENT.c.user_quality)
+    counters: list[Any] = [func.count().filter(on_side).label(side) for side, on_side in sides.items()]
+    query = by_index(select(*counters).where(*of_judge(connection, RowFilter())), CURRENT, "ix_current_judgment_score")
     every = connection.execute(query).one()
     low = connection.execute(query.where(is_low(thresholds(connection)))).one()
     counts = {("low", side): n for side, n in zip(sides, low, strict=True)}
     return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
 
 
-def _answers(connection: Connection) -> int:
-    query = select(func.count()).select_from(RESPONSE).where(LOGGED)
-    return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
-
-
-def _said(connection: Connection) -> dict[str, int]:
-    """How many logged answers the users' latest word puts on each side."""
+def _feedback_sides(connection: Connection) -> dict[str, int]:
+    """Count logged answers by the side of their latest feedback."""
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
-    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_sides().items()]
-    query = select(*counters).where(is_latest(), FEEDBACK.c.response_id.not_in(made))
+    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
+    query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
     return dict(connection.execute(query).one()._asdict())
 
 
-DAYS = 7
-LAST = 5
-START = 200  # characters of a question in a short list
+_DAYS = 7
+_LAST_DECISIONS = 5
+_QUESTION_START = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class LastDecision:
-    """One of a reviewer's last decisions that stand."""
+    """One of a reviewer's last current decisions."""
 
     review_id: int
     response_id: int
@@ -246,17 +238,17 @@ class LastDecision:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The desk on a day, with the seven days up to it (oldest first, the last is the day itself).
+    """The counts of a day and of the seven days up to it (oldest first, the day itself is the last).
 
-    ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` names the primary
-    judge, None while nothing was judged; ``judged`` is how it fared. ``quadrant`` counts answers by (judge side, user
-    side), empty cells left out.
+    ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` is the name of the
+    primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
+    side, user side), without empty cells.
     """
 
     waiting: int
     decided_today: int
     decided_today_by_me: int
-    days: tuple[DeskDay, ...]
+    days: tuple[DayCounts, ...]
     confirmed: Estimate
     judge: str | None
     judged: tuple[JudgeDay, ...]
@@ -265,7 +257,7 @@ class Overview:
 
     @property
     def judged_in_all(self) -> JudgeDay:
-        """The judge's days added up, under the last day's date."""
+        """The sums of the judge's days, with the last day's date."""
         costs = [day.cost_micro for day in self.judged if day.cost_micro is not None]
         return JudgeDay(
             day=self.judged[-1].day,
@@ -279,15 +271,15 @@ class Overview:
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
-    """Return the state of the desk; ``today`` is a UTC day, ``reviewer_id`` None for nobody's own figures."""
-    days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    desk = desk_days(connection, reviewer_id, days)
+    """Return the overview; ``today`` is a UTC day, without a reviewer there are no own figures."""
+    days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
+    counts = day_counts(connection, reviewer_id, days)
     judge = primary_judge(connection)
     return Overview(
-        waiting=desk[-1].waiting,
-        decided_today=desk[-1].decided,
-        decided_today_by_me=desk[-1].decided_by_me,
-        days=tuple(desk),
+        waiting=counts[-1].waiting,
+        decided_today=counts[-1].decided,
+        decided_today_by_me=counts[-1].decided_by_me,
+        days=tuple(counts),
         confirmed=_confirmed(connection),
         judge=judge,
         judged=tuple(judge_days(connection, judge, days)),
@@ -306,7 +298,6 @@ def _confirmed(connection: Connection) -> Estimate:
 
 
 def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:
-    decided = (Decision.CONFIRM.value, Decision.DISMISS.value, Decision.UNSURE.value)
     query = (
         select(
             REVIEW.c.id,
@@ -315,41 +306,27 @@ def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecis
             RESPONSE.c.external_id,
             FLAG.c.rule,
             REVIEW.c.decision,
-            func.substr(RESPONSE.c.query, 1, START),
+            func.substr(RESPONSE.c.query, 1, _QUESTION_START),
             REVIEW.c.at,
         )
         .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.decision.in_(decided), standing())
+        .where(
+            REVIEW.c.reviewer_id == reviewer_id,
+            REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)),
+            standing(),
+        )
         .order_by(REVIEW.c.id.desc())
-        .limit(LAST)
+        .limit(_LAST_DECISIONS)
     )
     return tuple(LastDecision(*row) for row in connection.execute(query))
-
-
-@dataclass(frozen=True, slots=True)
-class StoreCounts:
-    """How much there is; responses of the log only."""
-
-    responses: int
-    open_flags: int
-
-
-def store_counts(connection: Connection) -> StoreCounts:
-    """Count responses of the log and open flags."""
-    responses = select(func.count()).select_from(RESPONSE).where(RESPONSE.c.kind == ResponseKind.LOG.value)
-    flags = select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value)
-    return StoreCounts(connection.execute(responses).scalar_one(), connection.execute(flags).scalar_one())
-
-
-_LOGGED = RESPONSE.c.kind == ResponseKind.LOG.value
 
 
 @dataclass(frozen=True, slots=True)
 class VersionTotals:
     """Judgments of one version by status, all statuses named.
 
-    ``cost_micro`` sums what is known, None where the cost of a usable judgment is not.
+    ``cost_micro`` is None if the cost of a usable judgment is unknown.
     """
 
     counts: dict[str, int]
@@ -358,34 +335,35 @@ class VersionTotals:
 
 @dataclass(frozen=True, slots=True)
 class Grader:
-    """A person and how many reviews of theirs stand."""
+    """A person with the number of their current reviews."""
 
     name: str
     reviews: int
 
 
 def count_responses(connection: Connection) -> int:
-    """Return how many responses the log holds."""
-    return connection.execute(select(func.count()).select_from(RESPONSE).where(_LOGGED)).scalar_one()
+    """Return the number of logged answers."""
+    query = select(func.count()).select_from(RESPONSE).where(LOGGED)
+    return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
 
 
 def count_labels(connection: Connection) -> dict[str, int]:
-    """Return how many standing reviews carry which label, both labels named."""
+    """Return the number of current reviews by label, with both labels."""
     query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
     counts = dict.fromkeys(map(str, Label), 0)
-    for label, n in connection.execute(query.where(_LOGGED, standing()).group_by(REVIEW.c.label)):
+    for label, n in connection.execute(query.where(LOGGED, standing()).group_by(REVIEW.c.label)):
         if label is not None:
             counts[label] = n
     return counts
 
 
 def count_graders(connection: Connection) -> list[Grader]:
-    """Return everybody with a review that stands, by name; two people of one name (desk, import) are two lines."""
+    """Return the people with a current review, by name; the same name of two origins has two lines."""
     query = (
         select(REVIEWER.c.name, REVIEWER.c.origin, func.count())
         .join(REVIEW, REVIEW.c.reviewer_id == REVIEWER.c.id)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(_LOGGED, standing())
+        .where(LOGGED, standing())
         .group_by(REVIEWER.c.id, REVIEWER.c.name, REVIEWER.c.origin)
     )
     rows = sorted((name, origin, n) for name, origin, n in connection.execute(query))
@@ -393,10 +371,10 @@ def count_graders(connection: Connection) -> list[Grader]:
 
 
 def count_judgments(connection: Connection) -> dict[int, VersionTotals]:
-    """Return the judgments of logged responses by judge version, every ask and repeat counted."""
+    """Return the totals of judgments of logged answers by judge version; every ask and repeat counts."""
     keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
     sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.sum(JUDGMENT.c.cost_micro)
-    query = select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(_LOGGED)
+    query = select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
     totals: dict[int, VersionTotals] = {}
     for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
         before = totals.get(version_id, VersionTotals(dict.fromkeys(map(str, Status), 0), 0))
@@ -407,7 +385,7 @@ def count_judgments(connection: Connection) -> dict[int, VersionTotals]:
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
-    """Return how many flags each rule has in which state, all states named."""
+    """Return the number of flags by rule and state, with all states."""
     counts: dict[str, Counter[str]] = {}
     query = select(FLAG.c.rule, FLAG.c.state, func.count()).group_by(FLAG.c.rule, FLAG.c.state)
     for rule, state, n in connection.execute(query):
@@ -415,16 +393,16 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
 
 
-# Written out like those of literal_conditions, for the index of the share flagged.
+# Written out as in the condition of the index ix_flag_share.
 _SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
 
 
 @dataclass(frozen=True, slots=True)
 class DaySums:
-    """One query type on one day (days since 1970-01-01, None without a time) by one judge version.
+    """Sums of one query type, day (days since 1970-01-01, None without a time) and judge version.
 
-    ``total`` and ``squares`` add up the values; for a share they both count the hits. ``version_id`` is None where
-    the sums do not come from a judge. ``unscored`` verdicts beside the ``n`` have no value.
+    ``total`` and ``squares`` are the sums of the values and of their squares; for a share, both count the hits.
+    ``version_id`` is None if the values are not of a judge. ``unscored`` verdicts without a value are not in ``n``.
     """
 
     query_type: str
@@ -443,16 +421,16 @@ def score_sums(connection: Connection, judge: str | int, score: ScoreName) -> li
 
 
 def low_sums(connection: Connection, judge: str | int, threshold: float) -> list[DaySums]:
-    """Return how many answers with a groundedness lie below ``threshold``, by judge name or version id."""
+    """Return the numbers of answers with a groundedness below ``threshold``, by judge name or version id."""
     value = CURRENT.c.groundedness
     low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
     return _sums_of(connection, _judged_by(judge, func.count(value), low, low))
 
 
 def flagged_sums(connection: Connection) -> list[DaySums]:
-    """Return how many of all logged answers carry a flag of any rule but the random one, superseded ones left out.
+    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample.
 
-    Every answer counts, judged or not; several flags of one answer count once.
+    Every answer counts, judged or not; several flags of an answer count once.
     """
     by = FLAG.c.query_type, FLAG.c.asked_day
     hits = select(*by, func.count(FLAG.c.response_id.distinct())).where(_SHARED).group_by(*by)
@@ -467,13 +445,12 @@ def flagged_sums(connection: Connection) -> list[DaySums]:
 
 
 def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
-    """Return how many current verdicts each version of a judge has: sums without values."""
+    """Return the numbers of current verdicts of each version of a judge: sums without values."""
     zero: ColumnElement[int] = literal_column("0")
     return _sums_of(connection, _judged_by(judge, func.count(), zero, zero))
 
 
 def _verdicts_of(judge: str | int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions of the current verdicts of a judge (its name), or of one judge version (its id)."""
     if isinstance(judge, int):
         return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
     return CURRENT_OF_NAME, CURRENT.c.judge_name == judge

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.method_tables import PAIR
 from judgeboard.store.responses import PairHash, find_responses, pair_hash
 from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
 from judgeboard.text import unstorable
 
@@ -56,7 +56,7 @@ def sides_named(connection: Connection, names: Collection[str]) -> dict[str, lis
     return found
 
 
-def land_sides(
+def store_sides(
     connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
 ) -> list[Sides | str]:
     """Store the answers of these pairs, each under an id of its own; return the two ids of each, or why there are none.
@@ -69,8 +69,8 @@ def land_sides(
         if pair.sides is None and pair.answer_a is not None and pair.answer_b is not None:
             responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
-    landed = land_responses(connection, responses, batch_id, now)
-    clashes = {(clash.source, clash.external_id) for clash in landed.conflicts}
+    result = store_responses(connection, responses, batch_id, now)
+    clashes = {(clash.source, clash.external_id) for clash in result.conflicts}
     stored: dict[tuple[str, str], int] = {}
     for some in batches(responses):
         keys = [(each.source, each.external_id) for each in some]
@@ -136,7 +136,7 @@ class PairConflict:
 
 
 @dataclass(slots=True)
-class LandedPairs:
+class StoredPairs:
     """What became of pairs: ``ids`` in their order (None for a conflict), and which of these are ``new``."""
 
     ids: list[int | None] = field(default_factory=list)
@@ -151,9 +151,9 @@ class _Known(NamedTuple):
     gold: str | None
 
 
-def land_pairs(
+def store_pairs(
     connection: Connection, pairs: Sequence[Pair], batch_id: int | None = None, now: datetime | None = None
-) -> LandedPairs:
+) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
     A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled)
@@ -165,16 +165,16 @@ def land_pairs(
         BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
     """
     now = now or datetime.now(UTC)
-    landed = LandedPairs()
+    result = StoredPairs()
     for some in batches(pairs):
-        _land_batch(connection, some, batch_id, now, landed)
-    return landed
+        _store_batch(connection, some, batch_id, now, result)
+    return result
 
 
-def _land_batch(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, landed: LandedPairs
+def _store_batch(
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, result: StoredPairs
 ) -> None:
-    start = len(landed.ids)
+    start = len(result.ids)
     for pair in pairs:
         _check_storable(pair)
     hashes = [pair_hash(pair) for pair in pairs]
@@ -192,15 +192,15 @@ def _land_batch(
         stored = known.get(key)
         clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
         if clash is not None or stored is None:
-            landed.ids.append(None)
-            landed.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
+            result.ids.append(None)
+            result.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
             continue
-        landed.ids.append(stored.id)
+        result.ids.append(stored.id)
         if key in inserted and key not in came_in:
             came_in.add(key)
-            landed.new.append(stored.id)
+            result.new.append(stored.id)
         else:
-            landed.unchanged += 1
+            result.unchanged += 1
 
 
 def _insert(
@@ -215,7 +215,7 @@ def _insert(
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
-    sides = land_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
+    sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
     refused: dict[Key, str] = {}
     rows = []
     for (key, index), found in zip(new.items(), sides, strict=True):

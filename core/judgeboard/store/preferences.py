@@ -23,7 +23,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PAIR, PREFERENCE_SCORE
 from judgeboard.store.queue_tables import LEASE
 from judgeboard.store.reviews import insert_preferences, standing
-from judgeboard.store.statements import Texts, batches, read_columns
+from judgeboard.store.statements import TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEWER
 from judgeboard.text import iso_z
 
@@ -65,7 +65,7 @@ class StandingPreference(NamedTuple):
     queue_item_id: int | None = None
 
 
-def land_preferences(
+def store_preferences(
     connection: Connection,
     preferences: Sequence[PreferenceOf],
     batch_id: int | None = None,
@@ -79,7 +79,7 @@ def land_preferences(
     now = now or datetime.now(UTC)
     new: list[bool] = []
     for some in batches(preferences):
-        new += _land_batch(connection, some, batch_id, now)
+        new += _store_batch(connection, some, batch_id, now)
     return new
 
 
@@ -165,7 +165,7 @@ def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -
     return connection.execute(found).first() is not None
 
 
-def _land_batch(
+def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
     reviewers = imported_reviewers(connection, {each.given.annotator for each in preferences}, now)
@@ -285,8 +285,8 @@ class PairFacts:
     """Columns of all pairs, by id."""
 
     ids: IntArray
-    query_types: Texts
-    sources: Texts
+    query_types: TextColumn
+    sources: TextColumn
     gold: IntArray
 
 

@@ -11,9 +11,8 @@ from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
 from judgeboard.flags.random_sample import draw
-from judgeboard.store.filter_conditions import flag_narrowing
+from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import OF_JUDGES, OF_PEOPLE
 from judgeboard.store.method_tables import PAIR
 from judgeboard.store.queue_items import (
     ITEM,
@@ -33,7 +32,7 @@ from judgeboard.store.queue_items import (
 from judgeboard.store.queues import ANSWERS, Queue, any_open_queue, list_queues
 from judgeboard.store.reviews import hold_responses
 from judgeboard.store.statements import LOGGED, OPEN, batches
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW_SCORE
 
 
 def rules_without_flags(connection: Connection, rules: Collection[str]) -> list[str]:
@@ -58,7 +57,7 @@ def dimensions_without_scores(connection: Connection, dimensions: Collection[str
     return [
         one
         for one in dimensions
-        if not _any(connection, OF_JUDGES.c.dimension == one) and not _any(connection, OF_PEOPLE.c.dimension == one)
+        if not any(_any(connection, scores.c.dimension == one) for scores in (JUDGMENT_SCORE, REVIEW_SCORE))
     ]
 
 
@@ -93,7 +92,7 @@ def matching_answers(
 
     Where a queue mixes drawn answers in, those come by the draw alone and not by the filter, unless it names them.
     """
-    narrowing = flag_narrowing(connection, replace(queue.filter, response_ids=None))
+    narrowing = flag_conditions(connection, replace(queue.filter, response_ids=None))
     conditions = [OPEN, *narrowing.own, *narrowing.elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)
@@ -107,7 +106,7 @@ def matching_answers(
 
 def drawn_answers(connection: Connection, where: RowFilter) -> list[Matching]:
     """Return the answers with an open flag of the random sample under a filter."""
-    narrowing = flag_narrowing(connection, replace(where, rules=(RANDOM_SAMPLE,)))
+    narrowing = flag_conditions(connection, replace(where, rules=(RANDOM_SAMPLE,)))
     return _answers(connection, [OPEN, *narrowing.own, *narrowing.elsewhere])
 
 

@@ -119,7 +119,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def lock_item(connection: Connection, item_id: int) -> QueueItem:
-    """Read an item and hold it; its response or pair comes first, as where judgments land.
+    """Read an item and hold it; its response or pair comes first, as where judgments are stored.
 
     Raises:
         NotFound: No such item.

@@ -1,4 +1,4 @@
-"""Attempts at better answers: the calls that made them, what came of them, which one people select."""
+"""Attempts at better answers: their generations, results, and the attempt that a person selects."""
 
 import json
 from collections import Counter
@@ -27,19 +27,17 @@ from judgeboard.domain import Response, Status, StepRecord
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, STANDING_ATTEMPT
+from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.store.responses import Origin, key_of, read_origins
 from judgeboard.store.statements import insert_or_skip
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEWER, RUN
 from judgeboard.text import storable_or_none
-
-SELECTED = STANDING_ATTEMPT
 
 
 @dataclass(frozen=True, slots=True)
 class NewGeneration:
-    """A call to a generator: the number of the attempt at a subject, its record, and the answer where it made one."""
+    """A call to a generator for an attempt at a subject, with the answer if it made one."""
 
     subject: str
     number: int
@@ -49,11 +47,11 @@ class NewGeneration:
 
 
 def store_generations(connection: Connection, run_id: int, new: Sequence[NewGeneration], now: datetime) -> None:
-    """Store calls to generators with the answers that they made; one that is stored already is left as it is."""
+    """Store calls to generators with their answers; a stored call is left as it is."""
     if not new:
         return
     made = [one.made for one in new if one.made is not None]
-    land_responses(connection, made, now=now)
+    store_responses(connection, made, now=now)
     ids = stored_ids(connection, made)
     rows = [
         {
@@ -69,12 +67,11 @@ def store_generations(connection: Connection, run_id: int, new: Sequence[NewGene
 
 
 def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[str, str], int]:
-    """Return the ids of made answers that are stored with exactly this text, by (source, external id).
+    """Return the ids of generated answers that are stored with exactly this text, by (source, external id).
 
-    Where two processes made an answer at the same time, the first one is stored: a judgment of the other text must not
-    be stored for it.
+    If two processes generate an answer at the same time, only the first is stored, and the other must not be judged.
     """
-    texts = {key_of(one): one.answer for one in made}
+    texts = {key_of(response): response.answer for response in made}
     if not texts:
         return {}
     rows = connection.execute(
@@ -83,13 +80,13 @@ def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[s
             RESPONSE.c.external_id.in_({external_id for _, external_id in texts}),
         )
     )
-    found = {(row.source, row.external_id): row for row in rows}
-    return {key: found[key].id for key, text in texts.items() if key in found and found[key].answer == text}
+    stored = {(row.source, row.external_id): row for row in rows}
+    return {key: stored[key].id for key, text in texts.items() if key in stored and stored[key].answer == text}
 
 
 @dataclass(frozen=True, slots=True)
 class NewRefinement:
-    """What came of an attempt; ``root_response_id`` is None where it began with a prompt."""
+    """The result of an attempt; ``root_response_id`` is None if it started from a prompt."""
 
     method: str
     subject: str
@@ -112,7 +109,7 @@ class JudgedAnswer:
 
 
 def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRefinement], now: datetime) -> None:
-    """Store refinements; one that is stored already (run, subject, number) is left as it was."""
+    """Store refinements; a stored one (same run, subject and number) is left as it is."""
     if new:
         rows = [
             asdict(one) | {"run_id": run_id, "feedback": storable_or_none(one.feedback), "created_at": now}
@@ -124,7 +121,7 @@ def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRef
 def current_judgments(
     connection: Connection, version_id: int, response_ids: Collection[int]
 ) -> dict[int, JudgedAnswer]:
-    """Return a judge version's current verdict on each of these responses that has one."""
+    """Return a judge version's current verdict on each of these responses."""
     query = select(CURRENT.c.response_id, CURRENT.c.judgment_id, CURRENT.c.groundedness).where(
         CURRENT.c.judge_version_id == version_id, CURRENT.c.response_id.in_(response_ids)
     )
@@ -143,21 +140,21 @@ def first_judgments(connection: Connection, version_id: int, response_ids: Colle
 
 
 def runs_of_method(connection: Connection, kind: str, version_id: int, method: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the runs of the same kind, judge version and method (the generator's settings), whatever their rule."""
+    """Return the runs of the same kind, judge version and method (settings of the generator)."""
     query = select(RUN.c.id, RUN.c.filter).where(RUN.c.kind == kind, RUN.c.judge_version_id == version_id)
     wanted = json.dumps(method, sort_keys=True)
-    found = connection.execute(query.order_by(RUN.c.id))
-    return tuple(run_id for run_id, asked in found if json.dumps(asked.get("method"), sort_keys=True) == wanted)
+    runs = connection.execute(query.order_by(RUN.c.id))
+    return tuple(run_id for run_id, question in runs if json.dumps(question.get("method"), sort_keys=True) == wanted)
 
 
 def outcome_counts(connection: Connection, run_id: int) -> Counter[str]:
-    """Return how many attempts of a run came to which outcome."""
+    """Return the number of attempts of a run by outcome."""
     query = select(REFINEMENT.c.outcome, func.count().label("n")).where(REFINEMENT.c.run_id == run_id)
     return Counter({row.outcome: row.n for row in connection.execute(query.group_by(REFINEMENT.c.outcome))})
 
 
 def count_calls(connection: Connection, run_id: int) -> int:
-    """Return how many calls to models a run's judgments and generations took, repairs and retries among them."""
+    """Return the number of model calls of a run's judgments and generations, with repairs and retries."""
     calls = 0
     for steps in (JUDGMENT, GENERATION):
         made = func.coalesce(func.sum(func.json_array_length(steps.c.attempts)), 0)
@@ -167,9 +164,9 @@ def count_calls(connection: Connection, run_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
-    """One attempt; ``answer`` is None where the call gave none, or it is forgotten; ``judging`` None is not rated yet.
+    """One attempt; ``answer`` is None if the call failed or it is forgotten, ``judging`` is None before it is rated.
 
-    ``root_response_id`` is the logged answer that they began with, ``judgment_before_id`` the judgment of that one.
+    ``root_response_id`` is the logged answer that the attempts started from, ``judgment_before_id`` its judgment.
     """
 
     subject: str
@@ -228,7 +225,7 @@ _ATTEMPTS: Select[Any] = (
 def stored_attempts(
     connection: Connection, run_id: int, subjects: Collection[str] | None = None
 ) -> dict[str, list[StoredAttempt]]:
-    """Return a run's attempts by subject, each subject's in their order; of all subjects where none are named."""
+    """Return a run's attempts in order, by subject; of all subjects if none are named."""
     query = _ATTEMPTS.where(GENERATION.c.run_id == run_id)
     if subjects is not None:
         query = query.where(GENERATION.c.subject.in_(subjects))
@@ -271,7 +268,7 @@ class AttemptsKey(NamedTuple):
 
 
 class OriginalAnswer(NamedTuple):
-    """The answer that attempts began with, with its judgment where that is known."""
+    """The answer that attempts started from, with its judgment if it is known."""
 
     response_id: int
     answer: str | None
@@ -282,7 +279,7 @@ class OriginalAnswer(NamedTuple):
 
 
 def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[AttemptsKey]:
-    """Return which attempts began with this answer or made it, those of the newest run first."""
+    """Return the attempts that started from this answer or made it, of the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
         .where(or_(REFINEMENT.c.root_response_id == response_id, REFINEMENT.c.response_id == response_id))
@@ -294,13 +291,13 @@ def attempts_with(connection: Connection, response_id: int, *, limit: int) -> li
 
 
 def read_original(connection: Connection, response_id: int, judgment_id: int | None) -> OriginalAnswer | None:
-    """Return the answer that attempts began with, with the judgment of it; None where there is no such answer."""
+    """Return the answer that attempts started from, with its judgment; None if it does not exist."""
     answers = connection.execute(select(RESPONSE.c.answer).where(RESPONSE.c.id == response_id)).all()
     if not answers:
         return None
     names = ("groundedness", "quality", "reasoning", "status", "error", "cost_micro")
-    said = connection.execute(select(*(JUDGMENT.c[name] for name in names)).where(JUDGMENT.c.id == judgment_id))
-    row = said.one_or_none()
+    query = select(*(JUDGMENT.c[name] for name in names)).where(JUDGMENT.c.id == judgment_id)
+    row = connection.execute(query).one_or_none()
     if row is None:
         return OriginalAnswer(response_id, answers[0].answer, None, None, None, None)
     step = _step(row.status, row.error, row.cost_micro)
@@ -309,7 +306,7 @@ def read_original(connection: Connection, response_id: int, judgment_id: int | N
 
 @dataclass(frozen=True, slots=True)
 class SelectedAttempt:
-    """The attempt that a person selected; ``number`` 0 is the answer that was there before."""
+    """The attempt that a person selected; ``number`` 0 is the original answer."""
 
     id: int
     run_id: int
@@ -322,50 +319,50 @@ class SelectedAttempt:
 
 
 _ROWS: Select[Any] = select(
-    *(SELECTED.c[name] for name in ("id", "run_id", "subject", "number", "reviewer_id")),
+    *(SELECTED_ATTEMPT.c[name] for name in ("id", "run_id", "subject", "number", "reviewer_id")),
     REVIEWER.c.name.label("reviewer"),
-    SELECTED.c.withdrawn,
-    SELECTED.c.at,
-).join(REVIEWER, REVIEWER.c.id == SELECTED.c.reviewer_id)
+    SELECTED_ATTEMPT.c.withdrawn,
+    SELECTED_ATTEMPT.c.at,
+).join(REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id)
 
 
 def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[SelectedAttempt]:
-    """Return the selected attempts of these runs, newest first, without those that were replaced or withdrawn."""
-    later = SELECTED.alias()
-    replaced = exists().where(later.c.replaces == SELECTED.c.id)
-    query = _ROWS.where(SELECTED.c.run_id.in_(run_ids), SELECTED.c.withdrawn.is_(False), ~replaced)
-    return [_selected(row) for row in connection.execute(query.order_by(SELECTED.c.id.desc()))]
+    """Return the current selected attempts of these runs, newest first."""
+    later = SELECTED_ATTEMPT.alias()
+    replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
+    query = _ROWS.where(SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced)
+    return [_selected(row) for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))]
 
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
-    """Return the row that a request wrote."""
-    row = connection.execute(_ROWS.where(SELECTED.c.request_key == request_key)).one_or_none()
+    """Return the row of a request, or None."""
+    row = connection.execute(_ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)).one_or_none()
     return None if row is None else _selected(row)
 
 
 def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int, int | None] | None:
-    """Lock a run and return the response of each attempt at a subject that gave an answer, by number.
+    """Lock a run and return the responses of the attempts at a subject by number; None if there are no attempts.
 
-    Number 0 is the logged answer that they began with, where they began with one. None where there are no attempts.
+    Number 0 is the logged answer that they started from, if any.
     """
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
     made = select(GENERATION.c.number, GENERATION.c.response_id).where(
         GENERATION.c.run_id == run_id, GENERATION.c.subject == subject
     )
-    found = {row.number: row.response_id for row in connection.execute(made)}
-    if not found:
+    attempts = {row.number: row.response_id for row in connection.execute(made)}
+    if not attempts:
         return None
     roots = select(REFINEMENT.c.root_response_id).where(REFINEMENT.c.run_id == run_id, REFINEMENT.c.subject == subject)
     root = connection.execute(roots.limit(1)).scalar()
-    answered: dict[int, int | None] = {number: id_ for number, id_ in found.items() if id_ is not None}
+    answered: dict[int, int | None] = {number: id_ for number, id_ in attempts.items() if id_ is not None}
     return answered if root is None else {0: root} | answered
 
 
 def insert_selected(connection: Connection, new: SelectedAttempt, *, replaces: int | None, request_key: str) -> int:
-    """Store which attempt a person selects, or withdraws, and return the row's id."""
+    """Store the attempt that a person selects or withdraws, and return the id of the row."""
     row = {name: getattr(new, name) for name in ("run_id", "subject", "number", "reviewer_id", "withdrawn", "at")}
     row |= {"replaces": replaces, "request_key": request_key}
-    return int(connection.execute(insert(SELECTED).returning(SELECTED.c.id), row).scalar_one())
+    return int(connection.execute(insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id), row).scalar_one())
 
 
 def _selected(row: Row[Any]) -> SelectedAttempt:
@@ -377,9 +374,9 @@ REFINE = "refine"
 
 @dataclass(frozen=True, slots=True)
 class RefineSelection:
-    """What self-refine answers; ``runs`` are those of the same generator, whose finished work is not repeated.
+    """The answers that self-refine works on; finished work of ``runs`` (of the same generator) is not repeated.
 
-    ``up_to`` is the frontier; an attempt rated ``success_rating`` or numbered ``attempts`` is the last of its answer.
+    ``up_to`` is the frontier; the attempt with ``success_rating`` or with number ``attempts`` is the last of an answer.
     """
 
     where: RowFilter
@@ -392,7 +389,7 @@ class RefineSelection:
 def unrefined(
     connection: Connection, selection: RefineSelection, *, after_id: int | None, downwards: bool, limit: int
 ) -> list[int]:
-    """Return the next answers whose question waits, by id, behind ``after_id`` where it is given."""
+    """Return the next answers to refine by id, after ``after_id``."""
     query = _unrefined(connection, selection, select(RESPONSE.c.id))
     if after_id is not None:
         query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
@@ -401,7 +398,7 @@ def unrefined(
 
 
 def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
-    """Return how many questions wait."""
+    """Return the number of answers to refine."""
     query = _unrefined(connection, selection, select(func.count()).select_from(RESPONSE))
     return int(connection.execute(query).scalar_one())
 
@@ -421,14 +418,14 @@ def _unrefined(connection: Connection, selection: RefineSelection, query: Select
 
 
 REFLECT = "reflect"
-NOT_FINAL = ("second_failed", "no_answer")  # what failed in one run is tried again by the next
+NOT_FINAL = ("second_failed", "no_answer")  # the next run tries these again
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectSelection:
-    """What self-reflection looks at: answers of these query types and lengths that a judge version finds bad.
+    """The answers that self-reflection works on: those of these query types and lengths that a version judges bad.
 
-    ``up_to`` is the frontier; ``settled_by`` are the runs of the same generator, whose work is not repeated.
+    ``up_to`` is the frontier; finished work of ``runs`` (of the same generator) is not repeated.
     """
 
     version_id: int
@@ -438,13 +435,13 @@ class ReflectSelection:
     query_types: tuple[str, ...]
     rebuild_messages: bool
     up_to: int
-    settled_by: tuple[int, ...]
+    runs: tuple[int, ...]
     run_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectCandidate:
-    """An answer to look at; ``judged`` tells that it is known to be bad, ``new_answer`` is the one made in this run."""
+    """An answer to improve; ``judged`` if it is known to be bad, ``new_answer`` is the answer of this run."""
 
     origin: Origin
     judged: bool
@@ -454,7 +451,7 @@ class ReflectCandidate:
 def reflect_candidates(
     connection: Connection, selection: ReflectSelection, *, after_id: int | None, downwards: bool, limit: int
 ) -> list[ReflectCandidate]:
-    """Return the next answers that wait for a call, by id, behind ``after_id`` where it is given."""
+    """Return the next answers that need a call by id, after ``after_id``."""
     query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
     if after_id is not None:
         query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
@@ -466,7 +463,7 @@ def reflect_candidates(
 
 
 def count_waiting(connection: Connection, selection: ReflectSelection, *, judged: bool | None = None) -> int:
-    """Return how many answers wait for a call; ``judged`` counts only those known to be bad."""
+    """Return the number of answers that need a call; with ``judged``, only of those known to be bad."""
     query = _waiting(connection, selection, select(func.count()))
     if judged:
         query = query.where(CURRENT.c.judgment_id.is_not(None))
@@ -474,7 +471,7 @@ def count_waiting(connection: Connection, selection: ReflectSelection, *, judged
 
 
 def count_no_messages(connection: Connection, selection: ReflectSelection) -> int:
-    """Return how many bad answers cannot be made anew because the log kept no messages."""
+    """Return the number of bad answers that cannot be generated again because the log has no messages."""
     if selection.rebuild_messages:
         return 0
     query = _from_log(selection, select(func.count())).where(
@@ -489,22 +486,20 @@ def _waiting(connection: Connection, selection: ReflectSelection, query: Select[
     )
     answerable = RESPONSE.c.messages.is_not(None) | literal(selection.rebuild_messages)
     return _from_log(selection, query).where(
-        *_of_kind(connection, selection),
-        or_(and_(_is_bad(selection), answerable), ~judged),
-        ~_settled(selection),
+        *_of_kind(connection, selection), or_(and_(_is_bad(selection), answerable), ~judged), ~_finished(selection)
     )
 
 
 def _from_log(selection: ReflectSelection, query: Select[Any]) -> Select[Any]:
-    said = and_(CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == selection.version_id)
-    return query.select_from(RESPONSE).outerjoin(CURRENT, said)
+    verdict = and_(CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == selection.version_id)
+    return query.select_from(RESPONSE).outerjoin(CURRENT, verdict)
 
 
 def _of_kind(connection: Connection, selection: ReflectSelection) -> list[ColumnElement[bool]]:
     return [
         RESPONSE.c.id <= selection.up_to,
         RESPONSE.c.query_type.in_(selection.query_types),
-        RESPONSE.c.passages.is_not(None),  # without them groundedness stays unmeasured, whatever the judge
+        RESPONSE.c.passages.is_not(None),  # groundedness cannot be measured without them
         func.length(RESPONSE.c.answer) >= selection.min_chars,  # also: not forgotten
         *response_conditions(connection, selection.where),
     ]
@@ -514,8 +509,8 @@ def _is_bad(selection: ReflectSelection) -> ColumnElement[bool]:
     return and_(CURRENT.c.quality <= selection.max_quality, CURRENT.c.groundedness.is_not(None))
 
 
-def _settled(selection: ReflectSelection) -> ColumnElement[bool]:
-    earlier = and_(REFINEMENT.c.run_id.in_(selection.settled_by), REFINEMENT.c.outcome.not_in(NOT_FINAL))
+def _finished(selection: ReflectSelection) -> ColumnElement[bool]:
+    earlier = and_(REFINEMENT.c.run_id.in_(selection.runs), REFINEMENT.c.outcome.not_in(NOT_FINAL))
     here = REFINEMENT.c.run_id == (selection.run_id or 0)
     return exists().where(REFINEMENT.c.root_response_id == RESPONSE.c.id, or_(earlier, here))
 

@@ -1,4 +1,4 @@
-"""Pages of logged answers under a filter, in an order, and what they can be filtered by."""
+"""Pages of logged answers with a filter and an order, the choices of the filter, and columns of facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
+    day_conditions,
     few_matches,
     of_judge,
-    on_days,
-    one_of,
-    picked_elsewhere,
+    subquery_conditions,
+    value_conditions,
     verdict_conditions,
 )
 from judgeboard.store.filters import RowFilter
@@ -25,32 +25,26 @@ from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import standing
-from judgeboard.store.statements import LOGGED, OPEN, Texts, batches, read_columns
+from judgeboard.store.statements import LOGGED, OPEN, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
 
-# As the index holds it: answers without a time come before all others there, and so last where the newest are first.
+# As in the index: answers without a time come first there, and last in the order newest first.
 _ASKED: ColumnElement[Any] = literal_column("coalesce(response.asked_day, -1)")
 _LAST_DAY = 9_999_999
-_FEW = 5_000  # so many ids are looked up faster than an index of the whole log is walked
+_FEW = 5_000  # ids that are looked up faster than an index of the whole log is read
 
 NEWEST = Order(
     "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True, id_descending=True
 )
 LOWEST = Order(
-    "lowest",
-    "lowest groundedness first",
-    CURRENT.c.groundedness,
-    CURRENT.c.response_id,
-    "ix_current_judgment_score",
+    "lowest", "lowest groundedness first", CURRENT.c.groundedness, CURRENT.c.response_id, "ix_current_judgment_score"
 )
 ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
 
 def order_of(given: RowFilter, sort: str) -> Order:
-    """Return the order that a list is in where ``sort`` is asked for.
-
-    Where answers without a verdict or a groundedness are asked for, there is none to sort by: the newest come first.
+    """Return the order of the list for ``sort``: newest first if the filter selects answers without a groundedness.
 
     Raises:
         BadInput: There is no such order.
@@ -61,7 +55,7 @@ def order_of(given: RowFilter, sort: str) -> Order:
 
 
 def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
-    """Return the list as `order_of` sorts it; ``lowest`` holds only answers with a groundedness of the judge meant.
+    """Return the list in its order; ``lowest`` contains only answers with a groundedness of the filter's judge.
 
     Raises:
         BadInput: There is no such order.
@@ -79,15 +73,15 @@ def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedL
 
 
 def _by_time(connection: Connection, given: RowFilter, *, narrow: bool) -> KeyedList:
-    own = one_of(
+    own = value_conditions(
         (given.query_types, RESPONSE.c.query_type),
         (given.sources, RESPONSE.c.source),
         (given.models, RESPONSE.c.generator_model),
     )
-    own += on_days(given, RESPONSE.c.asked_day)
+    own += day_conditions(given, RESPONSE.c.asked_day)
     if given.day_from is not None or given.day_to is not None:
         own.append(_ASKED.between(given.day_from or 0, _LAST_DAY if given.day_to is None else given.day_to))
-    elsewhere = picked_elsewhere(connection, given, RESPONSE.c.id)
+    elsewhere = subquery_conditions(connection, given, RESPONSE.c.id)
     if given.ids:
         elsewhere.append(_named(given, RESPONSE.c.id))
     only_share = not given.sources and not given.models
@@ -116,7 +110,7 @@ def _by_score(connection: Connection, given: RowFilter, *, narrow: bool) -> Keye
         min_quality=None,
         max_quality=None,
     )
-    elsewhere = picked_elsewhere(connection, of_answers, CURRENT.c.response_id)
+    elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
     if given.ids:
         elsewhere.append(_named(given, CURRENT.c.response_id))
     if given.models:
@@ -143,7 +137,7 @@ def _named(given: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[b
 
 @dataclass(frozen=True, slots=True)
 class ResponseFacets:
-    """What occurs in the log, sorted, at most 200 of each; ``judges`` are names."""
+    """Values that occur in the log, sorted, at most 200 of each; ``judges`` are names."""
 
     query_types: tuple[str, ...]
     sources: tuple[str, ...]
@@ -152,7 +146,7 @@ class ResponseFacets:
 
 
 def response_facets(connection: Connection) -> ResponseFacets:
-    """Return what answers can be filtered by: one seek in an index per value, however long the log is."""
+    """Return the choices of the filter, with one index seek per value."""
     return ResponseFacets(
         query_types=occurring_values(connection, RESPONSE.c.query_type, LOGGED),
         sources=_logged(connection, RESPONSE.c.source),
@@ -162,7 +156,7 @@ def response_facets(connection: Connection) -> ResponseFacets:
 
 
 def _logged(connection: Connection, column: ColumnElement[str]) -> tuple[str, ...]:
-    """The values that a logged answer has; those of made answers alone, as of a suite, are no filter of the log."""
+    """The values that logged answers have; values of other kinds, such as suite answers, are left out."""
     return tuple(
         value
         for value in occurring_values(connection, column)
@@ -172,7 +166,7 @@ def _logged(connection: Connection, column: ColumnElement[str]) -> tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class JudgedLine:
-    """The current verdict that a line shows."""
+    """The current verdict in a line."""
 
     judgment_id: int
     version_title: str
@@ -183,10 +177,10 @@ class JudgedLine:
 
 @dataclass(frozen=True, slots=True)
 class ResponseLine:
-    """An answer in the list; ``judged`` is the verdict of the judge that the filter means, else the primary judge's.
+    """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
 
-    ``judges`` counts the judge names with a usable verdict, ``reviews`` the reviews that stand, ``flag_id`` names the
-    worst flag that waits.
+    ``judges`` counts the judge names with a usable verdict, ``reviews`` the current reviews; ``flag_id`` is the open
+    flag with the highest severity.
     """
 
     response_id: int
@@ -213,24 +207,18 @@ def response_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
-    """Return a page of the answers (`KeyedList.page`); orders are `response_list.ORDERS`.
+    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``.
 
     Raises:
-        BadInput: No such order, or a key that names no place.
+        BadInput: No such order, or an invalid key.
     """
     return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
 
 
 def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
     names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
-    rows = connection.execute(
-        select(
-            *(RESPONSE.c[name] for name in names),
-            QUESTION,
-            ANSWER,
-        ).where(RESPONSE.c.id.in_(ids))
-    )
-    said = latest_feedback(connection, ids)
+    query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
+    feedback = latest_feedback(connection, ids)
     judged = _judged(connection, given, ids)
     judges, reviews, flags = _judges(connection, ids), _reviews(connection, ids), _flags(connection, ids)
     lines = {
@@ -243,25 +231,21 @@ def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tupl
             answer=row.answer,
             generator_model=row.generator_model,
             asked_at=row.asked_at,
-            user_feedback=said.get(row.id),
+            user_feedback=feedback.get(row.id),
             judged=judged.get(row.id),
             judges=judges.get(row.id, 0),
             reviews=reviews.get(row.id, 0),
             flag_id=flags.get(row.id),
         )
-        for row in rows
+        for row in connection.execute(query)
     }
     return tuple(lines[id_] for id_ in ids)
 
 
 def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
-    query = (
+    query: Select[Any] = (
         select(
-            CURRENT.c.response_id,
-            CURRENT.c.judgment_id,
-            CURRENT.c.groundedness,
-            CURRENT.c.quality,
-            CURRENT.c.label,
+            *(CURRENT.c[name] for name in ("response_id", "judgment_id", "groundedness", "quality", "label")),
             VERSION.c.name,
             VERSION.c.number,
         )
@@ -296,9 +280,7 @@ def _by_id(connection: Connection, query: Select[Any]) -> dict[int, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-UNKNOWN = "unknown"
-"""Stands for an answer whose writer the log does not name."""
-
+UNKNOWN = "unknown"  # the generator model if the log has none
 _CHUNK = 5_000  # far below the 32,766 variables of a statement
 
 
@@ -308,9 +290,9 @@ class ResponseFacts:
 
     ids: IntArray
     evidence_groups: IntArray
-    query_types: Texts
-    sources: Texts
-    generators: Texts
+    query_types: TextColumn
+    sources: TextColumn
+    generators: TextColumn
     days: IntArray
 
 
@@ -326,46 +308,41 @@ def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
     )
     numbers: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
     texts: list[list[str]] = [[], [], []]
-    for some in batches(np.unique(ids).tolist(), _CHUNK):
-        query = select(*columns).where(RESPONSE.c.id.in_(some)).order_by(RESPONSE.c.id)
+    for batch in batches(np.unique(ids).tolist(), _CHUNK):
+        query = select(*columns).where(RESPONSE.c.id.in_(batch)).order_by(RESPONSE.c.id)
         *whole, types, sources, generators = read_columns(connection, query)
         for parts, column in zip(numbers, whole, strict=True):
             parts.append(column)
-        for found, column in zip(texts, (types, sources, generators), strict=True):
-            found.extend(column.names[code] for code in column.codes.tolist())
+        for values, column in zip(texts, (types, sources, generators), strict=True):
+            values.extend(column.names[code] for code in column.codes.tolist())
     known, groups, days = (np.concatenate(parts) for parts in numbers)
     query_types, sources, generators = map(as_texts, texts)
     return ResponseFacts(known, groups, query_types, sources, generators, days)
 
 
-def as_texts(values: list[str]) -> Texts:
-    """Return texts as the names that occur, in order, and each row's position among them."""
+def as_texts(values: list[str]) -> TextColumn:
+    """Return texts as a ``TextColumn``."""
     names, codes = np.unique(np.array(values, dtype=np.str_), return_inverse=True)
-    return Texts(tuple(names.tolist()), codes.astype(np.int64))
+    return TextColumn(tuple(names.tolist()), codes.astype(np.int64))
 
 
 def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the ids, ascending, of those of the responses whose answer is not forgotten, and its characters."""
-    found: list[tuple[int, int]] = []
-    for some in batches(np.unique(ids).tolist(), _CHUNK):
-        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(
-            RESPONSE.c.id.in_(some), RESPONSE.c.answer.is_not(None)
-        )
-        found += [(id_, length) for id_, length in connection.execute(query)]
-    rows = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+    """Return the ids of the responses that are not forgotten, ascending, and the lengths of their answers."""
+    lengths: list[tuple[int, int]] = []
+    for batch in batches(np.unique(ids).tolist(), _CHUNK):
+        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(RESPONSE.c.id.in_(batch))
+        lengths += [(id_, n) for id_, n in connection.execute(query.where(RESPONSE.c.answer.is_not(None)))]
+    rows = np.array(sorted(lengths), dtype=np.int64).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]
 
 
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
-    """Return, by the rules that raised a flag on any of the responses, the ids that each raised, ascending.
-
-    Superseded flags do not count. A response stands with every rule that raised one.
-    """
-    found: dict[str, set[int]] = {}
+    """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
+    flagged: dict[str, set[int]] = {}
     for some in batches(np.unique(ids).tolist(), _CHUNK):
         query = select(FLAG.c.rule, FLAG.c.response_id).where(
             FLAG.c.response_id.in_(some), FLAG.c.state != FlagState.SUPERSEDED.value
         )
         for rule, id_ in connection.execute(query):
-            found.setdefault(rule, set()).add(id_)
-    return {rule: np.array(sorted(found[rule]), dtype=np.int64) for rule in sorted(found)}
+            flagged.setdefault(rule, set()).add(id_)
+    return {rule: np.array(sorted(flagged[rule]), dtype=np.int64) for rule in sorted(flagged)}

@@ -1,4 +1,4 @@
-"""Responses and user feedback: stored, found by their ids, read as a judge or a list shows them."""
+"""Stores and reads responses and user feedback."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ _LENGTH = 300
 
 
 def text_start(text: ColumnElement[Any]) -> ColumnElement[str | None]:
-    """Return the first 300 characters; a longer text ends with "…", or half a word would pass for what was written."""
+    """Return at most 300 characters of a text; "…" marks a longer text."""
     longer = func.length(func.substr(text, 1, _LENGTH + 1)) > _LENGTH
     return case((longer, func.rtrim(func.substr(text, 1, _LENGTH - 1)) + "…"), else_=text)
 
@@ -32,17 +32,17 @@ _TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_m
 
 
 def check_storable(response: Response) -> None:
-    """Check every text of a response; an import has rejected such a row long before.
+    """Check that every text of a response can be stored; imports reject such rows earlier.
 
     Raises:
-        BadInput: A text holds NUL or a lone surrogate; the message names the response and the field.
+        BadInput: A text contains NUL or a lone surrogate.
     """
     texts = [(name, getattr(response, name)) for name in _TEXTS]
     texts += [("passages", passage) for passage in response.passages or ()]
     for name, text in texts:
-        # Faster by far than the search that says where: almost every text is good.
+        # Much faster than `unstorable`, which finds the position: almost every text is fine.
         if text is not None and ("\x00" in text or not _encodes(text)):
-            raise BadInput(f"{name} of {response.external_id!r} holds {unstorable(text)}")
+            raise BadInput(f"{name} of {response.external_id!r} contains {unstorable(text)}")
 
 
 def _encodes(text: str) -> bool:
@@ -54,11 +54,10 @@ def _encodes(text: str) -> bool:
 
 
 def content(response: Response) -> dict[str, Any]:
-    """Return what a response says, as JSON values: every stored field but its feedback and ``derived_from``.
+    """Return the content of a response as JSON values, for its hash.
 
-    An inner id differs from database to database. Source and external id are left out too: they are what the content is
-    looked up by, and a row without an id takes the hash of its content for one. The keys are hashed: another name for
-    one gives every stored response another hash.
+    Source, external id, feedback and ``derived_from`` are not part of the content. The keys are hashed too: renaming
+    one changes the hash of every stored response.
     """
     cost = response.generator_cost
     return {
@@ -67,7 +66,7 @@ def content(response: Response) -> dict[str, Any]:
         "passages": None if response.passages is None else list(response.passages),
         "query_type": response.query_type,
         "generator_model": response.generator_model,
-        # In whole millionths: a cost that the database rounds is the same cost.
+        # In whole millionths, so that rounding by the database does not change the hash.
         "generator_cost_micro": None if cost is None else round(cost * 1_000_000),
         "messages": None if response.messages is None else list(response.messages),
         "reference": response.reference,
@@ -78,16 +77,16 @@ def content(response: Response) -> dict[str, Any]:
 
 
 def content_hash(response: Response) -> str:
-    """Return the SHA-256 (64 hex digits) of a response's content: equal content has equal hashes under different ids.
+    """Return the SHA-256 (64 hex digits) of a response's content.
 
     Raises:
-        ValueError: The metadata or messages hold a number that is not finite.
+        ValueError: The metadata or messages contain a number that is not finite.
     """
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
 def evidence_hash(query: str, passages: Sequence[str] | None) -> str:
-    """Return the SHA-256 (64 hex digits) of a query with its passages; passages that are absent differ from none."""
+    """Return the SHA-256 (64 hex digits) of a query with its passages; None differs from an empty list."""
     return hashlib.sha256(_canonical([query, None if passages is None else list(passages)])).hexdigest()
 
 
@@ -97,19 +96,19 @@ def evidence_group(query: str, passages: Sequence[str] | None) -> int:
 
 
 class PairHash(NamedTuple):
-    """What a pair says, in two hashes: a row without answers can still be told to ask the same question."""
+    """Hashes of the question and of the answers of a pair, so that pairs without answers can be compared too."""
 
     question: str
     answers: str | None
 
     @property
     def stored(self) -> str:
-        """Both in one text, for the column."""
+        """Both hashes in one text, for the column."""
         return f"{self.question}:{self.answers or ''}"
 
     @classmethod
     def read(cls, stored: str) -> Self:
-        """Return what `stored` wrote."""
+        """Return the hashes of a stored text."""
         question, _, answers = stored.partition(":")
         return cls(question, answers or None)
 
@@ -122,7 +121,7 @@ def pair_hash(pair: Pair) -> PairHash:
 
 
 def _canonical(value: Any) -> bytes:
-    # Escaped to ASCII, so that a lone surrogate from a library caller cannot break the encoding.
+    # ASCII escapes keep a lone surrogate from breaking the encoding.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -132,47 +131,47 @@ _BY_KEY = select(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id, RESPO
 )
 
 
-class Known(NamedTuple):
-    """A stored response as an import meets it again."""
+class KnownResponse(NamedTuple):
+    """The id and hash of a stored response."""
 
     id: int
     content_hash: str
 
 
 def key_of(response: Response) -> tuple[str, str]:
-    """Return what names a response for ever: its source and its external id."""
+    """Return the unique key of a response: source and external id."""
     return response.source, response.external_id
 
 
-def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Known]:
-    """Return those of the keys that are stored, at most 1,000 keys in one statement."""
-    # Not (source, external_id) IN (...): SQLite reads the whole index for that.
+def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
+    """Return the stored responses with these keys; at most 1,000 keys."""
+    # SQLite would read the whole index for (source, external_id) IN (...).
     parts = {"sources": list({source for source, _ in keys}), "external_ids": list({each for _, each in keys})}
     wanted = set(keys)
     return {
-        (source, external_id): Known(id_, hash_)
+        (source, external_id): KnownResponse(id_, hash_)
         for source, external_id, id_, hash_ in connection.execute(_BY_KEY, parts)
         if (source, external_id) in wanted
     }
 
 
 def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
-    """Return what is stored under these sources and ids; a forgotten response has no content left."""
-    found: dict[tuple[str, str], Response] = {}
+    """Return the stored responses with these keys that are not forgotten."""
+    responses: dict[tuple[str, str], Response] = {}
     for part in batches(sorted(set(keys))):
         query = select(RESPONSE).where(
             RESPONSE.c.source.in_({source for source, _ in part}),
             RESPONSE.c.external_id.in_({external_id for _, external_id in part}),
             RESPONSE.c.query.is_not(None),
         )
-        found |= {(row.source, row.external_id): response_of(row) for row in connection.execute(query)}
-    return found
+        responses |= {(row.source, row.external_id): response_of(row) for row in connection.execute(query)}
+    return responses
 
 
 def insert_responses(
     connection: Connection, hashed: Mapping[tuple[str, str], tuple[Response, str]], batch_id: int | None, now: datetime
 ) -> dict[tuple[str, str], int]:
-    """Insert responses with their content hashes; return the ids of those that no other process had stored."""
+    """Insert responses with their content hashes; return the ids of those that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
     inserted = connection.execute(
         statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id),
@@ -188,24 +187,24 @@ def insert_feedback(
     batch_id: int | None,
     now: datetime,
 ) -> list[int]:
-    """Append the feedback that is not stored yet, equal meaning kind, value, user and time.
+    """Insert feedback that is not stored yet (same kind, value, user and time); return the response id of each row.
 
-    ``known_ids`` are the responses that may have some already. Returns the response id of every row added, in order.
+    ``known_ids`` are the responses that may already have feedback.
     """
     stored: set[tuple[Any, ...]] = set()
     if known_ids:
         columns = (FEEDBACK.c[name] for name in ("response_id", "kind", "value", "user", "at"))
         rows = connection.execute(select(*columns).where(FEEDBACK.c.response_id.in_(known_ids)))
-        stored = {(response_id, *said) for response_id, *said in rows}
+        stored = {tuple(row) for row in rows}
     added: list[dict[str, Any]] = []
     for response_id, feedbacks in given.items():
         for feedback in feedbacks:
             at = None if feedback.at is None else as_utc(feedback.at)
-            one = (response_id, feedback.kind.value, float(feedback.value), feedback.user, at)
-            if one not in stored:
-                stored.add(one)
+            row = (response_id, feedback.kind.value, float(feedback.value), feedback.user, at)
+            if row not in stored:
+                stored.add(row)
                 names = ("response_id", "kind", "value", "user", "at")
-                added.append(dict(zip(names, one, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
+                added.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
     if added:
         connection.execute(insert(FEEDBACK), added)
     return [row["response_id"] for row in added]
@@ -237,7 +236,7 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
 
 
 def response_of(row: Row[Any]) -> Response:
-    """Return the response of a row; feedback has a table of its own."""
+    """Return the response of a row, without feedback."""
     return Response(
         source=row.source,
         external_id=row.external_id,
@@ -257,14 +256,14 @@ def response_of(row: Row[Any]) -> Response:
 
 
 class NamedResponse(NamedTuple):
-    """A response that answers to an outside id."""
+    """A response with a given external id."""
 
     id: int
     source: str
 
 
 def responses_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[NamedResponse]]:
-    """Return, for each outside id that is stored, the responses of every source that have it, by source."""
+    """Return the responses of every source with these external ids, by external id."""
     found: dict[str, list[NamedResponse]] = {}
     query = select(RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.source)
     rows = connection.execute(query.where(RESPONSE.c.external_id.in_(external_ids)).order_by(RESPONSE.c.id))
@@ -274,22 +273,19 @@ def responses_named(connection: Connection, external_ids: Collection[str]) -> di
 
 
 def last_response_id(connection: Connection) -> int:
-    """Return the highest id of a response, 0 where there is none."""
+    """Return the highest id of a response, 0 if there is none."""
     return int(connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one())
 
 
 def last_logged_id(connection: Connection) -> int:
-    """Return the highest id of a logged answer, 0 where there is none.
-
-    What is made from the log, as controls and second attempts are, does not move it.
-    """
+    """Return the highest id of a logged answer, 0 if there is none."""
     logged = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG.value)
     return int(connection.execute(logged.order_by(RESPONSE.c.id.desc()).limit(1)).scalar() or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerStart:
-    """An answer in one line; the question is None once forgotten."""
+    """An answer with the start of its question, which is None if it is forgotten."""
 
     response_id: int
     external_id: str
@@ -305,14 +301,14 @@ def answer_starts(connection: Connection, ids: Collection[int]) -> dict[int, Ans
 
 
 def feedback_words(kind: str, value: float) -> str:
-    """Return one feedback in words: "thumbs down", "1 star", "3.5 stars"."""
+    """Return feedback as text: "thumbs down", "1 star", "3.5 stars"."""
     if kind == FeedbackKind.THUMBS:
         return "thumbs up" if value == 1 else "thumbs down"
     return f"{value:g} star{'' if value == 1 else 's'}"
 
 
 def latest_feedback(connection: Connection, response_ids: Collection[int]) -> dict[int, str]:
-    """Return the latest feedback (highest id) in words, by response; those without any are left out."""
+    """Return the latest feedback (highest id) as text, by response."""
     rows = connection.execute(
         select(FEEDBACK.c.response_id, FEEDBACK.c.kind, FEEDBACK.c.value)
         .where(FEEDBACK.c.response_id.in_(response_ids))
@@ -321,11 +317,8 @@ def latest_feedback(connection: Connection, response_ids: Collection[int]) -> di
     return {response_id: feedback_words(kind, value) for response_id, kind, value in rows}
 
 
-_response = RESPONSE.c
-
-
 class LogAnswer(NamedTuple):
-    """A logged answer: equal ``evidence_group`` means equal query and passages."""
+    """A logged answer; equal query and passages have equal ``evidence_group``."""
 
     id: int
     external_id: str
@@ -337,24 +330,24 @@ class LogAnswer(NamedTuple):
 
 
 def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
-    """Return the answers of a source by id; forgotten ones are left out."""
+    """Return the logged answers of a source that are not forgotten, by id."""
     query = (
         select(
-            _response.id,
-            _response.external_id,
-            _response.query,
-            _response.query_type,
-            _response.reference,
-            _response.evidence_group,
-            _response.passages.is_not(None),
+            RESPONSE.c.id,
+            RESPONSE.c.external_id,
+            RESPONSE.c.query,
+            RESPONSE.c.query_type,
+            RESPONSE.c.reference,
+            RESPONSE.c.evidence_group,
+            RESPONSE.c.passages.is_not(None),
         )
         .where(
-            _response.source == source,
-            _response.kind == ResponseKind.LOG.value,
-            _response.query.is_not(None),
-            _response.answer.is_not(None),
+            RESPONSE.c.source == source,
+            RESPONSE.c.kind == ResponseKind.LOG.value,
+            RESPONSE.c.query.is_not(None),
+            RESPONSE.c.answer.is_not(None),
         )
-        .order_by(_response.id)
+        .order_by(RESPONSE.c.id)
     )
     return [LogAnswer._make(row) for row in connection.execute(query)]
 
@@ -365,7 +358,7 @@ INPUT_COLUMNS = tuple(
 
 
 def judge_inputs(connection: Connection, response_ids: Sequence[int]) -> dict[int, JudgeInput]:
-    """Return the inputs by response id; a forgotten response is left out, since nothing of it can be judged."""
+    """Return the inputs of responses that are not forgotten, by response id."""
     rows = connection.execute(select(*INPUT_COLUMNS).where(RESPONSE.c.id.in_(response_ids)))
     return {row.id: input_of(row) for row in rows if row.query is not None and row.answer is not None}
 
@@ -385,7 +378,7 @@ def input_of(row: Row[Any]) -> JudgeInput:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an answer is made from; ``messages`` None were not logged, ``item.response_id`` 0 is no logged answer."""
+    """The origin of a generated answer; ``messages`` is None if not logged, ``item.response_id`` is 0 for a prompt."""
 
     item: JudgeInput
     source: str
@@ -393,12 +386,12 @@ class Origin:
 
     @property
     def root_response_id(self) -> int | None:
-        """The logged answer, None where there is none."""
+        """The logged answer, or None."""
         return self.item.response_id or None
 
 
 def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[int, Origin]:
-    """Return logged answers by id; a forgotten one is left out."""
+    """Return answers that are not forgotten by id."""
     query: Select[Any] = select(*INPUT_COLUMNS, RESPONSE.c.source, RESPONSE.c.messages)
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids)))
     return {
@@ -409,7 +402,7 @@ def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[in
 
 
 def external_ids(connection: Connection, response_ids: Collection[int]) -> dict[int, str]:
-    """Return the outside ids of responses by their inner ones."""
+    """Return the external ids of responses by their ids."""
     query = select(RESPONSE.c.id, RESPONSE.c.external_id)
     rows = connection.execute(query.where(RESPONSE.c.id.in_(listed(connection, tuple(response_ids)))))
     return {row.id: row.external_id for row in rows}

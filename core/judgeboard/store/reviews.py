@@ -160,7 +160,7 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     """Read a response and hold it.
 
     SQLite holds the whole database already. On PostgreSQL the response comes before its flag, as where judgments
-    land: two transactions that took them in turns would wait for each other for ever.
+    are stored: two transactions that took them in turns would wait for each other for ever.
 
     Raises:
         NotFound: No such response.

@@ -1,4 +1,4 @@
-"""The steps of runs: their common columns, the latest asks of a judge version, missing repeats, and what went wrong."""
+"""Steps of runs: the latest asks of a judge version, missing repeats, costs of calls, and problems."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from judgeboard.store.tables import JUDGMENT, RESPONSE, VERSION
 
 
 class LatestAsk(NamedTuple):
-    """The latest judgment (repeat 0) of a version on a response, without what it says."""
+    """The latest judgment (repeat 0) of a version on a response, without its verdict."""
 
     response_id: int
     ask: int
@@ -23,17 +23,14 @@ class LatestAsk(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it gave a usable verdict."""
+        """Whether it has a usable verdict."""
         return self.status == Status.OK
 
 
 def latest_asks(
     connection: Connection, version_id: int, response_ids: Collection[int] | None = None
 ) -> dict[int, LatestAsk]:
-    """Return the latest ask of a version on each response that it was asked about, by response.
-
-    ``response_ids`` limits it to a few of them.
-    """
+    """Return the latest ask of a version on each response that it judged, by response."""
     columns = (JUDGMENT.c[name] for name in LatestAsk._fields)
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
     query = select(*columns).where(*of_version).order_by(JUDGMENT.c.id)
@@ -43,29 +40,29 @@ def latest_asks(
 
 
 class Repeat(NamedTuple):
-    """One repeat to ask for."""
+    """A repeat to request."""
 
     response_id: int
     repeat: int
 
 
 def count_missing(connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int) -> int:
-    """Return how many asks are left until each of these answers has ``repeats`` judgments of the version."""
+    """Return the number of judgments that are missing until each of these answers has ``repeats`` of the version."""
     conditions = _meant(connection, where, up_to)
     answers = connection.execute(select(func.count()).select_from(RESPONSE).where(*conditions)).scalar_one()
-    there = (
+    stored = (
         select(func.count())
         .select_from(JUDGMENT)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(*_of(version_id, repeats), *conditions)
     )
-    return int(answers) * repeats - int(connection.execute(there).scalar_one())
+    return int(answers) * repeats - int(connection.execute(stored).scalar_one())
 
 
 def next_answers(
     connection: Connection, where: RowFilter, *, after_id: int, up_to: int, limit: int, backwards: bool = False
 ) -> list[int]:
-    """Return the next answers by id: behind ``after_id`` up to ``up_to``, or backwards from before ``after_id``."""
+    """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
     beyond = RESPONSE.c.id < after_id if backwards else RESPONSE.c.id > after_id
     query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to), beyond)
     order = RESPONSE.c.id.desc() if backwards else RESPONSE.c.id
@@ -73,12 +70,12 @@ def next_answers(
 
 
 def missing_repeats(connection: Connection, version_id: int, repeats: int, response_ids: list[int]) -> list[Repeat]:
-    """Return the repeats of these answers that the version was not asked for yet, answer by answer."""
+    """Return the missing repeats of these answers, answer by answer."""
     query = select(JUDGMENT.c.response_id, JUDGMENT.c.repeat).where(
         *_of(version_id, repeats), JUDGMENT.c.response_id.in_(response_ids)
     )
-    there = {(row.response_id, row.repeat) for row in connection.execute(query)}
-    return [Repeat(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in there]
+    stored = {(row.response_id, row.repeat) for row in connection.execute(query)}
+    return [Repeat(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
 
 
 def _meant(connection: Connection, where: RowFilter, up_to: int) -> list[ColumnElement[bool]]:
@@ -89,12 +86,12 @@ def _of(version_id: int, repeats: int) -> tuple[ColumnElement[bool], ...]:
     return JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0, JUDGMENT.c.repeat < repeats
 
 
-LATEST = 1_000
+_LATEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class CallHistory:
-    """Means over the latest judgments (1,000 at most) of a kind of judge with a model; None where none is known."""
+    """Means over the latest judgments (at most 1,000) of a kind of judge with a model; None if unknown."""
 
     judgments: int
     prompt_tokens: float | None
@@ -103,7 +100,7 @@ class CallHistory:
 
 
 def call_history(connection: Connection, kind: str, model: str | None) -> CallHistory:
-    """Return what the latest judgments by this kind of judge with this model took."""
+    """Return the mean tokens and latency of the latest judgments of this kind of judge with this model."""
     versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
     if newest is None:
@@ -112,7 +109,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
         .order_by(JUDGMENT.c.response_id.desc())
-        .limit(LATEST)
+        .limit(_LATEST)
         .subquery()
     )
     means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
@@ -120,17 +117,15 @@ def call_history(connection: Connection, kind: str, model: str | None) -> CallHi
     return CallHistory(count, *(None if mean is None else float(mean) for mean in found))
 
 
-REVIEW = JUDGMENT_REVIEW
-
-LONGEST = 300  # characters of a reason that count: some repeat a whole reply
+_REASON_LENGTH = 300  # characters: some reasons repeat a whole reply
 
 
 @dataclass(frozen=True, slots=True)
 class RunProblem:
-    """Steps of a run that gave nothing usable for one reason; ``reason`` None is one that nobody gave.
+    """Steps of a run without a usable result for the same reason; ``reason`` is None if it is unknown.
 
-    ``example`` names one of them: an answer's outside id, a pair's, what was to be answered. ``response_id`` is the
-    answer it was about, ``pair_id`` the pair, each None where it was about none.
+    ``example`` is the external id of one answer or pair, or the subject of a generation, with its ``response_id`` or
+    ``pair_id`` if it has one.
     """
 
     status: str
@@ -142,24 +137,21 @@ class RunProblem:
 
 
 def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> list[RunProblem]:
-    """Return the reasons of a run, the most frequent first, whatever steps it is made of."""
-    found = [
+    """Return the problems of a run, the most frequent first."""
+    problems = [
         RunProblem(row.status, row.reason, row.steps, row.response_id, row.pair_id, row.example)
         for steps, example in _STEPS
         for row in connection.execute(_grouped(steps, run_id, example).limit(limit))
     ]
-    return sorted(found, key=lambda problem: -problem.steps)[:limit]
+    return sorted(problems, key=lambda problem: -problem.steps)[:limit]
 
 
 def _grouped(steps: FromClause, run_id: int, example: Select[Any]) -> Select[Any]:
-    """The reasons of one kind of step; ``example`` selects id, response, pair and name of each of its steps."""
-    reason = func.substr(steps.c.error, 1, LONGEST)
+    """The problems of one table of steps; ``example`` selects id, response, pair and name of each step."""
+    reason = func.substr(steps.c.error, 1, _REASON_LENGTH)
     grouped = (
         select(
-            steps.c.status,
-            reason.label("reason"),
-            func.count().label("steps"),
-            func.min(steps.c.id).label("first_id"),
+            steps.c.status, reason.label("reason"), func.count().label("steps"), func.min(steps.c.id).label("first_id")
         )
         .where(steps.c.run_id == run_id, steps.c.status != Status.OK.value)
         .group_by(steps.c.status, reason)
@@ -173,18 +165,18 @@ def _grouped(steps: FromClause, run_id: int, example: Select[Any]) -> Select[Any
     )
 
 
-_NOBODY = literal(None, BigInteger)
+_NULL = literal(None, BigInteger)
 
 
 def _about(steps: FromClause, response_id: ColumnElement[Any], example: ColumnElement[Any]) -> Select[Any]:
     return select(
-        steps.c.id, response_id.label("response_id"), _NOBODY.label("pair_id"), example.label("example")
+        steps.c.id, response_id.label("response_id"), _NULL.label("pair_id"), example.label("example")
     ).select_from(steps)
 
 
 def _about_pairs(steps: FromClause) -> Select[Any]:
     return select(
-        steps.c.id, _NOBODY.label("response_id"), steps.c.pair_id, PAIR.c.external_id.label("example")
+        steps.c.id, _NULL.label("response_id"), steps.c.pair_id, PAIR.c.external_id.label("example")
     ).join_from(steps, PAIR, PAIR.c.id == steps.c.pair_id)
 
 
@@ -199,9 +191,9 @@ _STEPS: tuple[tuple[FromClause, Select[Any]], ...] = (
     (SAMPLE, _about_pairs(SAMPLE)),
     (GENERATION, _about(GENERATION, GENERATION.c.response_id, GENERATION.c.subject)),
     (
-        REVIEW,
-        _about(REVIEW, JUDGMENT.c.response_id, RESPONSE.c.external_id)
-        .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_id)
+        JUDGMENT_REVIEW,
+        _about(JUDGMENT_REVIEW, JUDGMENT.c.response_id, RESPONSE.c.external_id)
+        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id),
     ),
 )

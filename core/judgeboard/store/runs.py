@@ -1,4 +1,4 @@
-"""Runs of judges and imports: their rows, their state, and which responses they select."""
+"""Runs of judges, methods and imports: selection, start and continuation, state and counts."""
 
 import json
 from collections import Counter
@@ -35,7 +35,7 @@ from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskCounts:
-    """How many asks ended in which status; ``asked`` is always the sum of the four."""
+    """Counts of judgments by status; ``asked`` is their sum."""
 
     asked: int = field(init=False)
     ok: int = 0
@@ -44,17 +44,16 @@ class AskCounts:
     error: int = 0
 
     def __post_init__(self) -> None:
-        """Count what was asked in all."""
         object.__setattr__(self, "asked", self.ok + self.unparsable + self.refused + self.error)
 
     @classmethod
     def of(cls, counts: Mapping[Any, int], **others: int) -> Self:
-        """Return the counts by status; ``others`` are further fields."""
+        """Return the counts of a mapping by status; ``others`` are further fields."""
         return cls(**{status.value: counts.get(status, 0) for status in Status}, **others)
 
     @property
     def by_status(self) -> dict[str, int]:
-        """The four counts by their status."""
+        """The four counts by status."""
         return {"ok": self.ok, "unparsable": self.unparsable, "refused": self.refused, "error": self.error}
 
     def words(self, asked: str = "asked") -> str:
@@ -63,12 +62,10 @@ class AskCounts:
 
 
 class AskMode(StrEnum):
-    """Which responses of a filter are asked about."""
+    """Which responses of a filter a run judges."""
 
-    PLAIN = "plain"
-    """Those without any judgment of the version."""
-    FAILED = "failed"
-    """Those whose latest judgment of the version is not ok."""
+    PLAIN = "plain"  # without a judgment of the version
+    FAILED = "failed"  # the latest judgment of the version is not ok
     ALL = "all"
 
 
@@ -76,23 +73,22 @@ PLAIN = AskMode.PLAIN
 
 
 def ask_mode(given: str) -> AskMode:
-    """Return the mode that a text names.
+    """Return the mode with this name.
 
     Raises:
-        BadInput: It is not one of plain, failed, all.
+        BadInput: The name is not plain, failed or all.
     """
     try:
         return AskMode(given)
     except ValueError:
-        raise BadInput(f"a run asks plain, failed or all responses, not {given!r}") from None
+        raise BadInput(f"a run judges plain, failed or all responses, not {given!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a run asks about, fixed at its start.
+    """The responses that a run judges, fixed at its start.
 
-    ``up_to`` is the frontier: responses that landed later have a greater id, and so have those beyond the ``limit``
-    that a run was started with.
+    ``up_to`` is the frontier: responses stored later, and those beyond the ``limit``, have a greater id.
     """
 
     where: RowFilter
@@ -103,7 +99,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class SelectedAsk:
-    """A response to ask about and the number of this asking: 0 first, one more with every rejudge."""
+    """A response to judge and the number of the ask: 0 first, one more with every rejudge."""
 
     response_id: int
     ask: int
@@ -119,9 +115,9 @@ def unasked(
     downwards: bool = False,
     limit: int,
 ) -> list[SelectedAsk]:
-    """Return the next responses that this run has not asked about, by id, behind ``after_id`` where it is given.
+    """Return the next responses that this run has not judged, by id, after ``after_id``.
 
-    ``downwards`` begins at the frontier and goes to lower ids; ``run_id`` None is for a run that has not begun.
+    ``downwards`` starts at the frontier and goes to lower ids; ``run_id`` is None before the run starts.
     """
     conditions = _conditions(connection, version_id, selection, run_id)
     if after_id is not None:
@@ -132,13 +128,13 @@ def unasked(
 
 
 def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
-    """Return the first responses of a filter by id."""
+    """Return the ids of the first responses of a filter."""
     query = select(RESPONSE.c.id).where(*response_conditions(connection, where))
     return list(connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars())
 
 
 def count_unasked(connection: Connection, version_id: int, selection: Selection, run_id: int | None = None) -> int:
-    """Return how many responses are left to ask; ``run_id`` None counts at a start."""
+    """Return the number of responses that are left to judge; ``run_id`` is None before the run starts."""
     query = select(func.count()).select_from(RESPONSE).where(*_conditions(connection, version_id, selection, run_id))
     return int(connection.execute(query).scalar_one())
 
@@ -181,12 +177,11 @@ RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPE
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as stored; ``selection`` is None where it is no plain judging: an import, or another method.
+    """A run; ``selection`` is None for imports and for methods other than judging.
 
-    ``question`` is what was asked for, as JSON values, whatever the method.
-
-    ``selected`` counts what its selection held at its start: selected - asked is what it did not reach. ``shared``
-    tells that it was running when it was continued: its process died, or is at it still.
+    ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number of steps at the
+    start: selected - asked were not reached. ``shared`` is set if the run was still running when it was continued: its
+    process died, or another process continues it too.
     """
 
     id: int
@@ -207,9 +202,9 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class Counts(AskCounts):
-    """What became of the asks of a run, what they cost.
+    """Counts, costs and tokens of a run.
 
-    ``cost_micro`` sums the known costs (None where none is known); ``unpriced`` counts judgments of unknown cost.
+    ``cost_micro`` sums the known costs (None if none is known); ``unpriced`` counts judgments of unknown cost.
     """
 
     cost_micro: int | None = None
@@ -230,11 +225,11 @@ def start_or_continue_run(
     endpoint_host: str | None = None,
     now: datetime | None = None,
 ) -> StoredRun:
-    """Return a running run with this selection: the unfinished one of the same judge version, else a new one.
+    """Continue the unfinished run of the same judge version and selection, or start a new one.
 
-    A run over failed or all responses goes on with the responses it was started over. A plain run whose log has
-    grown meanwhile is left as it is: the new one asks what it did not reach, and the newcomers. A limit is kept by a
-    frontier, which is the same for all that work on the run; so an interrupted one is filled up, not begun again.
+    A run over failed or all responses continues with its own responses. A plain run whose log has grown is not
+    continued: the new run judges what it did not reach, and the new responses. A limit is stored as a frontier, so that
+    a continued run judges the same responses.
 
     Raises:
         BadInput: The judge version is retired.
@@ -263,21 +258,19 @@ def start_or_continue_method_run(
     endpoint_host: str | None = None,
     now: datetime | None = None,
 ) -> StoredRun:
-    """Return a running run of this method: the unfinished one of the same version and question, else a new one.
+    """Continue the unfinished run of the same method, version and question, or start a new one.
 
-    The frontier (``up_to``, the highest id) is no part of the comparison: an unfinished run goes on up to its own,
-    which its ``question`` holds, however far the log has grown; so nothing that it asked already is asked again. What
-    has landed since is for the run after it.
+    The frontier (``up_to``) is not compared: an unfinished run continues up to its own frontier.
 
     Args:
         connection: A writing transaction.
         kind: The method: ``compare``, ``reflect``, ``refine``, ``audit``, ``ssr``, ``suite``, …
-        version: Who judges; two processes with the same command share one run.
-        question: JSON values that fix what is asked about, kept as the filter; a frontier is called ``up_to``.
-        selected: Steps that the method needs for all of it, as far as that is known at the start.
-        actor: Who asks.
-        endpoint_host: Where the texts go.
-        now: When; the present by default.
+        version: The judge version; two processes with the same command share one run.
+        question: JSON values that fix the selection, stored as the filter; the frontier is ``up_to``.
+        selected: Number of steps, as far as it is known at the start.
+        actor: The person who starts the run.
+        endpoint_host: The host that receives the texts.
+        now: Time of the start (default: the current time).
 
     Raises:
         BadInput: The judge version is retired.
@@ -305,7 +298,7 @@ def _start_or_continue(
     endpoint_host: str | None,
     now: datetime | None,
 ) -> StoredRun:
-    # Two processes that are given the same command share one run.
+    # Two processes with the same command share one run.
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
@@ -327,14 +320,14 @@ def _start_or_continue(
 
 
 def run_kind(mode: str) -> str:
-    """Return what kind of run asks with this mode: for first verdicts ``judge``, for further ones ``rejudge``."""
+    """Return the kind of a run with this mode: ``judge`` for first verdicts, else ``rejudge``."""
     return "judge" if mode == AskMode.PLAIN else "rejudge"
 
 
 def unfinished_run(
     connection: Connection, version_id: int, kind: str, question: Selection | Mapping[str, Any]
 ) -> StoredRun | None:
-    """Return the run that asking for the same would continue, None where it would start a new one."""
+    """Return the run that the same command would continue, or None."""
     wanted = _comparable(_as_json(question) if isinstance(question, Selection) else question)
     same_judge = (RUN.c.judge_version_id == version_id) & (RUN.c.kind == kind)
     unfinished = select(RUN.c.id, RUN.c.filter).where(same_judge, RUN.c.state.in_(RESUMABLE)).order_by(RUN.c.id.desc())
@@ -345,7 +338,7 @@ def unfinished_run(
 
 
 def resume_run(connection: Connection, run_id: int, actor: str | None = None) -> StoredRun:
-    """Mark a run as running again and return it; ``actor`` goes on with it, by default whoever began it."""
+    """Mark a run as running again and return it; ``actor`` is by default the person who started it."""
     again = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(again))
     run = get_run(connection, run_id)
@@ -356,7 +349,7 @@ def resume_run(connection: Connection, run_id: int, actor: str | None = None) ->
 def start_import_run(
     connection: Connection, version: StoredVersion, actor: str, now: datetime | None = None
 ) -> StoredRun:
-    """Return a new run under which verdicts recorded elsewhere are stored."""
+    """Start and return a run for imported verdicts."""
     started = now or datetime.now(UTC)
     row = {"kind": "import", "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
     return insert_run(connection, row)
@@ -365,7 +358,7 @@ def start_import_run(
 def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:
-    """Write how a run ended; ``why_stopped`` is one line for a person."""
+    """Store the end of a run; ``why_stopped`` is one line of text."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
     actor = connection.execute(select(RUN.c.actor).where(RUN.c.id == run_id)).scalar_one()
@@ -373,10 +366,7 @@ def finish_run(
 
 
 def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | None:
-    """Keep a run that has something to ask; None of one that has nothing, which leaves nothing behind.
-
-    Not even the judge version that was made for it in the same savepoint: one that has judged nothing has no row.
-    """
+    """Return the run, or None if it selects nothing; then the savepoint is rolled back with its judge version."""
     if run.selected == 0:
         attempt.rollback()
         return None
@@ -387,10 +377,7 @@ def keep_if_selected(attempt: NestedTransaction, run: StoredRun) -> StoredRun | 
 def select_asks(
     connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
 ) -> list[SelectedAsk]:
-    """Return the next responses that this run has still to ask about, by id; none for an import.
-
-    They lie behind ``after_id`` where it is given; ``downwards`` goes from the highest id to the lowest.
-    """
+    """Return the next responses that this run has to judge (`unasked`); none for an import."""
     if run.selection is None or run.version_id is None:
         return []
     return unasked(
@@ -411,19 +398,19 @@ def get_run(connection: Connection, run_id: int) -> StoredRun:
 
 
 def is_run_of(connection: Connection, run_id: int, version_id: int) -> bool:
-    """Whether there is a run with this id, of this judge version."""
+    """Return whether there is a run with this id and this judge version."""
     query = select(RUN.c.id).where(RUN.c.id == run_id, RUN.c.judge_version_id == version_id)
     return connection.execute(query).scalar() is not None
 
 
 def list_runs(connection: Connection, *, before_id: int | None = None, limit: int = 50) -> list[StoredRun]:
-    """Return runs, newest first, behind ``before_id`` where it is given."""
+    """Return runs with ids below ``before_id``, newest first."""
     query = _RUNS if before_id is None else _RUNS.where(RUN.c.id < before_id)
     return _read(connection, query.order_by(RUN.c.id.desc()).limit(limit))
 
 
 def run_counts(connection: Connection, run_ids: Collection[int]) -> dict[int, Counts]:
-    """Return the counts of each of these runs; a run that has not asked yet has zeros and no cost."""
+    """Return the counts of each of these runs."""
     counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
         sums = (
@@ -479,7 +466,7 @@ def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
 
 
 def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
-    """Store a new run, running, and return it."""
+    """Store a new running run and return it."""
     inserted = connection.execute(insert(RUN).returning(RUN.c.id), row | {"state": RunState.RUNNING.value})
     run = get_run(connection, inserted.scalar_one())
     details = {"run": run.id, "kind": run.kind, "version": run.version_id, "selected": run.selected}
@@ -497,14 +484,14 @@ def _from_json(stored: dict[str, Any]) -> Selection:
 
 
 def _comparable(stored: Mapping[str, Any]) -> str:
-    # A plain run over the whole log is begun anew where the log has grown: it then asks what that one did not reach.
+    # A plain run without a limit is started anew if the log has grown.
     whole_log = stored.get("mode") == AskMode.PLAIN and "limit" not in stored
     keys = stored.keys() if whole_log else stored.keys() - {"up_to"}
     return json.dumps({key: stored[key] for key in keys}, sort_keys=True)
 
 
 def last_verdicts(connection: Connection, run_ids: Collection[int]) -> dict[int, datetime]:
-    """Return when the latest verdict of each of these runs came; those without any are left out."""
+    """Return the time of the latest judgment of each of these runs that has any."""
     latest = select(func.max(JUDGMENT.c.id)).where(JUDGMENT.c.run_id.in_(run_ids)).group_by(JUDGMENT.c.run_id)
     query = select(JUDGMENT.c.run_id, JUDGMENT.c.created_at).where(JUDGMENT.c.id.in_(latest))
     return {row.run_id: row.created_at for row in connection.execute(query)}

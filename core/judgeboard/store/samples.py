@@ -25,7 +25,7 @@ _Question = tuple[str, str, tuple[str, ...] | None, str | None, Preference | Non
 
 
 @dataclass(frozen=True, slots=True)
-class LandedSample:
+class NewSample:
     """One try at a question on its way into the store: ``number`` counts from 0, ``answer`` None could not be read.
 
     ``ask`` counts how often this try was asked for before.
@@ -75,11 +75,11 @@ class SampledQuestion(NamedTuple):
     statuses: tuple[str, ...]
 
 
-def land_samples(
+def store_samples(
     connection: Connection,
     version: StoredVersion,
     run_id: int | None,
-    items: Sequence[LandedSample],
+    items: Sequence[NewSample],
     now: datetime | None = None,
 ) -> set[SampleKey]:
     """Store samples of one judge version; return which came in.
@@ -149,7 +149,7 @@ def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, _Question]
     return found
 
 
-def _row(version_id: int, run_id: int | None, item: LandedSample, now: datetime) -> dict[str, Any]:
+def _row(version_id: int, run_id: int | None, item: NewSample, now: datetime) -> dict[str, Any]:
     return {
         "pair_id": item.pair_id,
         "judge_version_id": version_id,

@@ -1,4 +1,4 @@
-"""Thresholds, the primary judge and the settings of rules, as stored and as in force."""
+"""Thresholds and the primary judge: stored values, and the values in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters
 KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
-# Built once: every batch that lands asks for them.
+# Built once: every batch that is stored asks for them.
 _LATEST = select(SETTING).where(
     SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
 )
-# Versions that give an answer no groundedness, quality or label of its own: no low score or gap could be read off them.
+# Kinds of judges without groundedness, quality or label: rules about low scores could not use them.
 _NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
-# The first that judged the log: what judged only made answers, as a suite's judge does, says nothing of it.
+# The first judge of the log. A judge of other answers only, as in a suite, does not count.
 _FIRST_JUDGE = select(VERSION.c.name).where(
     VERSION.c.id
     == select(JUDGMENT.c.judge_version_id)
@@ -43,7 +43,7 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting in force: ``origin`` is env, stored or default; ``by`` and ``at`` say who stored the stored one."""
+    """A setting in force: ``origin`` is env, stored or default; ``by`` and ``at`` are of a stored one."""
 
     key: str
     value: Any
@@ -53,23 +53,23 @@ class SettingLine:
 
 
 class RulesInForce(NamedTuple):
-    """What flags are raised by: the thresholds and the name of the primary judge (None: nobody has judged)."""
+    """The thresholds and the name of the primary judge (None before the first judgment)."""
 
     thresholds: Thresholds
     primary_judge: str | None
 
 
 def thresholds(connection: Connection) -> Thresholds:
-    """Return the thresholds in force: the defaults, over them what is stored, over that the environment.
+    """Return the thresholds in force: of the environment, else stored, else the default.
 
     Raises:
-        BadInput: The environment sets one outside its range.
+        BadInput: The environment has a value outside its range.
     """
     return _thresholds(_stored_values(connection))
 
 
 def primary_judge(connection: Connection) -> str | None:
-    """Return the name of the primary judge: of the environment, else stored, else the first that judged."""
+    """Return the name of the primary judge: of the environment, else stored, else the first judge of the log."""
     return _primary(connection, _stored_values(connection))
 
 
@@ -80,10 +80,10 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
-    """Store a setting, as one more row; None brings the default back. `judgeboard flag` applies it to what is stored.
+    """Store a setting; None restores the default. `judgeboard flag` applies it to stored responses.
 
     Raises:
-        BadInput: No such setting, a value outside its range, or a judge of whom nothing is known.
+        BadInput: The setting or the judge is unknown, or the value is outside its range.
     """
     if key not in KEYS:
         raise BadInput(f"no setting {key!r}; there is: {', '.join(KEYS)}")
@@ -109,7 +109,7 @@ def _check_judge(connection: Connection, name: str) -> None:
         gone = (
             f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
         )
-        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'none, nothing was judged'}")
+        raise BadInput(f"{gone}; there is: {', '.join(in_use) or 'no judge has judged yet'}")
 
 
 def _check_text(key: str, value: str) -> None:
@@ -163,5 +163,5 @@ def _primary(connection: Connection, stored: Mapping[str, Any]) -> str | None:
     named = load_settings().primary_judge or stored.get(PRIMARY_JUDGE)
     if named is not None:
         return str(named)
-    # The same for everybody, whatever is hidden from whom.
+    # The primary judge does not depend on hidden rows.
     return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Parts of SQL statements: batches, inserts, and arrays read column by column."""
+"""Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -43,32 +43,32 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 
 
 def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
-    """Return ids as one parameter: a list of them would end at the engine's limit of variables."""
+    """Return ids as one parameter: a list has the engine's limit of variables."""
     if connection.dialect.name == "sqlite":
-        given: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
-        return select(literal_column("value")).select_from(func.json_each(given))
+        as_json: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
+        return select(literal_column("value")).select_from(func.json_each(as_json))
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
 
 
 def insert_into(connection: Connection, table: Table) -> "Insertion":
-    """Return an INSERT that knows ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Return an INSERT with ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
     return _insert(connection.dialect.name, table)
 
 
 def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
-    """Return an INSERT that skips rows whose ``key`` columns (any unique ones where none are named) are there."""
+    """Return an INSERT that skips rows whose ``key`` is stored (any unique key if none is named)."""
     return _insert_or_skip(connection.dialect.name, table, key)
 
 
 def upsert(connection: Connection, table: Table, *key: str) -> "Insertion":
-    """Return an INSERT that overwrites every other column of a row whose ``key`` columns are there."""
+    """Return an INSERT that overwrites every other column of a row whose ``key`` is stored."""
     return _upsert(connection.dialect.name, table, key)
 
 
 def _insert(dialect: str, table: Table) -> "Insertion":
     if dialect == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # brings all its drivers along: only where it is spoken
+    from sqlalchemy.dialects import postgresql  # imports all its drivers: only where it is used
 
     return postgresql.insert(table)
 
@@ -85,43 +85,39 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
+# Written out as in the conditions of the indexes, which SQLite uses only for equal text.
 LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
-
 OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")
-
 NOT_OK: ColumnElement[bool] = literal_column("judgment.status <> 'ok'")
-
 CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.response_kind = 'log'")
-"""Rows of current_judgment on the log: each judge version's current verdict."""
-
+"""Current verdicts of judge versions on the log."""
 CURRENT_OF_NAME: ColumnElement[bool] = literal_column(
     "current_judgment.is_current AND current_judgment.response_kind = 'log'"
 )
-"""Rows of current_judgment on the log: each judge's current verdict, of whichever version."""
-
+"""Current verdicts of judges, of whichever version, on the log."""
 
 _PART = 2_000
 
 
-class Texts(NamedTuple):
-    """A column of texts: the names that occur, in order, and each row's position among them."""
+class TextColumn(NamedTuple):
+    """A column of texts: the distinct ``names``, sorted, and each row's position among them (``codes``)."""
 
     names: tuple[str, ...]
     codes: IntArray
 
 
 def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
-    """Return the columns of a query: arrays of floats or integers by their type, ``Texts`` for texts.
+    """Return the columns of a query: arrays of floats or integers, or a ``TextColumn``, by their SQL type.
 
-    A missing float is NaN; integers and texts may not be missing (coalesce them).
+    NULL becomes NaN in floats; integers and texts must not be NULL (use coalesce).
     """
     types = [_plain(column.type) for column in query.selected_columns]
     known: list[dict[str, int] | None] = [{} if isinstance(type_, String) else None for type_ in types]
     kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
     parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
     with connection.execute(query) as result:
-        # Part by part: a hundred thousand tuples alive at once would be walked over and over by the garbage
-        # collector. And from the driver's cursor: a Row around each of them costs a third of the whole load.
+        # In parts: the garbage collector would scan a hundred thousand live tuples again and again. From the driver's
+        # cursor: creating a Row for each of them takes a third of the time.
         cursor = result.cursor
         if cursor is None:
             raise ValueError("this statement returns no rows")
@@ -133,7 +129,6 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
 
 
 def _plain(type_: TypeEngine[Any]) -> Any:
-    """Return the type that SQLModel's own ones decorate."""
     return type_.impl if isinstance(type_, TypeDecorator) else type_
 
 
@@ -141,8 +136,8 @@ def _codes(texts: Sequence[str], known: dict[str, int]) -> list[int]:
     return [known.setdefault(each, len(known)) for each in texts]
 
 
-def _in_order(known: dict[str, int], codes: IntArray) -> Texts:
+def _in_order(known: dict[str, int], codes: IntArray) -> TextColumn:
     names = tuple(sorted(known))
     position = np.zeros(len(names), dtype=np.int64)
     position[[known[name] for name in names]] = np.arange(len(names))
-    return Texts(names, position[codes])
+    return TextColumn(names, position[codes])

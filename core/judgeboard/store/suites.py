@@ -1,4 +1,4 @@
-"""Suite runs and what came of their cases."""
+"""Stores and reads suite runs and the results of their cases."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,15 +10,14 @@ from sqlalchemy import Connection, Row, Select, func, select
 from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
+from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
 from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, VERSION
-
-SCORE = JUDGMENT_SCORE
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
-    """A case as its suite names it: its id there, and the content address of what it asks."""
+    """The id of a case in its suite, and the hash of its content."""
 
     id: str
     key: str
@@ -26,7 +25,7 @@ class SuiteCaseName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredSuiteRun:
-    """A suite as it was run: thresholds, weights of dimensions, names of cases; none of its texts."""
+    """A suite as it was run, without its texts."""
 
     id: int
     run_id: int
@@ -54,7 +53,7 @@ def ensure_suite_run(
     version_id: int,
     now: datetime,
 ) -> StoredSuiteRun:
-    """Store a suite run under its ``run_id``, unless it is there, and return it."""
+    """Store a suite run under its ``run_id``, unless it is stored, and return it."""
     row = {
         "run_id": run_id,
         "name": name,
@@ -72,16 +71,16 @@ def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
     """Return the suite run of a run.
 
     Raises:
-        NotFound: That run ran no suite.
+        NotFound: The run is not a suite run.
     """
     row = connection.execute(_RUNS.where(SUITE_RUN.c.run_id == run_id)).one_or_none()
     if row is None:
-        raise NotFound(f"no suite run {run_id}: `judgeboard suite list` names them")
+        raise NotFound(f"no suite run {run_id}; `judgeboard suite list` shows all suite runs")
     return _stored(row)
 
 
 def list_suite_runs(connection: Connection, name: str | None = None, *, limit: int = 200) -> list[StoredSuiteRun]:
-    """Return suite runs, newest first, of one suite where it is named."""
+    """Return suite runs, newest first, of one suite if ``name`` is set."""
     query = _RUNS if name is None else _RUNS.where(SUITE_RUN.c.name == name)
     return [_stored(row) for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(limit))]
 
@@ -89,7 +88,7 @@ def list_suite_runs(connection: Connection, name: str | None = None, *, limit: i
 def latest_finished(
     connection: Connection, name: str, candidate: str, version_id: int, *, before: int | None = None
 ) -> StoredSuiteRun | None:
-    """Return the newest finished run of a suite with this candidate and judge version, of those below ``before``."""
+    """Return the newest finished run of a suite with this candidate and judge version and an id below ``before``."""
     query = _RUNS.where(
         SUITE_RUN.c.name == name,
         SUITE_RUN.c.candidate == candidate,
@@ -104,7 +103,7 @@ def latest_finished(
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """A programmatic check of an answer, and whether the answer passed it."""
+    """The result of a programmatic check of an answer."""
 
     kind: str
     wanted: Any
@@ -113,7 +112,7 @@ class CheckOutcome:
 
 @dataclass(frozen=True, slots=True)
 class NewCase:
-    """What came of a case, to be stored; ``reason`` says why it has no score."""
+    """The result of a case, to store; ``reason`` tells why it has no score."""
 
     position: int
     case_key: str
@@ -125,21 +124,21 @@ class NewCase:
 
 
 def insert_cases(connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime) -> None:
-    """Store what came of cases; one that another process finished first is left as it was."""
+    """Store results of cases; a case that another process finished first is left as it is."""
     if new:
         rows = [{"suite_run_id": suite_run_id, "created_at": now, **asdict(one)} for one in new]
         connection.execute(insert_or_skip(connection, SUITE_CASE, "suite_run_id", "position"), rows)
 
 
 def finished_positions(connection: Connection, suite_run_id: int) -> set[int]:
-    """Return the positions of the cases that are finished, measured or not."""
+    """Return the positions of the finished cases, with or without a score."""
     query = select(SUITE_CASE.c.position).where(SUITE_CASE.c.suite_run_id == suite_run_id)
     return set(connection.execute(query).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionScored:
-    """A judge's score of one dimension, None where it gave none, and its sentence."""
+    """A judge's score of one dimension, and its reasoning."""
 
     score: float | None
     reasoning: str | None
@@ -147,9 +146,9 @@ class DimensionScored:
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """What came of one case; texts are None where there is none, or it is forgotten.
+    """The result of one case; texts are None if they are missing or forgotten.
 
-    ``error`` is what the answering or the judging reported where there is no score.
+    ``error`` is the error of the candidate or of the judge if there is no score.
     """
 
     position: int
@@ -183,7 +182,7 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
         .where(SUITE_CASE.c.suite_run_id == run.id)
         .order_by(SUITE_CASE.c.position)
     ).all()
-    scores = _scores(connection, [row.judgment_id for row in rows if row.judgment_id is not None])
+    scores = dimension_scores(connection, [row.judgment_id for row in rows if row.judgment_id is not None])
     return [
         StoredCase(
             position=row.position,
@@ -195,21 +194,13 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
             reason=row.reason,
             error=row.error if row.score is None else None,
             checks=tuple(CheckOutcome(**check) for check in row.checks or ()),
-            dimensions=scores.get(row.judgment_id, {}),
+            dimensions={
+                score.dimension: DimensionScored(score.value, score.reasoning)
+                for score in scores.get(row.judgment_id, ())
+            },
         )
         for row in rows
     ]
-
-
-def _scores(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, dict[str, DimensionScored]]:
-    scores: dict[int, dict[str, DimensionScored]] = {}
-    for some in batches(judgment_ids):
-        query = select(SCORE.c.judgment_id, SCORE.c.dimension, SCORE.c.value, SCORE.c.reasoning).where(
-            SCORE.c.judgment_id.in_(some)
-        )
-        for judgment_id, dimension, value, reasoning in connection.execute(query.order_by(SCORE.c.id)):
-            scores.setdefault(judgment_id, {})[dimension] = DimensionScored(value, reasoning)
-    return scores
 
 
 class ScoreSums(NamedTuple):
@@ -234,7 +225,7 @@ def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[i
 
 
 class StoredAnswer(NamedTuple):
-    """An answer of a candidate or of the log; ``answer`` is None once it is forgotten."""
+    """An answer of a candidate or of the log; ``answer`` is None if it is forgotten."""
 
     id: int
     answer: str | None
@@ -246,7 +237,7 @@ _ANSWER = (RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.gen
 
 
 def stored_answers(connection: Connection, source: str, external_ids: Sequence[str]) -> dict[str, StoredAnswer]:
-    """Return those of these responses that are stored, by external id."""
+    """Return the responses of a source with these external ids, by external id."""
     answers: dict[str, StoredAnswer] = {}
     for some in batches(external_ids):
         query = select(RESPONSE.c.external_id, *_ANSWER).where(
@@ -257,7 +248,7 @@ def stored_answers(connection: Connection, source: str, external_ids: Sequence[s
 
 
 def answers_by_query(connection: Connection, source: str, queries: Sequence[str]) -> dict[str, StoredAnswer]:
-    """Return the newest logged answer of a source to each of these queries, which must be the same text."""
+    """Return the newest logged answer of a source to each of these queries (exact text), by query."""
     answers: dict[str, StoredAnswer] = {}
     for some in batches(queries):
         query = select(RESPONSE.c.query, *_ANSWER).where(

@@ -1,8 +1,7 @@
-"""The tables of the log, its judgments, flags and reviews: what is kept, and which parts of it may change.
+"""The tables of the log, its judgments, flags and reviews, and which of their rows and columns may change.
 
-Values enter as validated domain objects (a table validates nothing); the CHECK constraints repeat the
-ranges. Append-only tables are guarded by triggers (``guards``), listed in ``APPEND_ONLY``. What the other judging
-methods keep is in ``method_tables``, what queues keep in ``queue_tables``.
+``method_tables`` has the tables of the other methods, ``queue_tables`` those of queues. Domain objects are validated
+before they are stored; the CHECK constraints repeat the ranges. Triggers guard the append-only tables.
 """
 
 from sqlalchemy import (
@@ -48,9 +47,8 @@ SETTING = Table(
     Column("value", JsonValue),
     Column("by", String, nullable=False),
     Column("at", Utc, nullable=False),
+    comment="Thresholds and the primary judge; the latest row of a key is in force.",
 )
-"""A threshold or the primary judge as somebody set it; the latest row of a key counts."""
-
 
 IMPORT_BATCH = Table(
     "import_batch",
@@ -64,9 +62,8 @@ IMPORT_BATCH = Table(
     Column("at", Utc, nullable=False),
     Column("counts", JsonValue),
     Column("finished_at", Utc),
+    comment="One import of one file; `counts` and `finished_at` are null while it runs or if it broke off.",
 )
-"""One import of one file; ``counts`` and ``finished_at`` are set once, at its end."""
-
 
 RESPONSE = Table(
     "response",
@@ -81,24 +78,23 @@ RESPONSE = Table(
     Column("passages", JsonValue),
     Column("answer", String),
     Column("generator_model", String),
-    Column("generator_cost", Float),  # as the log gave it, in its own currency
+    Column("generator_cost", Float, comment="In the currency of the log."),
     Column("messages", JsonValue),
     Column("reference", String),
     Column("asked_at", Utc),
-    Column("asked_day", Integer),  # days since 1970-01-01, UTC
-    Column("extra", JsonValue, nullable=False, default=dict),  # the log's own metadata
+    Column("asked_day", Integer, comment="Days since 1970-01-01, UTC."),
+    Column("extra", JsonValue, nullable=False, default=dict, comment="Metadata of the log."),
     Column("content_hash", String, nullable=False),
-    # Responses with the same query and passages stand on the same evidence: statistics resample these groups.
-    Column("evidence_group", BigId, nullable=False),
+    Column("evidence_group", BigId, nullable=False, comment="Equal for equal query and passages."),
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("imported_at", Utc, nullable=False),
     UniqueConstraint("source", "external_id"),
     one_of("kind", ResponseKind),
     Index("ix_response_external_id", "external_id"),
-    # A run walks the log by id: without it SQLite reads and sorts all of a kind for every page.
+    # A run reads the log by id: without this index SQLite sorts all responses of a kind for every page.
     Index("ix_response_kind", "kind", "id"),
-    # The order of the Responses page, with the columns it filters by: a page is found without touching a row.
-    # Those without a time come first here, so last in the page, which reads it backwards.
+    # The order and the filters of the Responses page: a page is found from the index alone.
+    # Responses without a time come first here and last on the page, which reads the index backwards.
     Index(
         "ix_response_asked",
         "kind",
@@ -110,13 +106,12 @@ RESPONSE = Table(
         "asked_day",
     ),
     Index("ix_response_model", "generator_model"),
-    # What was made from an answer; most of the log was made from none.
+    # Most responses are not derived from another.
     Index("ix_response_derived_from", "derived_from", "kind", **partial("derived_from IS NOT NULL")),
-    # The share flagged of a day is a share of all its answers: counted from this index alone.
+    # The share flagged of a day divides by all its answers, which are counted from this index alone.
     Index("ix_response_share", "kind", "query_type", "asked_day"),
+    comment="A question with its passages and answer; texts are null only after `judgeboard forget`.",
 )
-"""A logged answer. Texts are null only after ``judgeboard forget``; the hash stays."""
-
 
 FEEDBACK = Table(
     "user_feedback",
@@ -133,9 +128,8 @@ FEEDBACK = Table(
     CheckConstraint(
         "(kind = 'thumbs' AND value IN (0, 1)) OR (kind = 'stars' AND value >= 1 AND value <= 5)", name="value"
     ),
+    comment="Feedback of the assistant's user on a response, on its original scale.",
 )
-"""What the assistant's user said, on the scale it was said on."""
-
 
 VERSION = Table(
     "judge_version",
@@ -153,15 +147,14 @@ VERSION = Table(
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("fingerprint"),
     UniqueConstraint("name", "number"),
+    comment="A judge with its exact configuration; `number` counts within its name (rag v3).",
 )
-"""A judge exactly as it judged; ``number`` counts within its name ("rag v3")."""
-
 
 RUN = Table(
     "run",
     METADATA,
     Column("id", BigId, primary_key=True),
-    Column("kind", String, nullable=False),  # judge | rejudge | import
+    Column("kind", String, nullable=False, comment="judge, rejudge, import or the name of a method."),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), index=True),
     Column("filter", JsonValue, nullable=False, default=dict),
     Column("actor", String, nullable=False),
@@ -172,9 +165,8 @@ RUN = Table(
     Column("state", String, nullable=False, default="running"),
     Column("why_stopped", String),
     one_of("state", RunState),
+    comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
-"""A batch of judging; only its state and its end change. ``filter`` fixes the selection, its frontier included."""
-
 
 JUDGMENT = Table(
     "judgment",
@@ -195,7 +187,7 @@ JUDGMENT = Table(
     Column("model_reported", String),
     Column("prompt_tokens", Integer),
     Column("completion_tokens", Integer),
-    Column("cost_micro", BigId),
+    Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
     Column("latency_ms", Integer),
     Column("attempts", JsonValue),
     Column("reply_format", String),
@@ -212,12 +204,11 @@ JUDGMENT = Table(
     ),
     Index("ix_judgment_version", "judge_version_id", "response_id"),
     Index("ix_judgment_run", "run_id", "status"),
-    # What a judge did of late, and what it cost.
+    # Recent judgments of a judge and their cost.
     Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
     Index("ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")),
+    comment="A verdict of one judge version on one response.",
 )
-"""A verdict of one judge version on one response, as stored: ``ask`` counts rejudges, ``repeat`` repeats of one."""
-
 
 JUDGMENT_SCORE = Table(
     "judgment_score",
@@ -228,9 +219,8 @@ JUDGMENT_SCORE = Table(
     Column("value", Float),
     Column("scale", String, nullable=False),
     Column("reasoning", String),
+    comment="A score of a judgment on a dimension, with its scale.",
 )
-"""A judge's score on a dimension of its own (rubrics, expected scores), with its scale."""
-
 
 CURRENT = Table(
     "current_judgment",
@@ -249,17 +239,10 @@ CURRENT = Table(
     Column("groundedness", Float),
     Column("quality", Integer),
     Column("label", String),
-    Column("user_quality", Float),  # the latest feedback on the 1-4 scale
-    Index(
-        "uq_current_judgment_name",
-        "response_id",
-        "judge_name",
-        "judge_kind",
-        unique=True,
-        **partial("is_current"),
-    ),
-    # Trends: read in index order, nothing else of the row is needed. Its own condition is among the columns:
-    # SQLite would look it up in the table row otherwise.
+    Column("user_quality", Float, comment="The latest user feedback on the scale 1 to 4."),
+    Index("uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")),
+    # Trends read this index alone. The columns of its condition are among its columns, or SQLite would look them up
+    # in the table.
     Index(
         "ix_current_judgment_trend",
         "judge_name",
@@ -283,7 +266,7 @@ CURRENT = Table(
         "response_kind",
         **partial("response_kind = 'log'"),
     ),
-    # Two signals, and "scored by judge X between a and b".
+    # Scatter plots of two scores, and filters by a judge's score.
     Index(
         "ix_current_judgment_score",
         "judge_name",
@@ -299,7 +282,7 @@ CURRENT = Table(
         "response_kind",
         **partial("is_current AND response_kind = 'log'"),
     ),
-    # Agreement: all versions' verdicts on the answers that people graded, from this index alone.
+    # Agreement reads all versions' verdicts on graded answers from this index alone.
     Index(
         "ix_current_judgment_response",
         "response_id",
@@ -312,13 +295,8 @@ CURRENT = Table(
         "asked_day",
         "evidence_group",
     ),
+    comment="The latest usable judgment of each judge version on each response, with columns for filters.",
 )
-"""The latest usable judgment of a judge version on a response, with what pages filter and average by.
-
-    ``is_current`` marks the one that is current of the judge's *name*. Kept in the judgment's own transaction and
-    rebuilt by ``judgeboard flag``; it holds nothing that is not in judgment, response and user_feedback.
-    """
-
 
 FLAG = Table(
     "flag",
@@ -329,7 +307,7 @@ FLAG = Table(
     Column("source", String, nullable=False),
     Column("asked_day", Integer),
     Column("judge_name", String),
-    Column("groundedness", Float),  # the primary judge's, when the flag was raised
+    Column("groundedness", Float, comment="Of the primary judge, when the flag was raised."),
     Column("quality", Integer),
     Column("judgment_id", BigId, ForeignKey("judgment.id")),
     Column("rule", String, nullable=False),
@@ -344,17 +322,10 @@ FLAG = Table(
     Column("created_at", Utc, nullable=False),
     one_of("state", FlagState),
     CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
-    Index(
-        "uq_flag_raise",
-        "response_id",
-        "raise_key",
-        unique=True,
-        **partial("state <> 'superseded'"),
-    ),
-    # The queue reads open flags in one of its orders; every filter column is in the index, so a filter is a scan
-    # of the index alone and no table row is touched before the page's 50 are known. ``state`` is there because
-    # SQLite looks up even what the index's own condition says. A missing score or time sorts last in both
-    # engines, which place NULLs differently: hence coalesce.
+    Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
+    # The queue reads open flags in one of these orders. All filter columns are in the index, so that no table row is
+    # read before the 50 rows of the page are known. ``state`` is included because SQLite looks up even the columns of
+    # an index's own condition. The engines sort NULL differently, so coalesce sorts missing values last in both.
     *(
         Index(
             f"ix_flag_open_{name}",
@@ -390,9 +361,8 @@ FLAG = Table(
     ),
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
     Index("ix_flag_response", "response_id", "state"),
+    comment="A reason to look at a response; only its state changes.",
 )
-"""A rule's reason to look at a response; only its state changes."""
-
 
 REVIEWER = Table(
     "reviewer",
@@ -403,9 +373,8 @@ REVIEWER = Table(
     Column("role", String, nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("origin", "name"),
+    comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
-"""A person, by where the name comes from (desk, cli, import, oidc) and the name."""
-
 
 REVIEW = Table(
     "review",
@@ -431,11 +400,10 @@ REVIEW = Table(
     Column("at", Utc, nullable=False),
     Column("pair_id", BigId, ForeignKey("pair.id")),
     Column("comparison_seen_id", BigId, ForeignKey("comparison.id")),
-    Column("shown", String),  # the order in which the answers of a pair were shown
-    Column("seen", JsonValue),  # what of others was shown: judge, people, ...
+    Column("shown", String, comment="Order in which the answers of a pair were shown."),
+    Column("seen", JsonValue, comment="What the reviewer saw of others: judge, people, ..."),
     Column("why_differs", String),
-    # What the person says of single claims: [{"status", "text", "start", "end", "judgment_id", "number"}].
-    Column("claim_marks", JsonValue),
+    Column("claim_marks", JsonValue, comment="List of {status, text, start, end, judgment_id, number}."),
     UniqueConstraint("request_key"),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
     one_of("decision", Decision),
@@ -452,14 +420,10 @@ REVIEW = Table(
     Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
     Index("ix_review_at", "at"),
-    # What a reviewer put aside, read with every page of the queue.
+    # Flags that a reviewer was unsure about, read with every page of the queue.
     Index("ix_review_unsure", "reviewer_id", "flag_id", "decision", **partial("decision = 'unsure'")),
+    comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
 )
-"""A person's review of an answer or of a pair; undo, edit and re-grade are rows that name the one they replace.
-
-    A review of a pair has no decision but a withdrawal: its preferences are rows of ``preference_score``.
-    """
-
 
 REVIEW_SCORE = Table(
     "review_score",
@@ -469,9 +433,8 @@ REVIEW_SCORE = Table(
     Column("dimension", String, nullable=False),
     Column("value", Float),
     Column("scale", String, nullable=False),
+    comment="A reviewer's score on a dimension, with its scale.",
 )
-"""A person's score on a dimension of a rubric, with its scale."""
-
 
 JOB = Table(
     "job",
@@ -485,13 +448,9 @@ JOB = Table(
     Column("estimate", JsonValue, nullable=False, default=dict),
     Column("created_at", Utc, nullable=False),
     Column("cancelled_at", Utc),
-    Column("failed", String),  # why it could not even begin, in one line
+    Column("failed", String, comment="Why the job could not start."),
+    comment="Long work that a person requested; a worker takes jobs that have no run. Contains no texts.",
 )
-"""Long work that somebody asked for; its id is the durable workflow's id. Ids and filters only, never texts.
-
-    A worker takes up a row without a run; ``cancelled_at`` asks it to stop, wherever it runs.
-    """
-
 
 WORKER = Table(
     "worker",
@@ -500,10 +459,9 @@ WORKER = Table(
     Column("host", String, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("started_at", Utc, nullable=False),
-    Column("beat_at", Utc, nullable=False),
+    Column("heartbeat_at", Utc, nullable=False),
+    comment="A process that takes jobs; it is alive while its heartbeat is recent.",
 )
-"""A process that takes jobs, alive while its beat is recent."""
-
 
 EVENT = Table(
     "event",
@@ -517,11 +475,11 @@ EVENT = Table(
     Index("ix_event_response", "response_id", "kind"),
     Index("ix_event_kind", "kind", "id"),
     Index("ix_event_actor", "actor", "id"),
+    comment="A record of who did what, written in the transaction of the change.",
 )
-"""Who did what, written in the change's own transaction."""
 
 
-# What `judgeboard forget` may blank, per table; no other column of an append-only table ever changes.
+# Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
     "response": ("query", "passages", "answer", "messages", "reference", "extra"),
     "judgment": ("reasoning", "claims", "raw", "attempts", "error"),
@@ -531,7 +489,7 @@ FORGETTABLE: dict[str, tuple[str, ...]] = {
     **QUEUE_FORGETTABLE,
 }
 
-# The responses that a row says something of, in SQL over the row as it was: forgetting one of them blanks it.
+# SQL for the responses that a row (OLD) is about: forgetting one of them may blank the row.
 RESPONSES: dict[str, str] = {
     "response": "OLD.id",
     "judgment": "OLD.response_id",
@@ -541,7 +499,7 @@ RESPONSES: dict[str, str] = {
     **QUEUE_RESPONSES,
 }
 
-# Tables whose rows are written once; the triggers of ``guards`` hold it.
+# Tables whose rows are written once; triggers refuse changes.
 APPEND_ONLY: tuple[str, ...] = (
     "setting",
     "response",
@@ -556,7 +514,7 @@ APPEND_ONLY: tuple[str, ...] = (
     *QUEUE_APPEND_ONLY,
 )
 
-# Tables where only the named columns change; rows are never deleted.
+# Tables in which only the named columns change and no row is deleted.
 CHANGEABLE: dict[str, tuple[str, ...]] = {
     "import_batch": ("counts", "finished_at", "sha256"),
     "run": ("state", "finished_at", "why_stopped", "selected"),

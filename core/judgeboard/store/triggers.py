@@ -1,4 +1,4 @@
-"""Triggers that keep judgments and reviews from being changed or deleted, and the index of text search."""
+"""Triggers that protect append-only tables, and the index of the text search."""
 
 from sqlalchemy import Connection, text
 
@@ -9,7 +9,7 @@ _REFUSAL = "{table} is append-only: add a row that replaces, never change or del
 
 
 def guard_statements(dialect: str) -> list[str]:
-    """Return the statements that drop and lay every guard anew, in order."""
+    """Return the statements that create every trigger, in order, replacing existing ones."""
     statements: list[str] = []
     for table in (*APPEND_ONLY, *CHANGEABLE):
         statements += _guard(table, dialect)
@@ -17,7 +17,7 @@ def guard_statements(dialect: str) -> list[str]:
 
 
 def install_guards(connection: Connection) -> None:
-    """Lay the guards within the caller's transaction."""
+    """Create the triggers in the caller's transaction."""
     for statement in guard_statements(connection.dialect.name):
         connection.execute(text(statement))
 
@@ -62,7 +62,7 @@ def _guard(table: str, dialect: str) -> list[str]:
 
 
 def _allowed_update(table: str, dialect: str) -> str:
-    """The condition under which an UPDATE may pass."""
+    """The condition under which an UPDATE is allowed."""
     columns = [column.name for column in METADATA.tables[table].columns]
     changeable = CHANGEABLE.get(table, ())
     forgettable = FORGETTABLE.get(table, ())
@@ -102,7 +102,7 @@ _SQLITE = (
         "INSERT INTO response_search(rowid, query, answer, external_id) "
         "VALUES (NEW.id, NEW.query, NEW.answer, NEW.external_id); END"
     ),
-    # A forgotten response leaves the index with its texts.
+    # A forgotten response is removed from the index.
     (
         "CREATE TRIGGER search_response_update AFTER UPDATE ON response BEGIN "
         "INSERT INTO response_search(response_search, rowid, query, answer, external_id) "
@@ -115,14 +115,14 @@ _SQLITE = (
 
 
 def install_search(connection: Connection) -> bool:
-    """Lay the index where it is missing; return whether text search is indexed now."""
+    """Create the search index if it is missing; return whether text search has an index."""
     if connection.dialect.name == "sqlite":
         if not connection.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")).scalar():
             for statement in _SQLITE:
                 connection.execute(text(statement))
         return True
-    offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"
-    if not connection.execute(text(offered)).scalar():
+    available = "SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"
+    if not connection.execute(text(available)).scalar():
         return False
     connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
     columns = ", ".join(f"{name} gin_trgm_ops" for name in COLUMNS)

@@ -17,7 +17,7 @@ from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWE
 
 @dataclass(frozen=True, slots=True)
 class OneVerdict:
-    """A usable verdict: its judgment, its version, and what it gave; each may be missing."""
+    """A usable verdict with its judgment and judge version; each score may be missing."""
 
     judgment_id: int
     version_id: int
@@ -37,7 +37,7 @@ class VerdictPair:
 
 @dataclass(frozen=True, slots=True)
 class PairTexts:
-    """What a table shows of a pair beside its numbers."""
+    """The texts of a pair of verdicts for a table."""
 
     external_id: str
     source: str
@@ -48,13 +48,13 @@ class PairTexts:
 
 
 def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
-    """Return each usable verdict of a run beside the usable one of the same judge that stood before it, by response.
+    """Return each usable verdict of a run with the previous usable verdict of the same judge, by response.
 
-    The judge is meant by kind and name, so that an older version's verdict counts; repeats beyond the first do not.
-    A response that this judge had not judged before has no pair.
+    The judge is identified by kind and name, so that verdicts of older versions count; only repeat 0 counts. A response
+    that this judge had not judged before has no pair.
 
     Raises:
-        NotFound: There is no such run, or it has no judge version.
+        NotFound: The run does not exist or has no judge version.
     """
     version_id = connection.execute(select(RUN.c.judge_version_id).where(RUN.c.id == run_id)).scalar_one_or_none()
     if version_id is None:
@@ -83,7 +83,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
 
 
 def pairs_of_versions(connection: Connection, old_version_id: int, new_version_id: int) -> list[VerdictPair]:
-    """Return the current verdicts of two judge versions on every response that both judged."""
+    """Return the current verdicts of two judge versions on the responses that both judged."""
     old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
     first, second = CURRENT.alias("first"), CURRENT.alias("second")
     query = (
@@ -96,15 +96,12 @@ def pairs_of_versions(connection: Connection, old_version_id: int, new_version_i
     return _pairs(connection, query)
 
 
-def texts_of(connection: Connection, pairs: list[VerdictPair]) -> dict[int, PairTexts]:
+def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, PairTexts]:
     """Return the texts of a few pairs by response."""
     old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
-    query = (
+    query: Select[Any] = (
         select(
-            RESPONSE.c.id,
-            RESPONSE.c.external_id,
-            RESPONSE.c.source,
-            RESPONSE.c.query_type,
+            *(RESPONSE.c[name] for name in ("id", "external_id", "source", "query_type")),
             QUESTION,
             old.c.reasoning,
             new.c.reasoning,
@@ -126,7 +123,7 @@ def _both(old: FromClause, new: FromClause) -> Select[Any]:
 
 
 def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
-    """Return one pair per response, that with its latest new verdict."""
+    """Return one pair per response, with the latest new verdict."""
     latest: dict[int, VerdictPair] = {}
     for row in connection.execute(query):
         pair = VerdictPair(row[0], OneVerdict(*row[1:6]), OneVerdict(*row[6:]))
@@ -138,9 +135,9 @@ def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
 
 @dataclass(frozen=True, slots=True)
 class WhyCounts:
-    """One judge version: on how many different ``answers`` reasons were given, and each reason's number of answers.
+    """A judge version with the number of answers that have a reason, in total and by reason.
 
-    Where two people give two reasons for one answer, both count, and the answer counts once in ``answers``.
+    An answer with two reasons counts in both, and once in ``answers``.
     """
 
     version_id: int
@@ -150,40 +147,34 @@ class WhyCounts:
 
 
 def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
-    """Return the counts of the reviews that stand, by the judge version whose verdict was seen; most answers first."""
-    said = (
-        select(
-            JUDGMENT.c.judge_version_id.label("version_id"),
-            REVIEW.c.why_differs,
-            REVIEW.c.response_id,
-        )
+    """Return the counts of current reviews by the judge version whose verdict was seen, most answers first."""
+    reviews = (
+        select(JUDGMENT.c.judge_version_id.label("version_id"), REVIEW.c.why_differs, REVIEW.c.response_id)
         .join(JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
         .where(REVIEW.c.why_differs.is_not(None), standing())
         .subquery()
     )
-    answers = func.count(func.distinct(said.c.response_id))
+    answers = func.count(func.distinct(reviews.c.response_id))
     named = select(VERSION.c.id, VERSION.c.name, VERSION.c.number, answers).join(
-        said, said.c.version_id == VERSION.c.id
+        reviews, reviews.c.version_id == VERSION.c.id
     )
     versions = connection.execute(named.group_by(VERSION.c.id, VERSION.c.name, VERSION.c.number)).all()
-    by_reason = select(said.c.version_id, said.c.why_differs, answers).group_by(said.c.version_id, said.c.why_differs)
-    found: dict[int, dict[WhyDiffers, int]] = {}
+    by_reason = select(reviews.c.version_id, reviews.c.why_differs, answers).group_by(
+        reviews.c.version_id, reviews.c.why_differs
+    )
+    reasons: dict[int, dict[WhyDiffers, int]] = {}
     for version_id, reason, n in connection.execute(by_reason):
-        found.setdefault(version_id, {})[WhyDiffers(reason)] = n
+        reasons.setdefault(version_id, dict.fromkeys(WhyDiffers, 0))[WhyDiffers(reason)] = n
     counts = [
-        WhyCounts(version_id, version_title(name, number), n, _in_order(found[version_id]))
+        WhyCounts(version_id, version_title(name, number), n, reasons[version_id])
         for version_id, name, number, n in versions
     ]
     return tuple(sorted(counts, key=lambda each: (-each.answers, each.version_id)))
 
 
-def _in_order(reasons: dict[WhyDiffers, int]) -> dict[WhyDiffers, int]:
-    return {reason: reasons.get(reason, 0) for reason in WhyDiffers}
-
-
 @dataclass(frozen=True, slots=True)
-class PersonSaid:
-    """One standing review with a grade, the note included; every grade may be missing."""
+class PersonReview:
+    """A current review with a grade; each single grade may be missing."""
 
     response_id: int
     reviewer_id: int
@@ -198,8 +189,8 @@ class PersonSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSaid:
-    """An answer with the start of its texts, and one judge version's current verdict with its reasoning."""
+class JudgedText:
+    """An answer with the start of its texts, and the reasoning of a judge version's current verdict."""
 
     response_id: int
     source: str
@@ -211,14 +202,11 @@ class AnswerSaid:
     reasoning: str | None
 
 
-def answers_said(connection: Connection, version_id: int, response_ids: Sequence[int]) -> dict[int, AnswerSaid]:
-    """Return these responses with what one judge version currently says of them, by id."""
-    query = (
+def judged_texts(connection: Connection, version_id: int, response_ids: Sequence[int]) -> dict[int, JudgedText]:
+    """Return these responses with a judge version's current verdict on them, by id."""
+    query: Select[Any] = (
         select(
-            RESPONSE.c.id,
-            RESPONSE.c.source,
-            RESPONSE.c.external_id,
-            RESPONSE.c.query_type,
+            *(RESPONSE.c[name] for name in ("id", "source", "external_id", "query_type")),
             QUESTION,
             ANSWER,
             JUDGMENT.c.id,
@@ -228,30 +216,20 @@ def answers_said(connection: Connection, version_id: int, response_ids: Sequence
         .join(JUDGMENT, JUDGMENT.c.id == CURRENT.c.judgment_id)
         .where(RESPONSE.c.id.in_(response_ids), CURRENT.c.judge_version_id == version_id)
     )
-    return {row[0]: AnswerSaid(*row) for row in connection.execute(query)}
+    return {row[0]: JudgedText(*row) for row in connection.execute(query)}
 
 
-def people_said(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonSaid, ...]]:
-    """Return the standing reviews with a grade of these responses, the latest first."""
-    query = (
-        select(
-            REVIEW.c.response_id,
-            REVIEW.c.reviewer_id,
-            REVIEWER.c.name,
-            REVIEW.c.stage,
-            REVIEW.c.label,
-            REVIEW.c.groundedness,
-            REVIEW.c.quality,
-            REVIEW.c.note,
-            REVIEW.c.at,
-            REVIEW.c.why_differs,
-        )
+def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonReview, ...]]:
+    """Return the current reviews with a grade of these responses, the latest first."""
+    columns = {column.name: column for column in REVIEW.c} | {"reviewer": REVIEWER.c.name}
+    query: Select[Any] = (
+        select(*(columns[name] for name in PersonReview.__dataclass_fields__))
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .where(REVIEW.c.response_id.in_(response_ids), standing(), has_grade())
         .order_by(REVIEW.c.id.desc())
     )
-    said: dict[int, tuple[PersonSaid, ...]] = {}
+    reviews: dict[int, tuple[PersonReview, ...]] = {}
     for row in connection.execute(query):
-        person = PersonSaid(*tuple[Any, ...](row))
-        said[person.response_id] = (*said.get(person.response_id, ()), person)
-    return said
+        review = PersonReview(*row)
+        reviews[review.response_id] = (*reviews.get(review.response_id, ()), review)
+    return reviews

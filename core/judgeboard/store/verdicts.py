@@ -1,4 +1,4 @@
-"""What several judges, repeats of one judge and rubric judges gave the same answers."""
+"""Verdicts of several judges, of repeats and of rubric judges on the same answers, and graded answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,16 @@ from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import Given, StandingReviews, given_columns, given_of, standing_reviews
+from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, read_grades
 from judgeboard.store.judge_versions import version_title
+from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import standing
-from judgeboard.store.statements import CURRENT_OF_VERSION, Texts, batches, read_columns
+from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
-
-SCORE = JUDGMENT_SCORE
 
 
 class StoredOpinion(NamedTuple):
-    """A judgment as a member's opinion, without its own reasoning."""
+    """A judgment as the opinion of a jury member or a repeat, without its reasoning."""
 
     judgment_id: int
     ask: int
@@ -32,62 +31,48 @@ class StoredOpinion(NamedTuple):
 
 @dataclass(slots=True)
 class Judged:
-    """A logged answer with its opinions: by judge version (`by_version`), or by repeat (`by_repeat`)."""
+    """An answer with its opinions, by judge version (`by_version`) or by repeat (`by_repeat`)."""
 
     response_id: int
     evidence_group: int
     opinions: dict[int, StoredOpinion] = field(default_factory=dict)
 
 
-_COLUMNS = (
-    JUDGMENT.c.id,
-    JUDGMENT.c.response_id,
-    RESPONSE.c.evidence_group,
-    JUDGMENT.c.judge_version_id,
-    JUDGMENT.c.ask,
-    JUDGMENT.c.repeat,
-    JUDGMENT.c.status,
-    JUDGMENT.c.groundedness,
-    JUDGMENT.c.quality,
-    JUDGMENT.c.label,
-)
-
-
 def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return each logged answer that some of these versions judged, with each one's current verdict, by response.
+    """Return the logged answers that any of these versions judged, with the current verdict of each, by response.
 
-    Where a version has no usable one its latest stands, as what it is; repeats beyond the first do not count.
+    A version without a usable verdict has its latest judgment instead; only repeat 0 counts.
     """
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
-        one = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
-        known = one.opinions.get(row.judge_version_id)
+        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
+        known = answer.opinions.get(row.judge_version_id)
         if known is None or verdict.status is Status.OK or known.verdict.status is not Status.OK:
-            one.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
+            answer.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
     return judged
 
 
 def by_repeat(connection: Connection, version_id: int, where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return each answer that a version was asked again about, with each repeat of its first ask, by response.
+    """Return the answers that a version judged repeatedly, with each repeat of the first ask, by response.
 
-    Without ``where`` answers of every kind count: repeats recorded elsewhere are of answers that no log holds.
+    Without ``where``, answers of every kind count: imported repeats are about answers outside the log.
     """
     first_ask = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0)
     again = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
-    # Most versions were never asked twice: theirs may be a million judgments, of which none is read here.
+    # Most versions have no repeats but possibly a million judgments, which are not read here.
     if connection.execute(again.limit(1)).first() is None:
         return {}
     query = _query(connection, [version_id], where).where(JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(again))
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, [version_id]):
-        one = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
-        one.opinions[row.repeat] = StoredOpinion(row.id, row.ask, verdict)
+        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
+        answer.opinions[row.repeat] = StoredOpinion(row.id, row.ask, verdict)
     return judged
 
 
 class LatestCombined(NamedTuple):
-    """What was last stored of a combined version on an answer."""
+    """The latest judgment of a combined version on an answer."""
 
     ask: int
     status: str
@@ -96,15 +81,16 @@ class LatestCombined(NamedTuple):
 
 
 def latest_combined(connection: Connection, version_id: int) -> dict[int, LatestCombined]:
-    """Return what a combined version last said of each answer, by response."""
+    """Return the latest judgment of a combined version on each answer, by response."""
     columns = (JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.status, JUDGMENT.c.reasoning, JUDGMENT.c.error)
     query = select(*columns).where(JUDGMENT.c.judge_version_id == version_id).order_by(JUDGMENT.c.id)
     return {row[0]: LatestCombined(*row[1:]) for row in connection.execute(query)}
 
 
 def _query(connection: Connection, version_ids: Sequence[int], where: RowFilter | None) -> Select[Any]:
+    names = ("id", "response_id", "judge_version_id", "ask", "repeat", "status", "groundedness", "quality", "label")
     return (
-        select(*_COLUMNS)
+        select(RESPONSE.c.evidence_group, *(JUDGMENT.c[name] for name in names))
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(
             JUDGMENT.c.judge_version_id.in_(version_ids),
@@ -117,11 +103,12 @@ def _query(connection: Connection, version_ids: Sequence[int], where: RowFilter 
 
 def _read(connection: Connection, query: Select[Any], version_ids: Sequence[int]) -> Iterable[tuple[Any, Verdict]]:
     scores: dict[int, list[DimensionScore]] = {}
+    names = ("judgment_id", "dimension", "value", "scale")
     scored = (
-        select(SCORE.c.judgment_id, SCORE.c.dimension, SCORE.c.value, SCORE.c.scale)
-        .join(JUDGMENT, JUDGMENT.c.id == SCORE.c.judgment_id)
+        select(*(JUDGMENT_SCORE.c[name] for name in names))
+        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_SCORE.c.judgment_id)
         .where(JUDGMENT.c.judge_version_id.in_(version_ids))
-        .order_by(SCORE.c.id)
+        .order_by(JUDGMENT_SCORE.c.id)
     )
     for judgment_id, dimension, value, scale in connection.execute(scored):
         scores.setdefault(judgment_id, []).append(DimensionScore(dimension, value, scale))
@@ -157,32 +144,33 @@ class RepeatedAnswers:
 
 
 def repeated_answers(connection: Connection, version_ids: Iterable[int]) -> RepeatedAnswers:
-    """Return what these versions were asked several times, in the order of versions and answers."""
+    """Return the answers that these versions judged several times, in the order of versions and answers."""
     answers = tuple(
-        one
+        answer
         for version_id in version_ids
-        for _, one in sorted(by_repeat(connection, version_id).items())
-        if len(one.opinions) > 1
+        for _, answer in sorted(by_repeat(connection, version_id).items())
+        if len(answer.opinions) > 1
     )
-    values = tuple({number: values_of(each.verdict) for number, each in one.opinions.items()} for one in answers)
-    return RepeatedAnswers(answers, values, np.array([one.evidence_group for one in answers], dtype=np.int64))
+    values = tuple(
+        {number: values_of(opinion.verdict) for number, opinion in answer.opinions.items()} for answer in answers
+    )
+    return RepeatedAnswers(answers, values, np.array([answer.evidence_group for answer in answers], dtype=np.int64))
 
 
 def values_of(verdict: Verdict) -> dict[str, float]:
-    """Return what a usable verdict gives, by measure; a label is 1 (grounded) or 0.
+    """Return the values of a usable verdict by measure; a label is 1 (grounded) or 0.
 
-    On two values the interval metric is the nominal one. A mean over levels repeats the score that it belongs to, and
-    is no measure of its own.
+    Expected scores are left out: they repeat the score that they belong to.
     """
     if verdict.status is not Status.OK:
         return {}
-    given: dict[str, float | None] = {
+    values: dict[str, float | None] = {
         "label": None if verdict.label is None else float(verdict.label is Label.GROUNDED),
         "groundedness": verdict.groundedness,
         "quality": verdict.quality,
         **{score.dimension: score.value for score in verdict.scores if not score.dimension.startswith(EXPECTED)},
     }
-    return {measure: float(value) for measure, value in given.items() if value is not None}
+    return {measure: float(value) for measure, value in values.items() if value is not None}
 
 
 RUBRIC = "rubric"
@@ -190,9 +178,9 @@ RUBRIC = "rubric"
 
 @dataclass(frozen=True, slots=True)
 class RubricVerdict:
-    """A rubric judge's current verdict: (score 1 to 5 or None, sentence or None) by dimension.
+    """A rubric judge's current verdict: (score 1 to 5 or None, reasoning or None) by dimension.
 
-    ``words`` are those of the levels 1 to 5 by dimension; ``note`` says what the judge left out or added.
+    ``words`` are the names of the levels 1 to 5 by dimension; ``note`` tells what the judge left out or added.
     """
 
     version_title: str
@@ -204,22 +192,22 @@ class RubricVerdict:
 
 @dataclass(frozen=True, slots=True)
 class RubricScores:
-    """The current verdicts of rubric judges on an answer, and what people gave: (reviewer, score) by dimension."""
+    """The current verdicts of rubric judges on an answer, and people's (reviewer, score) by dimension."""
 
     verdicts: tuple[RubricVerdict, ...] = ()
     people: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The dimensions that a judge was asked for, with the words of their levels; of two judges the first's."""
-        found: dict[str, tuple[str, ...]] = {}
+        """The names of the levels of each judged dimension; the first judge's where two judges have it."""
+        words: dict[str, tuple[str, ...]] = {}
         for verdict in self.verdicts:
-            found = {**verdict.words, **found}
-        return found
+            words = {**verdict.words, **words}
+        return words
 
 
 def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores:
-    """Return what stands on the item page for rubrics; empty, after one statement, where no such judge judged it."""
+    """Return the rubric scores of an answer; empty, after one statement, if no rubric judge judged it."""
     verdicts = _verdicts(connection, response_id)
     return RubricScores(verdicts, _people(connection, response_id)) if verdicts else RubricScores()
 
@@ -232,12 +220,12 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
         .where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True), VERSION.c.kind == RUBRIC)
         .order_by(VERSION.c.name)
     ).all()
+    scores_by_judgment = dimension_scores(connection, [row.id for row in judged])
     verdicts = []
     for row in judged:
-        query = select(SCORE.c.dimension, SCORE.c.value, SCORE.c.reasoning).where(SCORE.c.judgment_id == row.id)
-        scores = {name: (value, why) for name, value, why in connection.execute(query.order_by(SCORE.c.id))}
+        scores = {score.dimension: (score.value, score.reasoning) for score in scores_by_judgment.get(row.id, ())}
         overall, _ = scores.pop(OVERALL, (None, None))
-        words = {one["name"]: tuple(one["levels"]) for one in row.params.get("dimensions", ())}
+        words = {dimension["name"]: tuple(dimension["levels"]) for dimension in row.params.get("dimensions", ())}
         verdicts.append(RubricVerdict(version_title(row.name, row.number), overall, row.reasoning, scores, words))
     return tuple(verdicts)
 
@@ -256,27 +244,26 @@ def _people(connection: Connection, response_id: int) -> dict[str, tuple[tuple[s
     return people
 
 
-NO_DAY = -1
-"""Stands for a response without a time."""
+NO_DAY = -1  # the day of a response without a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentVerdicts:
-    """Each version's latest usable verdict (repeat 0) on each logged answer, one row each.
+    """The current verdicts of judge versions on logged answers as columns.
 
     ``days`` count from 1970-01-01 (``NO_DAY``: no time).
     """
 
     version_ids: IntArray
     response_ids: IntArray
-    query_types: Texts
+    query_types: TextColumn
     days: IntArray
     evidence_groups: IntArray
-    given: Given
+    given: Grades
 
     def at(self, rows: AnyArray) -> "CurrentVerdicts":
         """Return some of the rows, by a mask or by positions."""
-        types = Texts(self.query_types.names, self.query_types.codes[rows])
+        types = TextColumn(self.query_types.names, self.query_types.codes[rows])
         return CurrentVerdicts(
             self.version_ids[rows],
             self.response_ids[rows],
@@ -299,8 +286,8 @@ def current_verdicts(
     Args:
         connection: An open transaction.
         dimension: Only verdicts with a score on this dimension, which is in ``given.scores``.
-        of_reviewed: Only those on answers that somebody reviewed: walks an index instead of the whole log.
-        version_ids: Only of these versions.
+        of_reviewed: Only verdicts on reviewed answers: reads an index instead of the whole log.
+        version_ids: Only verdicts of these versions.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -308,25 +295,25 @@ def current_verdicts(
         CURRENT.c.query_type,
         func.coalesce(CURRENT.c.asked_day, NO_DAY),
         CURRENT.c.evidence_group,
-        *given_columns(CURRENT.c, None if dimension is None else SCORE.c.value),
+        *grade_columns(CURRENT.c, None if dimension is None else JUDGMENT_SCORE.c.value),
     ).where(CURRENT_OF_VERSION)
     if of_reviewed:
         query = query.where(CURRENT.c.response_id.in_(select(REVIEW.c.response_id)))
     if version_ids is not None:
         query = query.where(CURRENT.c.judge_version_id.in_(version_ids))
     if dimension is not None:
-        query = query.join(SCORE, SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
-            SCORE.c.dimension == dimension, SCORE.c.value.is_not(None)
+        query = query.join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
+            JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None)
         )
     versions, responses, types, days, groups, *given = read_columns(connection, query)
-    return CurrentVerdicts(versions, responses, types, days, groups, given_of(given, len(versions)))
+    return CurrentVerdicts(versions, responses, types, days, groups, read_grades(given, len(versions)))
 
 
-def aligned(known: IntArray, response_ids: IntArray, given: Given) -> Given:
-    """Return verdicts on ``response_ids`` as rows of ``known`` (ascending), empty where there is none."""
+def aligned(known: IntArray, response_ids: IntArray, given: Grades) -> Grades:
+    """Return verdicts on ``response_ids`` aligned with ``known`` (ascending), empty where there is none."""
     at = np.searchsorted(known, response_ids)
     n = len(known)
-    columns = Given(np.zeros(n, dtype=np.int64), np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.full(n, np.nan))
+    columns = Grades(np.zeros(n, dtype=np.int64), np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.full(n, np.nan))
     for column in ("labels", "groundedness", "quality", "scores"):
         getattr(columns, column)[at] = getattr(given, column)
     return columns
@@ -337,11 +324,11 @@ _CHUNK = 5_000  # far below the 32,766 variables of a statement
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedAnswers:
-    """What people and judges gave the logged answers that people reviewed.
+    """Reviews and current verdicts of the logged answers that people reviewed.
 
-    ``reviews`` are of all these answers. The other columns are of those among them that some judge version has a
-    usable verdict on, by their ids: ``verdicts`` holds each version's current ones, aligned with ``response_ids``.
-    ``query_types`` are positions in ``query_type_names``; ``asked_days`` count from 1970-01-01 (below 0: no time).
+    ``reviews`` are of all these answers. The other columns are aligned with ``response_ids``: the answers that have a
+    usable verdict of any judge version. ``verdicts`` has the current verdicts by version. ``query_types`` are positions
+    in ``query_type_names``; ``asked_days`` count from 1970-01-01 (below 0: no time).
     """
 
     response_ids: IntArray
@@ -349,46 +336,45 @@ class GradedAnswers:
     query_types: IntArray
     query_type_names: tuple[str, ...]
     asked_days: IntArray
-    verdicts: Mapping[int, Given]
-    reviews: StandingReviews
+    verdicts: Mapping[int, Grades]
+    reviews: GradedReviews
 
 
 def load_graded(connection: Connection, dimension: str | None = None) -> GradedAnswers:
-    """Return every standing review of a logged answer beside the current verdicts of all judge versions.
+    """Return every current review of a logged answer with the current verdicts of all judge versions.
 
-    Reads the reviews, and of the current judgments those of reviewed responses only: two statements that walk
-    indexes, and a third for reviewed answers without any verdict. An answer that a judge version was shown as an
-    example, with what people gave it, is left out for that version.
+    Two statements read indexes; a third is needed for reviewed answers without a verdict. An answer is left out for a
+    judge version whose prompt has it as an example.
 
     Args:
         connection: An open transaction.
-        dimension: What both gave on this dimension of a rubric (``scores``) instead of the three grades.
+        dimension: Read the scores of this rubric dimension instead of the three grades.
     """
-    reviews = standing_reviews(connection, dimension)
-    found = current_verdicts(connection, dimension, of_reviewed=True)
-    reviewed = among(found.response_ids, np.unique(reviews.response_ids))
-    found = found.at(reviewed & ~_shown(connection, found.version_ids, found.response_ids))
-    known, first = np.unique(found.response_ids, return_index=True)
+    reviews = graded_reviews(connection, dimension)
+    current = current_verdicts(connection, dimension, of_reviewed=True)
+    reviewed = among(current.response_ids, np.unique(reviews.response_ids))
+    current = current.at(reviewed & ~_shown(connection, current.version_ids, current.response_ids))
+    known, first = np.unique(current.response_ids, return_index=True)
     verdicts = {
-        int(version): aligned(known, found.response_ids[chosen], found.given.at(chosen))
-        for version in np.unique(found.version_ids)
-        for chosen in (np.flatnonzero(found.version_ids == version),)
+        int(version): aligned(known, current.response_ids[chosen], current.given.at(chosen))
+        for version in np.unique(current.version_ids)
+        for chosen in (np.flatnonzero(current.version_ids == version),)
     }
     judged = among(reviews.response_ids, known)
     logged = _logged(connection, np.unique(reviews.response_ids[~judged]).tolist())
     return GradedAnswers(
         known,
-        found.evidence_groups[first],
-        found.query_types.codes[first],
-        found.query_types.names,
-        found.days[first],
+        current.evidence_groups[first],
+        current.query_types.codes[first],
+        current.query_types.names,
+        current.days[first],
         verdicts,
         reviews.at(judged | among(reviews.response_ids, logged)),
     )
 
 
 def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
-    """Mark the verdicts on answers that were among the examples of the version that gave them."""
+    """Mark the verdicts on answers that are examples in the prompt of the judge version."""
     shown = np.zeros(len(version_ids), dtype=np.bool_)
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples"):
@@ -402,10 +388,9 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    """Return those of the responses that are of the log, in order."""
-    found: list[int] = []
-    for some in batches(response_ids, _CHUNK):
-        # The kind is looked at here: as a condition it makes SQLite read the whole log by its index of kinds.
-        chunk = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(some))
-        found += [row.id for row in connection.execute(chunk) if row.kind == ResponseKind.LOG.value]
-    return np.array(sorted(found), dtype=np.int64)
+    logged: list[int] = []
+    for batch in batches(response_ids, _CHUNK):
+        # The kind is compared here: as a condition it makes SQLite read the whole log by the index of kinds.
+        query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id.in_(batch))
+        logged += [row.id for row in connection.execute(query) if row.kind == ResponseKind.LOG.value]
+    return np.array(sorted(logged), dtype=np.int64)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgeboard.people.permissions import Action
 from judgeboard.store.judge_versions import list_versions, retired_versions
-from judgeboard.store.overview import store_counts
+from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.settings import setting_origins
 from judgeboard_dashboard.evidence import show, tag
@@ -23,14 +23,14 @@ def rules() -> None:
         lines = setting_origins(connection)
         listed, retired = list_versions(connection), retired_versions(connection)
         query_types = response_facets(connection).query_types
-        counts = store_counts(connection)
+        answers, open_flags = count_responses(connection), count_open_flags(connection)
     with st.container(key="stack_settings"):
         left, right = st.columns([1, 1.35], gap="medium")
     with left:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
-        apply_rules(counts.responses)
+        apply_rules(answers)
         if permitted(Action.MANAGE_PEOPLE):  # the environment contains addresses of machines
-            database(store(), counts)
+            database(store(), answers, open_flags)
     with right:
         versions(listed, retired)
 

@@ -28,7 +28,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
-from judgeboard.store.overview import StoreCounts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -320,12 +319,12 @@ def _params(rows: Table, key: str) -> None:
     csv_button(rows, "parameters", key="params_csv")
 
 
-def database(store: Store, counts: StoreCounts) -> None:
+def database(store: Store, answers: int, open_flags: int) -> None:
     """Show which database is in use, and the environment variables."""
     heading("Database in use")
     engine = "SQLite" if store.is_sqlite else "PostgreSQL"
     show(tag("div", tag("span", store.shown_url, cls="jb-code"), cls="jb-address"))
-    facts = [engine, f"schema {HEAD}", count(counts.responses, "answer"), count(counts.open_flags, "open flag")]
+    facts = [engine, f"schema {HEAD}", count(answers, "answer"), count(open_flags, "open flag")]
     file = Path(str(store.engine.url.database))
     if store.is_sqlite and file.exists():
         facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")

@@ -16,7 +16,7 @@ from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.reviews.changes import say_why
 from judgeboard.stats.confusion import Confusion
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.verdict_pairs import PersonSaid, WhyCounts
+from judgeboard.store.verdict_pairs import PersonReview, WhyCounts
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, store
 from judgeboard_dashboard.widgets.charts import grid, scores
@@ -138,8 +138,10 @@ _REFUSED = "why_refused"
 
 def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
     """Show the reasons to choose from, where the person at this browser graded the answer; a press stores it."""
-    own = None if reviewer is None else next((one for one in line.people_said if one.reviewer_id == reviewer.id), None)
-    if own is None or reviewer is None:
+    if reviewer is None:
+        return
+    own = next((review for review in line.person_reviews if review.reviewer_id == reviewer.id), None)
+    if own is None:
         return
     if own.stage == Stage.BLIND:
         caption("You graded this before you saw the judge: why you differ is said in its queue.")
@@ -159,7 +161,7 @@ def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
         caption(refused)
 
 
-def why_words(said: PersonSaid) -> str | None:
+def why_words(said: PersonReview) -> str | None:
     """Return the reason that somebody gave, None where they gave none."""
     return None if said.why_differs is None else WHY_DIFFERS[said.why_differs]
 
@@ -231,10 +233,10 @@ def value_words(value: str | float) -> str:
 
 
 def _people_texts(line: Disagreement, grade: GradeName) -> list[Html]:
-    if not line.people_said:
+    if not line.person_reviews:
         return [_head(f"People, {value_words(line.people)}"), _text(None, "")]
     parts: list[Html] = []
-    for each in line.people_said:
+    for each in line.person_reviews:
         given = _given(each, grade)
         why = why_words(each)
         parts += [
@@ -245,7 +247,7 @@ def _people_texts(line: Disagreement, grade: GradeName) -> list[Html]:
     return parts
 
 
-def _given(said: PersonSaid, grade: GradeName) -> str | None:
+def _given(said: PersonReview, grade: GradeName) -> str | None:
     value = {"label": said.label, "groundedness": said.groundedness, "quality": said.quality}[grade]
     return None if value is None else value_words(value)
 
@@ -327,7 +329,7 @@ def _table(lines: Sequence[Disagreement], grade: GradeName) -> Table:
 
 def _export_line(line: Disagreement) -> tuple[Any, ...]:
     said = line.said
-    notes = " | ".join(f"{each.reviewer}: {each.note}" for each in line.people_said if each.note)
+    notes = " | ".join(f"{each.reviewer}: {each.note}" for each in line.person_reviews if each.note)
     return (
         said.source,
         said.external_id,

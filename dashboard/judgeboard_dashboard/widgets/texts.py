@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.open_flags import ORDERS
-from judgeboard.store.overview import desk_state
+from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.session import reading
 
@@ -175,7 +175,7 @@ def nothing_waits() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
     now = datetime.now(UTC)
     with reading() as connection:
-        state = desk_state(connection, now)
+        state = work_state(connection, now)
     answers = count(state.responses, "answer")
     if not state.responses:
         empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")

@@ -8,7 +8,7 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import DISMISS
 from queue_page import idle, opened, press, settled
 from served_queues import BLIND
@@ -21,7 +21,7 @@ def test_every_page_of_queues_fits(reviewer, desk) -> None:
     desk.desk.review(desk.desk.jon, name=seen)
     item_id = desk.desk.review(desk.desk.ada, DISMISS, name=seen).item_id
     wide = desk.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
-    land(desk.store, 2, query_type="fit")
+    add_pairs(desk.store, 2, query_type="fit")
     desk.desk.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
     fit = ensure_reviewer(desk.store, "desk", "Fit")
     held = desk.desk.held(fit, "fitting")

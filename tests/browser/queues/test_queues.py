@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import text
 
 from judgeboard.domain import Preference, QueueOrder
-from pair_log import land
+from pair_log import add_pairs
 from queue_page import GUARD, idle, opened, press, row, settled
 from served_queues import BLIND, HIDDEN
 
@@ -222,7 +222,7 @@ def test_leaving_the_queue_gives_back_what_was_held(reviewer, desk) -> None:
 
 
 def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader(reviewer, desk) -> None:
-    land(desk.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
+    add_pairs(desk.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
     desk.desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     page = reviewer("Pia")
     frames = listened(page)

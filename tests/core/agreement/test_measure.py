@@ -9,8 +9,8 @@ from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
 
 SCORE = REVIEW_SCORE
@@ -145,10 +145,10 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
     with log.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
         said = [
-            LandedVerdict(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
+            NewJudgment(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
             for place, each in enumerate(ids)
         ]
-        land_judgments(connection, version, None, said)
+        store_judgments(connection, version, None, said)
     for place, each in enumerate(ids):
         review = log.review(each, label=GOOD)
         with log.store.writing() as connection:

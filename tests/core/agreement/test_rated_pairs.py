@@ -12,8 +12,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
-from judgeboard.store.preferences import PreferenceOf, land_preferences
-from pair_log import land, people_say, record
+from judgeboard.store.preferences import PreferenceOf, store_preferences
+from pair_log import add_pairs, people_say, record
 
 
 def measure(store: Store, **choice: Any) -> AgreementResult:
@@ -24,11 +24,11 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     given = [GivenPreference(f"person {place}", aspects) for place in range(2)]
     with store.writing() as connection:
-        land_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
 
 
 def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:
-    pairs = land(store, 14)
+    pairs = add_pairs(store, 14)
     record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place == 0 else "aa"))
@@ -42,7 +42,7 @@ def test_what_is_no_verdict_is_left_out_by_why(store: Store) -> None:
 
 
 def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:
-    pairs = land(store, 10, gold=Preference.B)
+    pairs = add_pairs(store, 10, gold=Preference.B)
     record(store, pairs, {"ab": "b" * 10})
     for pair in pairs:
         people_say(store, pair, "a", "a")
@@ -58,7 +58,7 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
 
 
 def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
-    pairs = land(store, 10)
+    pairs = add_pairs(store, 10)
     record(store, pairs, {"ab": "a" * 10})
     mara = ensure_reviewer(store, "desk", "mara")
     say = partial(prefer, store, reviewer=mara, shown=Shown.AB)
@@ -66,7 +66,7 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
         people_say(store, pair, "b")
         say(pair_id=pair, preference=Preference.A, request_key=f"first-{pair}")
         say(pair_id=pair, preference=Preference.B, request_key=f"second-{pair}")  # all was revealed by the first
-    (told,) = land(store, 1, first=10)
+    (told,) = add_pairs(store, 1, first=10)
     people_say(store, told, "b")
     say(pair_id=told, preference=Preference.B, request_key="told", revealed=True)
     found = measure(store, of="people")
@@ -75,7 +75,7 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
 
 
 def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None:
-    pairs = land(store, 12)
+    pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaabbbbt-", "ba": "aaaaaabbbata"}, name="two")
     found = measure(store, of="repeats")
     assert (found.n, found.left_out) == (11, {"incomplete": 1})
@@ -87,7 +87,7 @@ def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None
 
 
 def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(store: Store) -> None:
-    (pair,) = land(store, 1)
+    (pair,) = add_pairs(store, 1)
     people_say_of_aspects(store, pair, depth=Preference.A, style=Preference.B)
     with pytest.raises(BadInput, match="--aspect: depth, style"):
         measure(store, of="people")

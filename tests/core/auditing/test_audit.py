@@ -443,7 +443,7 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
 
 
 @pytest.mark.parametrize("how", [review, score])
-def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_landed(sqlite_log: GradedLog, how: Any) -> None:
+def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(sqlite_log: GradedLog, how: Any) -> None:
     teacher, _ = taught(sqlite_log, 4, label=GOOD, groundedness=0.9)
     said = RIGHT if how is review else verdict()
     first, _ = how(sqlite_log.store, lambda _request, number: said if number < 2 else failure(401, "no"), concurrency=1)

@@ -9,11 +9,11 @@ from judgeboard.domain import JudgeVersion, Label, Status, Verdict
 from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT
-from judging_log import land_answers, runs
+from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 
 REVIEWED = JUDGMENT_REVIEW
@@ -29,12 +29,12 @@ def endpoint() -> Iterator[HeldEndpoint]:
 
 @pytest.mark.parametrize("approach", ["1", "2"])
 def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint, approach: str) -> None:
-    land_answers(sqlite_store, ANSWERS)
+    store_answers(sqlite_store, ANSWERS)
     with sqlite_store.writing() as connection:
         teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))
         verdict = Verdict(Status.OK, label=Label.GROUNDED)
-        land_judgments(
-            connection, teacher, None, [LandedVerdict(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
+        store_judgments(
+            connection, teacher, None, [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
         )
     table = REVIEWED if approach == "1" else JUDGMENT
     words = ["audit", "--judge-version", "teacher", "--supreme-model", "m", "--sample", "1", "--approach", approach]

@@ -14,8 +14,8 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RESPONSE
 from marked_answer import mark_answer
 from queue_desk import queue_desk
@@ -85,6 +85,6 @@ def say_more(store: Store) -> None:
     grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        land_judgments(
-            connection, version, None, [LandedVerdict(response_id, 9, 0, Verdict(Status.OK, groundedness=0.01))]
+        store_judgments(
+            connection, version, None, [NewJudgment(response_id, 9, 0, Verdict(Status.OK, groundedness=0.01))]
         )

@@ -14,9 +14,9 @@ from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.method_tables import COMPARISON, PAIR
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judging_log import address, judgeboard, runs, until
-from pair_log import asked, by_pair, land, record, said
+from pair_log import add_pairs, asked, by_pair, record, said
 from review_desk import rows_of
 
 AT_ONCE = 4
@@ -53,7 +53,7 @@ def answers(store: Store, source: str, *given: tuple[str, str, tuple[str, ...] |
         for place, (query, answer, passages) in enumerate(given)
     ]
     with store.writing() as connection:
-        land_responses(connection, responses)
+        store_responses(connection, responses)
 
 
 def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing(
@@ -117,7 +117,7 @@ def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Pa
 
 
 def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Store, capsys) -> None:
-    record(sqlite_store, land(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
+    record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
     assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
     out = capsys.readouterr().out
     assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out

@@ -7,11 +7,11 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.store.engine import Store
-from judging_log import address, land_answers
+from judging_log import address, store_answers
 
 
 def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 12)
+    store_answers(sqlite_store, 12)
     db = ["--db", address(sqlite_store)]
     made = ["control-answers", "make", "--kinds", "passages_removed, numbers_changed", "--n", "10", *db]
     assert run(made) == 0
@@ -41,6 +41,6 @@ def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: p
     assert run(["control-answers", "make", "--kinds", "worse", *db]) == 2
     assert "passages_removed" in capsys.readouterr().err
     assert run(["control-answers", "make", "--db", str(tmp_path / "none.db")]) == 2
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     assert run(["control-answers", "make", "--kinds", "hedges_removed", *db]) == 0
     assert "applies to no more than 0" in capsys.readouterr().out

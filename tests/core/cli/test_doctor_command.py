@@ -8,7 +8,7 @@ from sqlalchemy import text
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store.engine import Store
-from judging_log import address, land_answers
+from judging_log import address, store_answers
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -20,7 +20,7 @@ def doctor(db: str, reply: ScriptedReply | None = None, *options: str) -> int:
 
 
 def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     assert doctor(address(sqlite_store), verdict()) == 0
     out = capsys.readouterr().out
     assert "3 answers, 0 open flags" in out
@@ -30,7 +30,7 @@ def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: 
 
 
 def test_without_a_model_the_offline_judge_is_named(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store)) == 0
     assert "--judge lexical" in capsys.readouterr().out
 
@@ -48,14 +48,14 @@ def test_without_a_model_the_offline_judge_is_named(sqlite_store: Store, capsys:
 def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], reply: ScriptedReply, fix: str
 ) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store), reply) == 1
     wrong = [line for line in capsys.readouterr().out.split("fix ")[1:] if fix in line]
     assert len(wrong) == 1
 
 
 def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     with RecordingEndpoint() as gone:
         pass
     assert run(["doctor", "--model", "m", "--base-url", gone.base_url, "--db", address(sqlite_store)]) == 1
@@ -63,7 +63,7 @@ def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, capsys: py
 
 
 def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     assert run(["doctor", "--model", "gpt-4o-mini", "--db", address(sqlite_store)]) == 1
     assert "OPENAI_API_KEY" in capsys.readouterr().out
 
@@ -93,7 +93,7 @@ def test_a_database_of_an_older_revision_names_export(sqlite_store: Store, capsy
 def test_no_secret_reaches_the_screen(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     with RecordingEndpoint(always(failure(401, f"Incorrect API key provided: {KEY}"))) as endpoint:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url.replace("://", "://user:s3cret@"))

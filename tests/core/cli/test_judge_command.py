@@ -18,7 +18,7 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
-from judging_log import address, asked, by_number, judgeboard, judgments, land_answers, runs, until
+from judging_log import address, asked, by_number, judgeboard, judgments, runs, store_answers, until
 
 AT_ONCE = 4
 
@@ -41,7 +41,7 @@ def prices(tmp_path: Path) -> str:
 
 
 def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 7)
+    store_answers(sqlite_store, 7)
     assert judge(sqlite_store, always(verdict()))[0] == 0
     assert "7 asked = 7 ok + 0 unparsable + 0 refused + 0 error; cost unknown" in capsys.readouterr().out
     code, endpoint = judge(sqlite_store, always(verdict()))
@@ -53,7 +53,7 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys:
 def test_json_stands_alone_on_standard_output(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
 ) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     with RecordingEndpoint(by_number({1: completion("hm")})) as endpoint:
         line = words(endpoint, sqlite_store, *more, "--json")
         if "--jury" in more:
@@ -65,14 +65,14 @@ def test_json_stands_alone_on_standard_output(
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
         assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, None)
     assert len(counted) == 1 + ("--jury" in more)
-    assert said.get("repeats", {}).keys() >= {"items"} or "--repeats" not in more
+    assert said.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
     assert said.get("jury", {}).keys() >= {"items"} or "--jury" not in more
 
 
 def test_an_error_is_1_and_what_no_verdict_could_be_read_from_is_not(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 6)
+    store_answers(sqlite_store, 6)
     unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
     assert judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2")[0] == 0
     assert "2 asked = 0 ok + 1 unparsable + 1 refused + 0 error" in capsys.readouterr().out
@@ -97,7 +97,7 @@ def test_an_error_is_1_and_what_no_verdict_could_be_read_from_is_not(
 def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], reply: Any, fix: str
 ) -> None:
-    land_answers(sqlite_store, 30)
+    store_answers(sqlite_store, 30)
     code, endpoint = judge(sqlite_store, always(reply))
     assert code == 2
     assert judgments(sqlite_store) == []
@@ -126,7 +126,7 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
 def test_a_bad_option_is_2_and_one_line(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str], says: str
 ) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     assert run(["judge", *options, "--db", address(sqlite_store)]) == 2
     printed = capsys.readouterr()
     assert says in printed.err
@@ -152,8 +152,8 @@ def test_a_bad_option_is_2_and_one_line(
     ],
 )
 def test_where_narrows_what_is_asked(sqlite_store: Store, conditions: list[str], chosen: list[int]) -> None:
-    land_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
-    land_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
+    store_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
+    store_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
     judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "--name", "first")
     narrowed = [word for condition in conditions for word in ("--where", condition)]
     code, endpoint = judge(sqlite_store, always(verdict()), "--name", "second", *narrowed)
@@ -170,7 +170,7 @@ def test_the_help_lists_what_where_takes(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_cost_limit_without_a_price_is_refused_with_the_option_that_gives_one(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     code, endpoint = judge(sqlite_store, always(verdict()), "--max-cost", "1")
     assert (code, endpoint.requests) == (2, [])
     error = capsys.readouterr().err
@@ -181,7 +181,7 @@ def test_a_cost_limit_without_a_price_is_refused_with_the_option_that_gives_one(
 def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     sqlite_store: Store, prices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 60)
+    store_answers(sqlite_store, 60)
     code, _ = judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "0.0012")
     out = capsys.readouterr().out
     assert code == 2
@@ -197,7 +197,7 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
 def test_recorded_replies_are_judged_without_model_key_or_network(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     replies = tmp_path / "replies.jsonl"
     good = {"reasoning": "r", "groundedness": 0.5, "quality": 3}
     replies.write_text("\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2)))
@@ -207,7 +207,7 @@ def test_recorded_replies_are_judged_without_model_key_or_network(
 
 
 def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 50)
+    store_answers(sqlite_store, 50)
     assert run(["judge", "--judge", "lexical", "--max-cost", "0.01", "--db", address(sqlite_store)]) == 0
     assert "50 ok" in capsys.readouterr().out
 
@@ -229,7 +229,7 @@ def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.Cap
 def test_the_offline_judge_refuses_what_is_meant_for_a_model(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: list[str]
 ) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *given]) == 2
     assert f"{given[0]}: the lexical judge asks no model and takes none of these" in capsys.readouterr().err
     assert judgments(sqlite_store) == []
@@ -238,14 +238,14 @@ def test_the_offline_judge_refuses_what_is_meant_for_a_model(
 def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     monkeypatch.setenv("JUDGEBOARD_MODEL", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 100)
+    store_answers(sqlite_store, 100)
     with held_endpoint() as held:
         held.hold_after(40)
         command = words(held.server, sqlite_store)
@@ -264,7 +264,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
 
 
 def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 40)
+    store_answers(sqlite_store, 40)
     assert judge(sqlite_store, always(verdict()))[0] == 0
     with held_endpoint() as held:
         held.hold_after(20)
@@ -284,7 +284,7 @@ def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_an
 
 
 def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_go_on(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 100)
+    store_answers(sqlite_store, 100)
     with held_endpoint() as held:
         held.hold_after(10)
         command = words(held.server, sqlite_store)
@@ -306,7 +306,7 @@ def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_go_on(sqlite_store:
 
 
 def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 20)
+    store_answers(sqlite_store, 20)
     with held_endpoint() as held:
         held.hold_after(5)
         command = words(held.server, sqlite_store)
@@ -327,7 +327,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
 
 def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store) -> None:
     count = 1_000
-    land_answers(store, count)
+    store_answers(store, count)
     with held_endpoint() as held, contextlib.ExitStack() as stack:
         held.hold_after(0)
         command = words(held.server, store)
@@ -350,7 +350,7 @@ def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store
 def test_nothing_but_the_summary_is_written_where_nobody_watches(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 20)
+    store_answers(sqlite_store, 20)
     judge(sqlite_store, always(verdict()))
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -359,7 +359,7 @@ def test_nothing_but_the_summary_is_written_where_nobody_watches(
 
 
 def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 30)
+    store_answers(sqlite_store, 30)
     ours, theirs = pty.openpty()
     with held_endpoint() as held:
         held.reply = completion("hm")

@@ -10,8 +10,8 @@ from judgeboard.domain import Response
 from judgeboard.people.roster import admit
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.storing import land_responses
-from judging_log import address, land_answers
+from judgeboard.store.storing import store_responses
+from judging_log import address, store_answers
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_events_are_shown_newest_first_a_page_at_a_time(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite_store.writing() as connection:
-        ids = land_responses(connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]).new
+        ids = store_responses(connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]).new
         for number in range(5):
             about = ids[0] if number == 3 else None
             record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
@@ -88,7 +88,7 @@ def test_events_are_shown_newest_first_a_page_at_a_time(
 
 
 def test_versions_are_retired_and_taken_back(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))
     db = ["--db", address(sqlite_store)]

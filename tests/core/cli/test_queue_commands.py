@@ -9,7 +9,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judging_log import address
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import QueueDesk, queue_desk
 
 
@@ -165,7 +165,7 @@ def test_a_value_out_of_range_is_named_with_its_option(
 
 
 def test_a_text_of_a_log_does_not_steer_the_terminal(desk: QueueDesk, typed: Typed) -> None:
-    (response_id,) = desk.land("\x1b[2Jevil")
+    (response_id,) = desk.add("\x1b[2Jevil")
     desk.judge(response_id, 0.1)
     typed("lead", "queue", "create", "q")
     shown = typed("ann", "queue", "next", "q")
@@ -210,7 +210,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
 
 
 def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typed: Typed) -> None:
-    land(desk.store, 1)
+    add_pairs(desk.store, 1)
     assert typed("lead", "queue", "create", "sides", "--subject", "pairs", "--needed", "2", "--json")["items"] == 1
     for user, answer in (("ann", "left-0"), ("bob", "right-0")):
         shown = typed(user, "queue", "next", "sides", "--json")

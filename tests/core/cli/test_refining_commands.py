@@ -11,7 +11,7 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
 from judging_log import address, judgeboard, judgments, runs, until
-from refining_log import Gate, both, generations, land_bad, made, rated, ratings, refinements, scored, written
+from refining_log import Gate, both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
 COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
 
@@ -33,7 +33,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_bad(sqlite_store, 2)
+    store_bad(sqlite_store, 2)
     script = both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
     with RecordingEndpoint(script) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint, "--json")) == 0
@@ -49,7 +49,7 @@ def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytes
 def test_reflect_in_words_names_what_would_reach_the_rest(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_bad(sqlite_store, 2, messages=None)
+    store_bad(sqlite_store, 2, messages=None)
     with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 0
         assert "2 eligible answers have no logged messages: --rebuild-messages" in capsys.readouterr().out
@@ -60,7 +60,7 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
 
 
 def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, query_type="QA", answer="Marble sings.")
+    store_bad(sqlite_store, query_type="QA", answer="Marble sings.")
     with RecordingEndpoint(lambda _request, _number: rated(1)) as endpoint:
         words = ["reflect", "--generator", "writer", "--generator-base-url", endpoint.base_url, "--judge", "lexical"]
         words += ["--max-quality", "3", "--min-chars", "5", "--query-type", "QA", "--query-type", "complex"]
@@ -73,7 +73,7 @@ def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
 ) -> None:
     from judgeboard.llm.recording_endpoint import failure
 
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 2
     assert "The same command goes on where this one ended." in capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: py
 def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     words = ("--where", "query_type=complex", "--max-repeats", "1", "--success-rating", "3", "--keep", "best")
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
@@ -151,7 +151,7 @@ def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: p
 
 
 def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 6)
+    store_bad(sqlite_store, 6)
     gate = Gate(both(lambda _request: "granite", scored({"granite": (0.9, 4)})), free=8)
     with RecordingEndpoint(gate) as endpoint:
         words = reflect_words(sqlite_store, endpoint)

@@ -191,7 +191,7 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(
     file.write_text("name: s\ncases:\n- qery: x\n")
     assert ran(sqlite_store, playing(), file) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"judgeboard: {file}, line 3: a case has no field 'qery'")
+    assert line.startswith(f"judgeboard: {file}, line 3: cases[0].qery: unknown field")
 
 
 def test_answers_of_the_log_ask_the_judge_alone(
@@ -256,7 +256,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
         assert get_version(connection, "rubric v2").params["examples"][0]["response"] == 2
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
-    assert "r.yaml, line 2: the levels of accuracy has no field '6'" in capsys.readouterr().err
+    assert "r.yaml, line 2: dimensions[0].levels: level 5 has no words" in capsys.readouterr().err
 
 
 def test_a_fresh_database_is_made_and_a_failed_check_is_named(

@@ -21,7 +21,7 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
-from judging_log import address, land_answers
+from judging_log import address, store_answers
 
 DETECTORS = (
     "approach_1_modernbert",
@@ -200,7 +200,7 @@ def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
 def test_every_member_is_asked_once_as_a_judge_of_its_own(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 5)
+    store_answers(sqlite_store, 5)
     with RecordingEndpoint(by_model) as endpoint:
         assert judge(sqlite_store, endpoint) == 0
         assert len(endpoint.requests) == 15
@@ -214,7 +214,7 @@ def test_every_member_is_asked_once_as_a_judge_of_its_own(
 def test_a_stopped_jury_goes_on_and_combines_at_its_end(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_answers(sqlite_store, 4)
+    store_answers(sqlite_store, 4)
     with RecordingEndpoint() as endpoint:
         endpoint.script = lambda request, number: by_model(request, number) if number < 6 else failure(401, "key")
         assert judge(sqlite_store, endpoint) == 2
@@ -250,7 +250,7 @@ def test_a_bad_option_is_2_and_one_line(
 
 
 def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint:
         assert judge(sqlite_store, endpoint) == 2
     assert {each.body["model"] for each in endpoint.requests} == {"m1"}

@@ -27,10 +27,10 @@ from judgeboard.methods.repeats import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, VERSION
-from judging_log import address, asked, judgments, land_answers, number_in, rag, runs
+from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
 
 
 def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
@@ -44,10 +44,10 @@ def version(store: Store, name: str, **params: Any) -> StoredVersion:
         return ensure_version(connection, JudgeVersion(name, "rubric", params=params))
 
 
-def land(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
+def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
     with store.writing() as connection:
-        land_judgments(
-            connection, of, None, [LandedVerdict(response_id, 0, number, each) for number, each in enumerate(verdicts)]
+        store_judgments(
+            connection, of, None, [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)]
         )
 
 
@@ -62,7 +62,7 @@ def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str
 
 
 def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Store) -> None:
-    land_answers(store, 4)
+    store_answers(store, 4)
     qualities = iter([1, 4, 4] * 4)
     summary, endpoint = repeat(store, lambda _request, _number: verdict(quality=next(qualities)), concurrency=1)
     assert (summary.selected, summary.ok, len(endpoint.requests)) == (12, 12, 12)
@@ -78,7 +78,7 @@ def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Stor
 
 
 def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
     assert len(repeat(sqlite_store, always(verdict()))[1].requests) == 6
@@ -89,7 +89,7 @@ def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(sqlite
 def test_a_stopped_run_of_repeats_goes_on_where_it_ended(store: Store, tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
-    land_answers(store, 10)
+    store_answers(store, 10)
     first, endpoint = repeat(store, always(verdict()), prices=prices, max_cost=0.0006)
     done = len(endpoint.requests)
     assert (first.state, first.not_reached) == ("stopped", 30 - done)
@@ -98,14 +98,14 @@ def test_a_stopped_run_of_repeats_goes_on_where_it_ended(store: Store, tmp_path:
     assert len(by_name(judgments(store), store)["rag x3"]) == 10
 
 
-def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_landed(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 2)
+def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 2)
     first, endpoint = repeat(
         sqlite_store, lambda _request, number: verdict() if number < 4 else failure(401, "no"), concurrency=1
     )
     assert (first.state, len(endpoint.requests)) == ("stopped", 5)
-    land_answers(sqlite_store, 1, first=5, kind=ResponseKind.CONTROL)
-    land_answers(sqlite_store, 1, first=6)
+    store_answers(sqlite_store, 1, first=5, kind=ResponseKind.CONTROL)
+    store_answers(sqlite_store, 1, first=6)
     second, endpoint = repeat(sqlite_store, always(verdict()))
     assert (second.asked, len(endpoint.requests), len(runs(sqlite_store))) == (6, 2, 1)
     third, endpoint = repeat(sqlite_store, always(verdict()))
@@ -113,7 +113,7 @@ def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_land
 
 
 def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 5)
+    store_answers(sqlite_store, 5)
     summary, endpoint = repeat(sqlite_store, always(verdict()), limit=2)
     assert sorted(asked(endpoint)) == [0, 1]
     assert summary.ok == 6
@@ -121,7 +121,7 @@ def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_s
 
 
 def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     scores = iter([1.0, 0.1, 0.0])
     repeat(sqlite_store, lambda _request, _number: verdict(groundedness=next(scores)), concurrency=1)
     with sqlite_store.reading() as connection:
@@ -135,7 +135,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     rag_, ids = log.version("rag", temperature=0.7), log.answers(4)
     for place, id_ in enumerate(ids):
         labels = (GOOD, GOOD, GOOD) if place else (GOOD, BAD, GOOD)
-        land(sqlite_store, rag_, id_, *(Verdict(Status.OK, label=label) for label in labels))
+        add(sqlite_store, rag_, id_, *(Verdict(Status.OK, label=label) for label in labels))
     log.review_all(ids[:3], label=BAD.value)
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
@@ -150,9 +150,9 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
 def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     rag_, ids = log.version("rag"), log.answers(3)
-    land(sqlite_store, rag_, ids[0], scored(2), scored(2))
-    land(sqlite_store, rag_, ids[1], scored(2), Verdict(Status.UNPARSABLE))
-    land(sqlite_store, rag_, ids[2], scored(4), scored(None))
+    add(sqlite_store, rag_, ids[0], scored(2), scored(2))
+    add(sqlite_store, rag_, ids[1], scored(2), Verdict(Status.UNPARSABLE))
+    add(sqlite_store, rag_, ids[2], scored(4), scored(None))
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
     assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (1, 2, 1.0)
@@ -164,10 +164,10 @@ def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_stor
     log = GradedLog(sqlite_store)
     ids = log.answers(4, kind=ResponseKind.CANDIDATE)
     first, second = version(sqlite_store, "gpt-4", rubric=1), version(sqlite_store, "gpt-4", rubric=2)
-    land(sqlite_store, first, ids[0], scored(1), scored(1), scored(1))
-    land(sqlite_store, first, ids[1], scored(4), scored(4), scored(5))
-    land(sqlite_store, second, ids[2], scored(5), scored(5), scored(5))
-    land(sqlite_store, second, ids[3], scored(3))  # asked once: no repeat
+    add(sqlite_store, first, ids[0], scored(1), scored(1), scored(1))
+    add(sqlite_store, first, ids[1], scored(4), scored(4), scored(5))
+    add(sqlite_store, second, ids[2], scored(5), scored(5), scored(5))
+    add(sqlite_store, second, ids[3], scored(3))  # asked once: no repeat
     with sqlite_store.reading() as connection:
         pooled = repeats_report(connection, name="gpt-4")
         alone = repeats_report(connection, version="gpt-4 v1")
@@ -193,7 +193,7 @@ def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
 def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(1)
-    land(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
+    add(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
     log.say_all(log.version("nli"), ids, label=GOOD)
     with sqlite_store.reading() as connection:
         with pytest.raises(NotFound, match=r"^no judge 'nobody'; asked more than once: rag v1$"):
@@ -203,7 +203,7 @@ def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(
 
 
 def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    land_answers(sqlite_store, 3)
+    store_answers(sqlite_store, 3)
     db = ["--db", address(sqlite_store)]
 
     def script(request: dict[str, Any], number: int) -> ScriptedReply:
@@ -231,7 +231,7 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_error_in_a_repeat_is_1(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, 1)
+    store_answers(sqlite_store, 1)
     with RecordingEndpoint(always(failure(400, "too long"))) as endpoint:
         model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
         assert run(["judge", *model, "--repeats", "2", "--db", address(sqlite_store)]) == 1

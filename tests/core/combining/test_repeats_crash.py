@@ -4,14 +4,14 @@ from held_endpoint import held_endpoint
 from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT
-from judging_log import land_answers, runs
+from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 
 ANSWERS, REPEATS = 8, 3
 
 
 def test_repeats_go_on_after_a_kill(sqlite_store: Store) -> None:
-    land_answers(sqlite_store, ANSWERS)
+    store_answers(sqlite_store, ANSWERS)
     words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
     with held_endpoint() as endpoint:
         endpoint.reply = completion("incorrect 0")

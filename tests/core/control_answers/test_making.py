@@ -1,6 +1,5 @@
 """Controls in a log: seeded, the same again, and never among what people review or measure."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.people.roster import raise_flags
+from judgeboard.reports.json_output import to_json
 from judgeboard.reports.stats import measure
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import grade
@@ -26,14 +26,14 @@ from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.trends import trend
 from judging_log import judgments, rag, runs
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def land(store: Store, count: int, *, first: int = 0, group: str | None = None) -> None:
+def add(store: Store, count: int, *, first: int = 0, group: str | None = None) -> None:
     rows = [
         Response(
             "log",
@@ -47,7 +47,7 @@ def land(store: Store, count: int, *, first: int = 0, group: str | None = None) 
         for number in range(first, first + count)
     ]
     with store.writing() as connection:
-        land_responses(connection, rows)
+        store_responses(connection, rows)
 
 
 def controls(store: Store) -> dict[str, int]:
@@ -56,7 +56,7 @@ def controls(store: Store) -> dict[str, int]:
 
 
 def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
-    land(store, 12)
+    add(store, 12)
     made = make_control_answers(store, n=5)
     assert [(each.kind, each.made, each.known) for each in made] == [
         ("passages_removed", 5, 0),
@@ -76,7 +76,7 @@ def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
 
 
 def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store: Store) -> None:
-    land(sqlite_store, 40)
+    add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5)
     of_seed_0 = set(controls(sqlite_store).values())
     make_control_answers(sqlite_store, kinds=["truncated"], n=5, seed=1)
@@ -87,8 +87,8 @@ def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sql
 
 
 def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Store) -> None:
-    land(sqlite_store, 30, group="x")
-    land(sqlite_store, 4, first=100)
+    add(sqlite_store, 30, group="x")
+    add(sqlite_store, 4, first=100)
     make_control_answers(sqlite_store, kinds=["passages_removed"], n=5)
     taken = {name.split("#")[0] for name in controls(sqlite_store)}
     assert {"a100", "a101", "a102", "a103"} < taken
@@ -96,8 +96,8 @@ def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Sto
 
 def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        land_responses(connection, [Response("log", "plain", "q", "Certainly.", None)])
-    land(sqlite_store, 3)
+        store_responses(connection, [Response("log", "plain", "q", "Certainly.", None)])
+    add(sqlite_store, 3)
     by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
     assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
     only = make_control_answers(sqlite_store, kinds=["truncated"], where=RowFilter(ids=("plain",)))
@@ -105,7 +105,7 @@ def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None
 
 
 def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store: Store) -> None:
-    land(store, 6)
+    add(store, 6)
     make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
     with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
         judge_pending(store, rag(endpoint), where=RowFilter(ids=("a0", "a1", "a2")), concurrency=2)
@@ -133,13 +133,13 @@ def figures(store: Store) -> str:
             # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
             replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]
-    return repr(shown) + json.dumps(measure(store))
+    return repr(shown) + to_json(measure(store))
 
 
 def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")
-    land(store, 12)
+    add(store, 12)
     judge_pending(store, make_judge("lexical"))
     raise_flags(store)
     mara = ensure_reviewer(store, "desk", "Mara")
@@ -155,7 +155,7 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
 
 
 def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store) -> None:
-    land(sqlite_store, 3)
+    add(sqlite_store, 3)
     make_control_answers(sqlite_store, kinds=["truncated"])
     with sqlite_store.writing() as connection:
         assert len(forget_response(connection, "a1", actor="test")) == 2

@@ -42,7 +42,7 @@ KIND = '''
 
 from judgeboard.domain import Response
 from judgeboard.imports.kind import ImportKind, Stored
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 
 class TraceImport(ImportKind):
@@ -55,8 +55,8 @@ class TraceImport(ImportKind):
         return Response(self.source, cells.required_name("trace"), *texts)
 
     def store(self, connection, records, batch_id, now):
-        landed = land_responses(connection, records, batch_id, now)
-        return Stored(len(landed.new), landed.unchanged)
+        stored = store_responses(connection, records, batch_id, now)
+        return Stored(len(stored.new), stored.unchanged)
 
     def as_row(self, record):
         return {"trace": record.external_id, "asked": record.query, "said": record.answer}

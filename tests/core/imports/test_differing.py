@@ -10,7 +10,7 @@ from judgeboard.domain import Response, ResponseKind
 from judgeboard.imports.responses import differing
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 WHOLE = Response(
     "log",
@@ -56,7 +56,7 @@ def test_no_field_of_the_content_is_left_out() -> None:
 @pytest.mark.parametrize("response", [WHOLE, BARE])
 def test_what_is_stored_says_what_came_in(store: Store, response: Response) -> None:
     with store.writing() as connection:
-        land_responses(connection, [response], None, datetime.now(UTC))
+        store_responses(connection, [response], None, datetime.now(UTC))
         stored = find_contents(connection, [key_of(response)])[key_of(response)]
     assert differing(response, stored) == []
     assert content_hash(response) == content_hash(stored)

@@ -26,13 +26,13 @@ from judgeboard.health.record import JudgeRecord
 from judgeboard.health.report import measure_health
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.storing import store_judgments, store_responses
 
 
 def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
@@ -43,7 +43,7 @@ def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
 def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **given: Any) -> None:
     verdict = Verdict(**({"status": Status.OK} | given))
     with log.store.writing() as connection:
-        land_judgments(connection, version, None, [LandedVerdict(response_id, 0, repeat, verdict)])
+        store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
 
 
 def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
@@ -138,7 +138,7 @@ def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
             Response("log", f"a{number}#control-truncated-0", "q", "half", derived_from=original, **fields)
             for number, original in ((1, first), (2, second))
         ]
-        one, two = land_responses(connection, named).new
+        one, two = store_responses(connection, named).new
     log.say(version, {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}})
     log.say(other, {second: {"quality": 4}})
     found = record(log, version).controls["truncated"]
@@ -204,13 +204,13 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
     a, b = log.answers(2)
     log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
     with log.store.writing() as connection:
-        (pair_id,) = land_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
+        (pair_id,) = store_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
         assert pair_id is not None
         items = [
-            LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
-            LandedComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
+            NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
+            NewComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
         ]
-        land_comparisons(connection, version, None, items)
+        store_comparisons(connection, version, None, items)
     found = record(log, version)
     assert found.asked == {"ok": 2, "refused": 1, "error": 1}
     assert found.generators == {None: 1}
@@ -221,12 +221,12 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
     version = log.version("compare")
     with log.store.writing() as connection:
-        (pair_id,) = land_pairs(
+        (pair_id,) = store_pairs(
             connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
         ).ids
         assert pair_id is not None
-        said = LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
-        land_comparisons(connection, version, None, [said])
+        said = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
+        store_comparisons(connection, version, None, [said])
     found = record(log, version)
     assert found.generators == {"gpt-4o": 1, "phi-4": 1}
     assert found.pairs["overall"].one_order

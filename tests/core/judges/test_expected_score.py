@@ -26,7 +26,7 @@ from judgeboard.llm.recording_endpoint import (
     with_chances,
 )
 from judgeboard.store.engine import Store
-from judging_log import address, judgments, land_answers
+from judging_log import address, judgments, store_answers
 
 ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
 TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'
@@ -157,7 +157,7 @@ def test_a_certain_level_that_a_server_writes_oddly_stays_within_the_scale() -> 
 def test_the_run_says_whether_there_were_any(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], given: ScriptedReply, says: str
 ) -> None:
-    land_answers(sqlite_store, 2)
+    store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(given)) as endpoint:
         model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
         assert run(["judge", *model, "--logprobs", "--db", address(sqlite_store)]) == 0

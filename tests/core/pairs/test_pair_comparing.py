@@ -11,8 +11,8 @@ from judgeboard.methods.pairwise import Compared, compare_pairs
 from judgeboard.store.comparisons import latest_asks, said_of_pair
 from judgeboard.store.engine import Store
 from judgeboard.store.method_tables import COMPARISON
-from judgeboard.store.pair_storing import land_pairs
-from pair_log import asked, by_pair, land, pairwise, said
+from judgeboard.store.pair_storing import store_pairs
+from pair_log import add_pairs, asked, by_pair, pairwise, said
 from review_desk import rows_of
 
 
@@ -24,7 +24,7 @@ def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -
 
 
 def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(store: Store) -> None:
-    pair_ids = land(store, 20)
+    pair_ids = add_pairs(store, 20)
     compared, endpoint = compare(store, always(said("first")), pair_ids)
     assert asked(endpoint) == {(number, order): 1 for number in range(20) for order in ("ab", "ba")}
     account = compared.account
@@ -35,7 +35,7 @@ def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(st
 
 
 def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) -> None:
-    (pair_id,) = land(store, 1)
+    (pair_id,) = add_pairs(store, 1)
     compared, _ = compare(store, always(said("first")), [pair_id])
     with store.reading() as connection:
         ab, ba = said_of_pair(connection, compared.version.id, pair_id)
@@ -46,7 +46,7 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
 
 
 def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 4)
+    pair_ids = add_pairs(sqlite_store, 4)
     replies = {
         (0, "ab"): completion("The first one."),
         (1, "ba"): completion(None, refusal="No."),
@@ -63,7 +63,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
 
 
 def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 3)
+    pair_ids = add_pairs(sqlite_store, 3)
     compare(sqlite_store, by_pair({(1, "ba"): completion("hm")}), pair_ids)
     compared, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert asked(endpoint) == {(1, "ba"): 1}
@@ -76,7 +76,7 @@ def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
 
 
 def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 1)
+    pair_ids = add_pairs(sqlite_store, 1)
     compare(sqlite_store, by_pair({(0, "ab"): completion("hm")}), pair_ids)
     compared, _ = compare(sqlite_store, always(completion("hm again")), pair_ids, again=True)
     with sqlite_store.reading() as connection:
@@ -87,7 +87,7 @@ def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> No
 
 
 def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 6)
+    pair_ids = add_pairs(sqlite_store, 6)
 
     def refuse_later(request: dict[str, Any], number: int) -> Any:
         return said("first") if number < 5 else failure(401, "no such key")
@@ -107,8 +107,8 @@ def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_st
 
 
 def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:
-    first, _ = compare(sqlite_store, always(said("tie")), land(sqlite_store, 2))
-    more = land(sqlite_store, 3, first=2)
+    first, _ = compare(sqlite_store, always(said("tie")), add_pairs(sqlite_store, 2))
+    more = add_pairs(sqlite_store, 3, first=2)
     second, endpoint = compare(sqlite_store, always(said("tie")), [1, 2, *more])
     assert len(endpoint.requests) == 6
     assert second.account.run_id != first.account.run_id
@@ -116,8 +116,8 @@ def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:
 
 def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        (question,) = land_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
-    pair_ids = land(sqlite_store, 1)
+        (question,) = store_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
+    pair_ids = add_pairs(sqlite_store, 1)
     _, endpoint = compare(sqlite_store, always(said("tie")), [question, *pair_ids])
     assert set(asked(endpoint)) == {(0, "ab"), (0, "ba")}
     with pytest.raises(BadInput, match="no pair has two answers"):
@@ -126,4 +126,4 @@ def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_stor
 
 def test_a_cost_limit_needs_a_price(sqlite_store: Store) -> None:
     with pytest.raises(UnknownPrice, match="--prices"):
-        compare(sqlite_store, always(said("tie")), land(sqlite_store, 1), max_cost=1.0)
+        compare(sqlite_store, always(said("tie")), add_pairs(sqlite_store, 1), max_cost=1.0)

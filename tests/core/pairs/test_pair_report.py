@@ -9,10 +9,10 @@ from judgeboard.health.reading import read_record
 from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
 from judgeboard.reports.json_output import to_plain
 from judgeboard.stats.both_orders import UnusableAs
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from pair_log import land, people_say, record
+from pair_log import add_pairs, people_say, record
 
 
 def report(store: Store, version: StoredVersion, **options) -> PairReport:
@@ -25,7 +25,7 @@ def figures(store: Store, version: StoredVersion, **options) -> PairGroup:
 
 
 def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store: Store) -> None:
-    version = record(store, land(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
+    version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
     counts = figures(store, version).counts
     assert (counts.wins_a, counts.wins_b, counts.ties) == (2, 1, 2)
     assert (counts.flips, counts.tie_win, counts.unmeasured) == (2, 1, 1)
@@ -33,20 +33,20 @@ def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store:
 
 
 def test_self_consistency_is_of_pairs_with_both_orders_usable(sqlite_store: Store) -> None:
-    version = record(sqlite_store, land(sqlite_store, 5), {"ab": "aaab-", "ba": "aab-a"})
+    version = record(sqlite_store, add_pairs(sqlite_store, 5), {"ab": "aaab-", "ba": "aab-a"})
     share = figures(sqlite_store, version).self_consistency
     assert (share.value, share.n, share.method) == (pytest.approx(2 / 3), 3, "Wilson")
 
 
 def test_an_absent_order_of_a_judge_that_was_asked_in_both_is_unusable(sqlite_store: Store) -> None:
-    version = record(sqlite_store, land(sqlite_store, 3), {"ab": "aaa", "ba": "aa "})
+    version = record(sqlite_store, add_pairs(sqlite_store, 3), {"ab": "aaa", "ba": "aa "})
     group = figures(sqlite_store, version)
     assert (group.counts.both_usable, group.counts.unmeasured, group.one_order) == (2, 1, False)
 
 
 def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_only(sqlite_store: Store) -> None:
     # first, first | first, second | tie, first | left out: its other order is unusable
-    version = record(sqlite_store, land(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
+    version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
     share = figures(sqlite_store, version).first_position
     assert (share.value, share.n, share.unit) == (pytest.approx(4 / 5), 5, "pair")
     assert share.method is not None
@@ -55,7 +55,7 @@ def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_o
 
 def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
     # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent ones.
-    version = record(sqlite_store, land(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
+    version = record(sqlite_store, add_pairs(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
     share = figures(sqlite_store, version).first_position
     assert (share.value, share.n) == (0.5, 40)
     assert share.low is not None
@@ -64,19 +64,21 @@ def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_stor
 
 
 def test_consistent_verdicts_have_no_pull_and_say_so(sqlite_store: Store) -> None:
-    version = record(sqlite_store, land(sqlite_store, 6), {"ab": "aaabbb", "ba": "aaabbb"})
+    version = record(sqlite_store, add_pairs(sqlite_store, 6), {"ab": "aaabbb", "ba": "aaabbb"})
     group = figures(sqlite_store, version)
     assert group.first_position.value == 0.5
     assert group.self_consistency.value == 1
 
 
 def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None:
-    share = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "tt", "ba": "tt"})).first_position
+    share = figures(
+        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
+    ).first_position
     assert (share.value, share.reason) == (None, "no verdict but ties on pairs with both orders usable")
 
 
 def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:
-    version = record(sqlite_store, land(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
+    version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
     group = figures(sqlite_store, version)
     counts = group.counts
     assert (counts.wins_a, counts.wins_b, counts.ties, counts.unmeasured, counts.both_usable) == (1, 1, 1, 1, 0)
@@ -87,14 +89,14 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
-    group = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "a ", "ba": " b"}))
+    group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": " b"}))
     assert (group.one_order, group.counts.wins_a, group.counts.wins_b, group.counts.unmeasured) == (True, 1, 1, 0)
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
 @pytest.mark.parametrize("ba", ["  ", " b", "ab"])
 def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: Store, kind: str, ba: str) -> None:
-    version = record(sqlite_store, land(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
+    version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
     with sqlite_store.reading() as connection:
         checked = read_record(connection, version, shipped_models()).pairs["overall"]
     group = figures(sqlite_store, version)
@@ -103,13 +105,13 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr"])
 def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sqlite_store: Store, kind: str) -> None:
-    version = record(sqlite_store, land(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
+    version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
     group = figures(sqlite_store, version)
     assert (group.one_order, group.counts.unmeasured, group.counts.wins_a) == (False, 2, 0)
 
 
 def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 4, gold=Preference.A)
+    pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
     assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == (0.5, 3)
     assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == (0.5, 2)
@@ -122,7 +124,10 @@ def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqli
 def test_what_an_unusable_verdict_counts_as_is_chosen(
     sqlite_store: Store, unusable: UnusableAs, orders: tuple[float, int], consistent: tuple[float, int]
 ) -> None:
-    pair_ids = [*land(sqlite_store, 1, gold=Preference.TIE), *land(sqlite_store, 1, first=1, gold=Preference.TIE)]
+    pair_ids = [
+        *add_pairs(sqlite_store, 1, gold=Preference.TIE),
+        *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
+    ]
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable)
     assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == orders
     assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == consistent
@@ -130,13 +135,13 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
 
 
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
-    group = figures(sqlite_store, record(sqlite_store, land(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
+    group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
     assert group.accuracy_orders_mean.reason == group.accuracy_consistent.reason == "no gold on these pairs"
     assert (group.people.value, group.people.reason) == (None, "no preference of people on these pairs")
 
 
 def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 4)
+    pair_ids = add_pairs(sqlite_store, 4)
     for pair_id, letters in zip(pair_ids, ("aab", "ab", "ttb", "b"), strict=True):
         people_say(sqlite_store, pair_id, *letters)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaaa", "ba": "aaaa"}))
@@ -144,7 +149,7 @@ def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_st
 
 
 def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 3)
+    pair_ids = add_pairs(sqlite_store, 3)
     for pair_id, grade in zip(pair_ids, ("-1", "2", "0"), strict=True):
         people_say(sqlite_store, pair_id, grade)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "abt", "ba": "abt"}))
@@ -153,8 +158,8 @@ def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store)
 
 def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> None:
     pair_ids = [
-        *land(sqlite_store, 2, query_type="QA", gold=Preference.A),
-        *land(sqlite_store, 1, first=2, query_type="math", gold=Preference.A),
+        *add_pairs(sqlite_store, 2, query_type="QA", gold=Preference.A),
+        *add_pairs(sqlite_store, 1, first=2, query_type="math", gold=Preference.A),
     ]
     record(sqlite_store, pair_ids, {"ab": "aab", "ba": "aab"})
     version = record(sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style")
@@ -168,12 +173,12 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
 
 
 def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:
-    (pair_id,) = land(sqlite_store, 1, gold=Preference.A)
+    (pair_id,) = add_pairs(sqlite_store, 1, gold=Preference.A)
     version = record(sqlite_store, [], {})
     both = {"overall": Preference.A, "style": Preference.B}
     with sqlite_store.writing() as connection:
-        items = [LandedComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
-        land_comparisons(connection, version, None, items)
+        items = [NewComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
+        store_comparisons(connection, version, None, items)
     groups = {group.aspect: group for group in report(sqlite_store, version).groups}
     assert groups["overall"].accuracy_consistent.value == 1
     assert groups["style"].accuracy_consistent.reason == "no gold on these pairs"
@@ -181,7 +186,7 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
 
 
 def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 3)
+    pair_ids = add_pairs(sqlite_store, 3)
     version = record(sqlite_store, pair_ids, {"ab": "ab-", "ba": "a-t"})
     content = to_plain(report(sqlite_store, version))
     assert {
@@ -203,7 +208,7 @@ def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store)
 
 
 def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
-    version = record(sqlite_store, land(sqlite_store, 1), {"ab": "a", "ba": "a"})
+    version = record(sqlite_store, add_pairs(sqlite_store, 1), {"ab": "a", "ba": "a"})
     with pytest.raises(NotFound, match="'style'"):
         report(sqlite_store, version, aspects=["style"])
     with pytest.raises(NotFound, match="these pairs"):
@@ -213,7 +218,7 @@ def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
 
 
 def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 4)
+    pair_ids = add_pairs(sqlite_store, 4)
     for pair_id in pair_ids:
         people_say(sqlite_store, pair_id, *"ab")
     version = record(sqlite_store, pair_ids, {"ab": "aaa-", "ba": "abta"})

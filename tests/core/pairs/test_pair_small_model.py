@@ -9,13 +9,13 @@ from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge
 from judgeboard.store.comparisons import said_of_pair
 from judgeboard.store.engine import Store
 from judgeboard.store.method_tables import COMPARISON
-from pair_log import land
+from pair_log import add_pairs
 from review_desk import rows_of
 
 
 @pytest.mark.llm
 def test_whatever_a_real_model_says_of_a_pair_is_kept_and_accounted_for(small_model: str, sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 1)
+    pair_ids = add_pairs(sqlite_store, 1)
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         judge = make_pairwise_judge(model="smollm2", base_url=endpoint.base_url, max_output=64, timeout_s=120)
         compared = compare_pairs(sqlite_store, judge, pair_ids, concurrency=1)

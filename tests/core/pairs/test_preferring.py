@@ -11,14 +11,14 @@ from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, me
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.method_tables import COMPARISON, PREFERENCE_SCORE
 from judgeboard.store.preferences import load_preferences, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.tables import EVENT, REVIEW
-from pair_log import land, people_say, record
+from pair_log import add_pairs, people_say, record
 from review_desk import rows_of
 
 A, B, TIE = Preference
@@ -42,7 +42,7 @@ def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | No
 
 
 def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Store, mara: Reviewer) -> None:
-    (pair_id,) = land(store, 1)
+    (pair_id,) = add_pairs(store, 1)
     say(store, pair_id, mara, B, "one", shown=Shown.BA, note=" clearer ", seconds=12.5)
     (row,) = rows_of(store, REVIEW)
     assert (row["shown"], row["note"], row["seconds"], row["reviewer_id"]) == ("ba", "clearer", 12.5, mara.id)
@@ -53,7 +53,7 @@ def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Stor
 
 
 def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: Store, mara: Reviewer) -> None:
-    first, other = land(store, 2)
+    first, other = add_pairs(store, 2)
     assert say(store, first, mara, A, "one") == say(store, first, mara, A, "one")
     assert len(rows_of(store, REVIEW)) == 1
     for pair_id, by, preference in (
@@ -66,7 +66,7 @@ def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: 
 
 
 def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mara: Reviewer) -> None:
-    (pair_id,) = land(store, 1, gold=A, model_a="alpha")
+    (pair_id,) = add_pairs(store, 1, gold=A, model_a="alpha")
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
     say(store, pair_id, mara, A, "one")
     changed = say(store, pair_id, mara, TIE, "two")
@@ -81,7 +81,7 @@ def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mar
 
 def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    (pair_id,) = land(sqlite_store, 1, gold=A)
+    (pair_id,) = add_pairs(sqlite_store, 1, gold=A)
     say(sqlite_store, pair_id, mara, A, "one")
     with sqlite_store.reading() as connection:
         other = pair_screen(connection, pair_id, aspect="style", reviewer_id=mara.id, version_id=None)
@@ -93,13 +93,13 @@ def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store
 
 def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    (pair_id,) = land(sqlite_store, 1)
+    (pair_id,) = add_pairs(sqlite_store, 1)
     version = record(sqlite_store, [], {})
     said = {"overall": A, "style": B}
     reasons = "overall: Right.\nAll of it.\nstyle: Wordy."
     with sqlite_store.writing() as connection:
-        one = LandedComparison(pair_id, Shown.AB, StepRecord(Status.OK), said, reasoning=reasons)
-        land_comparisons(connection, version, None, [one])
+        one = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), said, reasoning=reasons)
+        store_comparisons(connection, version, None, [one])
     found = {}
     for aspect in said:
         with sqlite_store.reading() as connection:
@@ -114,7 +114,7 @@ def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Stor
 def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_reads_the_blind_one(
     store: Store, mara: Reviewer
 ) -> None:
-    (pair_id,) = land(store, 1)
+    (pair_id,) = add_pairs(store, 1)
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
     seen = rows_of(store, COMPARISON)[0]["id"]
     say(store, pair_id, mara, A, "one")
@@ -131,7 +131,7 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
 
 
 def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Reviewer) -> None:
-    (pair_id,) = land(store, 1)
+    (pair_id,) = add_pairs(store, 1)
     record(store, [pair_id], {"ab": "b", "ba": "b"})
     say(store, pair_id, mara, A, "one", comparison_seen_id=rows_of(store, COMPARISON)[0]["id"])
     say(store, pair_id, mara, A, "two")
@@ -142,7 +142,7 @@ def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Review
 
 
 def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
-    (pair_id,) = land(store, 1)
+    (pair_id,) = add_pairs(store, 1)
     say(store, pair_id, mara, A, "one")
     say(store, pair_id, mara, B, "two", aspect="style")
     assert [row["replaces"] for row in rows_of(store, REVIEW)] == [None, None]
@@ -150,7 +150,7 @@ def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
 
 def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    first, other = land(sqlite_store, 2)
+    first, other = add_pairs(sqlite_store, 2)
     record(sqlite_store, [other], {"ab": "a", "ba": "a"})
     with pytest.raises(NotFound, match="no pair 99"):
         say(sqlite_store, 99, mara, A, "one")
@@ -171,7 +171,7 @@ def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
 
 def test_nothing_of_judge_or_models_is_read_before_the_decision(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    (pair_id,) = land(sqlite_store, 1, model_a="alpha", model_b="beta", gold=A)
+    (pair_id,) = add_pairs(sqlite_store, 1, model_a="alpha", model_b="beta", gold=A)
     version = record(sqlite_store, [pair_id], {"ab": "a", "ba": "-"})
     people_say(sqlite_store, pair_id, "b")
     before = screen(sqlite_store, pair_id, mara, version)
@@ -189,17 +189,17 @@ def test_nothing_of_judge_or_models_is_read_before_the_decision(sqlite_store: St
 @pytest.mark.parametrize("order", Shown)
 def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    pair_ids = land(sqlite_store, 40)
+    pair_ids = add_pairs(sqlite_store, 40)
     pair_id = next(each for each in pair_ids if order_for(each, mara.id) is order)
     shown = screen(sqlite_store, pair_id, mara)
-    assert (shown.left or "").startswith("left" if order is Shown.AB else "right"), "land names answer A left-…"
+    assert (shown.left or "").startswith("left" if order is Shown.AB else "right"), "add_pairs names answer A left-…"
     assert shown.preference("left") is (A if order is Shown.AB else B)
     assert [shown.side(shown.preference(side)) for side in ("left", "right", "tie")] == ["left", "right", "tie"]
 
 
 def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    pair_ids = land(sqlite_store, 10)
+    pair_ids = add_pairs(sqlite_store, 10)
     version = record(sqlite_store, pair_ids, {"ab": "a" * 10, "ba": "a" * 10})
     for pair_id in pair_ids:
         assert screen(sqlite_store, pair_id, mara, version).seen_id is None
@@ -211,7 +211,7 @@ def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store:
 
 def test_who_comes_from_the_list_has_seen_the_verdict_and_speaks_over_it(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    judged, other = land(sqlite_store, 2)
+    judged, other = add_pairs(sqlite_store, 2)
     version = record(sqlite_store, [judged], {"ab": "a", "ba": "a"})
     with sqlite_store.reading() as connection:
         options = {"aspect": "overall", "reviewer_id": mara.id, "version_id": version.id, "verdict_seen": True}
@@ -223,7 +223,7 @@ def test_who_comes_from_the_list_has_seen_the_verdict_and_speaks_over_it(sqlite_
 
 def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
     mara = ensure_reviewer(sqlite_store, "desk", "Mara")
-    pair_ids = land(sqlite_store, 5, gold=A)
+    pair_ids = add_pairs(sqlite_store, 5, gold=A)
     version = record(sqlite_store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
     say(sqlite_store, pair_ids[0], mara, A, "one")
     with sqlite_store.reading() as connection:
@@ -239,7 +239,7 @@ def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
 
 
 def test_pairs_that_no_judge_compared_can_be_judged_by_people(sqlite_store: Store) -> None:
-    pair_ids = land(sqlite_store, 2, query_type="QA")
+    pair_ids = add_pairs(sqlite_store, 2, query_type="QA")
     with sqlite_store.reading() as connection:
         found = ComparedPairs(connection, None)
         assert found.groups() == ()

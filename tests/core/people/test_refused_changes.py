@@ -15,8 +15,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.reviewers import Reviewer
-from judging_log import land_answers
-from pair_log import land as land_pair
+from judging_log import store_answers
+from pair_log import add_pairs
 from written_tables import written_tables
 
 LEXICAL = {"kind": "lexical"}
@@ -25,8 +25,8 @@ FIRST = {"kind": "lexical", "name": "first"}
 
 @pytest.fixture
 def log(sqlite_store: Store) -> Store:
-    land_answers(sqlite_store, 3)
-    land_pair(sqlite_store, 1)
+    store_answers(sqlite_store, 3)
+    add_pairs(sqlite_store, 1)
     judgeboard.change_settings(sqlite_store, {"random_share": 1.0}, "cli:root")
     for name in ("first", "second"):
         judgeboard.judge_pending(sqlite_store, judgeboard.make_judge("lexical", name=name))

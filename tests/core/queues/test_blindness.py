@@ -106,7 +106,7 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
     everywhere = marked.marks(desk.mara, everything)
     marked.give()
     names = [f"one of many {number}" for number in range(1_200)]
-    ids = desk.land(*names)
+    ids = desk.add(*names)
     flag, item, link = FLAG, QUEUE_ITEM, QUEUE_ITEM_FLAG
     with desk.store.writing() as connection:
         connection.execute(insert(flag), [_flag(response_id) for response_id in ids])

@@ -17,7 +17,7 @@ from judgeboard.reviews.queues import close_queue
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.method_tables import PREFERENCE_SCORE
 from judgeboard.store.reviewers import store_reviewer
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import CONFIRM, DISMISS, QueueDesk
 
 
@@ -45,7 +45,7 @@ def counts(came: MergedBundle) -> tuple[int, int, int, int]:
 
 
 def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(desk, tmp_path) -> None:
-    (response_id,) = desk.land("secret-free", metadata={"score": "METADATA"}, generator_model="MODEL")
+    (response_id,) = desk.add("secret-free", metadata={"score": "METADATA"}, generator_model="MODEL")
     desk.judge(response_id, 0.123)
     desk.decide(desk.flags()[0]["id"], desk.jon, DISMISS)
     desk.judge(response_id, 0.124, version=2)
@@ -176,7 +176,7 @@ def test_new_words_on_a_line_that_was_taken_back_are_not_said_to_be_stored(desk,
 
 
 def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(desk, tmp_path) -> None:
-    land(desk.store, 6)
+    add_pairs(desk.store, 6)
     desk.queue(subject="pairs", order=QueueOrder.OLDEST)
     file = tmp_path / "b.jsonl"
     lines = exported(desk, file)

@@ -41,7 +41,7 @@ def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(desk: Qu
 
 
 def test_a_grade_of_a_forgotten_answer_takes_no_text(desk: QueueDesk) -> None:
-    (response_id,) = desk.land("a0")
+    (response_id,) = desk.add("a0")
     forget(desk, "a0")
     with pytest.raises(DecisionRefused, match="a0 was forgotten"):
         grade(
@@ -54,7 +54,7 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(desk: QueueDesk) -> None:
 
 
 def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(desk: QueueDesk) -> None:
-    (response_id,) = desk.land("a0")
+    (response_id,) = desk.add("a0")
     said = comment(desk.store, response_id=response_id, reviewer=desk.mara, text="look", request_key="1")
     forget(desk, "a0")
     with pytest.raises(DecisionRefused, match="a0 was forgotten"):

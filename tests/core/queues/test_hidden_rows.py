@@ -10,9 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from judgeboard.store.refining.refine_candidates import RefineSelection
-from judgeboard.store.refining.reflect_candidates import ReflectSelection
-from judgeboard.store.suites.suite_rows import StoredSuiteRun
 from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
@@ -28,7 +25,9 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import queue_by_id
+from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
@@ -37,9 +36,9 @@ ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
     *("actor", "answers", "at", "batch_id", "by", "counts", "executor_id", "file", "flag", "flags", "grades", "hashed"),
-    *("host", "importer", "items", "job", "job_id", "known_ids", "made", "marks", "new", "origins", "pairs", "said"),
+    *("host", "importer", "items", "job", "job_id", "known_ids", "made", "new", "origins", "pairs", "states"),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
-    *("token", "wanted", "why", "withdrawn"),
+    *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
@@ -162,6 +161,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         ("selection", RefineSelection): RefineSelection(where, 9_999, 5, 3),
         ("selection", ReflectSelection): ReflectSelection(rag, where, 4, 0, ("QA",), False, 9_999, ()),
         ("selection", Selection): Selection(where, ask_mode("all"), None, 9_999),
+        "score": "groundedness",
         "sha256": "mark",
         "sort": "newest",
         "source": "log",

@@ -122,9 +122,9 @@ def test_orders_made_from_scores_and_none(desk) -> None:
 
 
 def test_oldest_first_goes_by_the_day_asked(desk) -> None:
-    young = desk.land("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
-    undated = desk.land("undated")[0]
-    old = desk.land("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))[0]
+    young = desk.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
+    undated = desk.add("undated")[0]
+    old = desk.add("old", asked_at=datetime(2026, 1, 2, tzinfo=UTC))[0]
     for response_id in (young, undated, old):
         desk.judge(response_id, 0.1)
     desk.queue(order="oldest")
@@ -152,8 +152,8 @@ def drawn_desk(desk, share: float = 1.0) -> None:
 def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(desk) -> None:
     flagged = desk.flagged(0.1, 0.2, 0.3, 0.4)
     drawn_desk(desk)
-    alike = desk.land("r1", "r2")
-    desk.land("r3", query_type="Summary")
+    alike = desk.add("r1", "r2")
+    desk.add("r3", query_type="Summary")
     made = desk.queue(sampling_rate=0.5)
     assert (made.joined, made.sampled, made.short) == (6, 2, 2)
     sampled = [item["response_id"] for item in desk.items() if item["sampled"]]
@@ -163,7 +163,7 @@ def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(des
 
 def test_a_mix_keeps_up_with_what_joins(desk) -> None:
     drawn_desk(desk)
-    drawn = desk.land(*(f"r{number}" for number in range(10)))
+    drawn = desk.add(*(f"r{number}" for number in range(10)))
     drawn_desk(desk, 0.0)
     desk.flagged(0.1)
     desk.queue(sampling_rate=0.5)
@@ -180,7 +180,7 @@ def test_a_mix_keeps_up_with_what_joins(desk) -> None:
 @pytest.mark.parametrize("drawn", [0, 40])
 def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(desk, drawn) -> None:
     drawn_desk(desk)
-    desk.land(*(f"r{number}" for number in range(drawn)))
+    desk.add(*(f"r{number}" for number in range(drawn)))
     drawn_desk(desk, 0.0)
     desk.flagged(*[0.1] * 20)
     desk.queue(sampling_rate=0.5, needed=2)
@@ -196,7 +196,7 @@ def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(desk) -> None:
     desk.flagged(0.1, 0.2)
     assert desk.queue(sampling_rate=0.5).short == 2
     drawn_desk(desk)
-    desk.land("r1")
+    desk.add("r1")
     assert sum(item["sampled"] for item in desk.items()) == 1
 
 
@@ -207,7 +207,7 @@ def test_what_is_drawn_does_not_stand_where_something_is_served_again(desk) -> N
     desk.later(days=8)
     again = desk.held(desk.mara)
     drawn_desk(desk)
-    desk.land(*(f"r{number}" for number in range(9)))
+    desk.add(*(f"r{number}" for number in range(9)))
     assert sum(item["sampled"] for item in desk.items()) == 9
     first = next(item["position"] for item in desk.items() if item["id"] == again.item_id)
     assert [item["id"] for item in desk.items() if item["position"] == first] == [again.item_id]
@@ -215,11 +215,11 @@ def test_what_is_drawn_does_not_stand_where_something_is_served_again(desk) -> N
 
 def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(desk) -> None:
     drawn_desk(desk)
-    desk.land(*(f"r{number}" for number in range(20)))
+    desk.add(*(f"r{number}" for number in range(20)))
     drawn_desk(desk, 0.0)
     desk.flagged(0.1)
     desk.queue(sampling_rate=0.5)
-    answers = desk.land(*(f"s{number}" for number in range(8)))
+    answers = desk.add(*(f"s{number}" for number in range(8)))
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda answer: desk.judge(answer, 0.1), answers))
     desk.flagged(0.1)
@@ -228,7 +228,7 @@ def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(desk)
 
 def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(desk) -> None:
     drawn_desk(desk)
-    desk.land("r1")
+    desk.add("r1")
     desk.queue()
     assert [item["sampled"] for item in desk.items()] == [False]
 

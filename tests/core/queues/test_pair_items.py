@@ -19,7 +19,7 @@ from judgeboard.store.method_tables import PREFERENCE_SCORE
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.tables import REVIEW
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import QueueDesk
 
 A, B, TIE = Preference
@@ -33,7 +33,7 @@ class PairDesk:
     desk: QueueDesk
 
     def queue(self, pairs: int = 1, **rules: Any) -> list[int]:
-        ids = land(self.desk.store, pairs)
+        ids = add_pairs(self.desk.store, pairs)
         self.desk.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
         return ids
 
@@ -210,7 +210,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairDesk) -> No
 
 
 def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(desk: QueueDesk) -> None:
-    land(desk.store, 1)
+    add_pairs(desk.store, 1)
     made = desk.queue(subject="pairs", order=QueueOrder.RANDOM, where=RowFilter(sources=("bench",)))
     assert (made.joined, made.queue.blind_judge, made.queue.blind_people) == (1, True, True)
     with pytest.raises(BadInput, match="order by oldest or random"):

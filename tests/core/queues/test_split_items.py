@@ -9,7 +9,7 @@ from judgeboard.reviews.leases import skip
 from judgeboard.reviews.queue_decisions import adjudicate, decide_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.reviewers import Reviewer, store_reviewer
-from pair_log import land
+from pair_log import add_pairs
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk
 
 
@@ -119,7 +119,7 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(desk) -> None:
 
 
 def test_a_pair_is_shown_as_stored_with_both_preferences(desk) -> None:
-    land(desk.store, 1)
+    add_pairs(desk.store, 1)
     desk.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((desk.mara, Preference.A), (desk.jon, Preference.B)):
         held = desk.held(who)

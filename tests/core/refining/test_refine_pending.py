@@ -15,8 +15,8 @@ from judgeboard.methods.refine_run import RefineSummary, refine_pending
 from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
-from judging_log import judgments, land_answers
-from refining_log import both, generations, generator, judge, land_bad, made, rated, ratings, refinements, written
+from judging_log import judgments, store_answers
+from refining_log import both, generations, generator, judge, made, rated, ratings, refinements, store_bad, written
 
 QUESTION = "How warm is it?"
 
@@ -124,7 +124,7 @@ def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store: Store, tmp_pa
 
 
 def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -> None:
-    land_bad(store, 3)
+    store_bad(store, 3)
     numbers = iter(range(1, 100))
     script = both(lambda _request: f"try {next(numbers)}", lambda _answer: rated(4))
     summary, endpoint = refine(store, script)
@@ -138,7 +138,7 @@ def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -
 
 
 def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 2)
+    store_bad(sqlite_store, 2)
 
     def read(answer: str) -> ScriptedReply:
         return rated(4 if "rock 1" in answer else 3)
@@ -155,7 +155,7 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
 
 
 def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, messages=None)
+    store_bad(sqlite_store, messages=None)
     _, endpoint = refine(sqlite_store, both(lambda _request: "try 1", lambda _answer: rated(4)))
     [request] = written(endpoint)
     assert "What is rock 0?" in str(request["messages"])
@@ -180,11 +180,11 @@ def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> Non
 
 
 def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 1)
+    store_bad(sqlite_store, 1)
     replies = iter([rated(2), rated(2), failure(401, "no such key")])
     stopped, _ = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: next(replies)))
     assert (stopped.account.state, len(generations(sqlite_store))) == (RunState.STOPPED, 3)
-    land_answers(sqlite_store, 1, first=7)
+    store_answers(sqlite_store, 1, first=7)
     summary, endpoint = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4)))
     assert summary.account.run_id == stopped.account.run_id
     assert ([item.id for item in summary.items], given(summary)) == (["0"], [2, 2, 4])

@@ -13,10 +13,10 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
-from judging_log import judgments, land_answers, runs
+from judging_log import judgments, runs, store_answers
 from refining_log import (
     LONG,
     asked,
@@ -25,11 +25,11 @@ from refining_log import (
     generator,
     is_judging,
     judge,
-    land_bad,
     made,
     refinements,
     rows,
     scored,
+    store_bad,
     written,
 )
 
@@ -55,11 +55,11 @@ def judge_first(store: Store, **said: Any) -> None:
         version = ensure_version(connection, judge("rag", endpoint).version)
         ids = connection.execute(select(RESPONSE.c.id)).scalars()
         given = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
-        land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, given) for id_ in ids])
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, given) for id_ in ids])
 
 
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:
-    land_bad(store)
+    store_bad(store)
     summary, endpoint = reflect(store, writing())
     assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (1, 1, 1, 0)
     assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
@@ -79,14 +79,14 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
 
 
 def test_an_answer_that_is_judged_already_takes_two_calls(store: Store) -> None:
-    land_bad(store, 3)
+    store_bad(store, 3)
     judge_first(store)
     summary, endpoint = reflect(store, writing())
     assert (summary.calls, len(endpoint.requests), summary.kept_new) == (6, 6, 3)
 
 
 def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     _, endpoint = reflect(sqlite_store, writing())
     [request] = written(endpoint)
     assert request["messages"] == list(asked(0))
@@ -95,7 +95,7 @@ def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_sto
 
 
 def test_a_temperature_is_sent_where_it_is_given(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     _, endpoint = reflect(sqlite_store, writing(), writer={"temperature": 0.7, "max_output": 99})
     [request] = written(endpoint)
     assert (request["temperature"], request["max_tokens"]) == (0.7, 99)
@@ -103,14 +103,14 @@ def test_a_temperature_is_sent_where_it_is_given(sqlite_store: Store) -> None:
 
 @pytest.mark.parametrize("groundedness", [0.2, 0.1], ids=["equal", "lower"])
 def test_only_a_strictly_higher_groundedness_replaces_the_original(sqlite_store: Store, groundedness: float) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     summary, _ = reflect(sqlite_store, writing(granite=(groundedness, 4)))
     assert (summary.kept_new, summary.kept_original, summary.second_failed) == (0, 1, 0)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["kept_original"]
 
 
 def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     script = both(
         lambda _request: BETTER, lambda answer: completion("Good!") if "granite" in answer else scored({})(answer)
     )
@@ -122,7 +122,7 @@ def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> Non
 
 
 def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, endpoint = reflect(sqlite_store, writing(f"{LONG} number-0.\n"))
     assert (summary.eligible, summary.identical, summary.regenerated, summary.calls) == (1, 1, 0, 1)
@@ -131,7 +131,7 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> N
 
 
 def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
     assert (summary.eligible, summary.no_answer, summary.regenerated, summary.account.error) == (1, 1, 0, 1)
@@ -139,7 +139,7 @@ def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlit
 
 
 def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 2, messages=None)
+    store_bad(sqlite_store, 2, messages=None)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
     assert written(endpoint) == []
@@ -162,7 +162,7 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
     ids=["good enough", "no quality", "no groundedness", "no usable verdict"],
 )
 def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, said: dict[str, Any]) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     judge_first(sqlite_store, **said)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.calls, endpoint.requests) == (0, 0, [])
@@ -175,32 +175,32 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, 
     ids=["another type", "too short", "no passages"],
 )
 def test_answers_of_another_kind_are_not_even_judged(sqlite_store: Store, fields: dict[str, Any]) -> None:
-    land_bad(sqlite_store, **fields)
+    store_bad(sqlite_store, **fields)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, endpoint.requests) == (0, [])
 
 
 def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, query_type="QA", answer="x" * 10)
+    store_bad(sqlite_store, query_type="QA", answer="x" * 10)
     judge_first(sqlite_store, quality=3)
     summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(3, 10, ("QA", "complex")))
     assert summary.kept_new == 1
 
 
 def test_fifty_characters_are_enough(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, answer="ö" * 50)
+    store_bad(sqlite_store, answer="ö" * 50)
     summary, _ = reflect(sqlite_store, writing())
     assert summary.kept_new == 1
 
 
 def test_an_original_that_turns_out_good_takes_one_call(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     summary, endpoint = reflect(sqlite_store, both(lambda _request: BETTER, scored({}, (0.9, 4))))
     assert (summary.eligible, summary.calls, len(endpoint.requests)) == (0, 1, 1)
 
 
 def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 3)
+    store_bad(sqlite_store, 3)
     narrowed, endpoint = reflect(sqlite_store, writing(), where=RowFilter(ids=("1",)))
     assert (narrowed.eligible, len(endpoint.requests)) == (1, 3)
     rest, endpoint = reflect(sqlite_store, writing())
@@ -210,9 +210,11 @@ def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: St
 
 
 def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 2)
+    store_bad(sqlite_store, 2)
     with sqlite_store.writing() as connection:
-        land_responses(connection, [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")])
+        store_responses(
+            connection, [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")]
+        )
     first, _ = reflect(sqlite_store, writing())
     assert (first.kept_new, first.no_messages) == (2, 1)
     rest, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3))
@@ -220,7 +222,7 @@ def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Sto
 
 
 def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 2)
+    store_bad(sqlite_store, 2)
     script = both(
         lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER, scored({"granite": (0.9, 4)})
     )
@@ -233,7 +235,7 @@ def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_
 
 
 def test_a_stopped_run_goes_on_with_what_is_missing(store: Store) -> None:
-    land_bad(store, 6)
+    store_bad(store, 6)
     judge_first(store)
     bad_key = both(lambda _request: BETTER, lambda _answer: failure(401, "no such key"))
     stopped, _ = reflect(store, bad_key)
@@ -248,16 +250,16 @@ def test_a_stopped_run_goes_on_with_what_is_missing(store: Store) -> None:
 
 
 def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, 3)
+    store_bad(sqlite_store, 3)
     judge_first(sqlite_store)
     stopped, _ = reflect(sqlite_store, both(lambda _request: BETTER, lambda _answer: failure(401, "no such key")))
     kept = len(generations(sqlite_store))
-    land_answers(sqlite_store, 2, first=10)
+    store_answers(sqlite_store, 2, first=10)
     with sqlite_store.writing() as connection:
         newcomer = Response(
             "log", "new", "What is it?", f"{LONG} new.", ("A rock.",), query_type="complex", messages=asked(9)
         )
-        land_responses(connection, [newcomer])
+        store_responses(connection, [newcomer])
     summary, endpoint = reflect(sqlite_store, writing())
     assert summary.account.run_id == stopped.account.run_id
     assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept), "no answer is made twice"
@@ -267,7 +269,7 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> 
 
 
 def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     reflect(sqlite_store, writing(granite=(0.0, 1)))
     assert {row["response_id"] for row in rows(sqlite_store, FLAG)} == {1}
     again, endpoint = reflect(sqlite_store, writing())
@@ -275,7 +277,7 @@ def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Sto
 
 
 def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
     with RecordingEndpoint() as endpoint, pytest.raises(UnknownPrice, match="writer"):
@@ -286,7 +288,7 @@ def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> N
 
 
 def test_the_cost_of_both_models_is_summed(sqlite_store: Store, tmp_path: Any) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\nwriter = { input = 10, output = 10 }\n")
     with RecordingEndpoint(writing()) as endpoint:
@@ -303,7 +305,9 @@ def test_a_rule_out_of_its_range_is_refused(changes: dict[str, int]) -> None:
 
 
 def test_offline_judges_reflect_too(sqlite_store: Store) -> None:
-    land_bad(sqlite_store, answer="Marble dunes sing about violet engines while nobody in the harbour listens to them.")
+    store_bad(
+        sqlite_store, answer="Marble dunes sing about violet engines while nobody in the harbour listens to them."
+    )
     with RecordingEndpoint(lambda _request, _number: completion("It is a rock.")) as endpoint:
         summary = reflect_pending(sqlite_store, make_judge("lexical"), generator(endpoint))
     assert (summary.kept_new, summary.calls) == (1, 1)

@@ -13,13 +13,13 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.refinements import selected_attempts
 from judgeboard.store.tables import EVENT
-from refining_log import generator, judge, land_bad, made, ratings, refinements, rows, standing
+from refining_log import generator, judge, made, ratings, refinements, rows, standing, store_bad
 
 
 @pytest.fixture
 def refined(store: Store) -> Store:
     """A log of one answer that was refined in two attempts, by run 1."""
-    land_bad(store)
+    store_bad(store)
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
         refine_pending(store, judge("rating", endpoint), generator(endpoint))
     return store

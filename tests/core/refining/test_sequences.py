@@ -20,7 +20,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import start_or_continue_method_run
 from judging_log import judgments
-from refining_log import both, generator, judge, land_bad, made, ratings, refinements, scored
+from refining_log import both, generator, judge, made, ratings, refinements, scored, store_bad
 
 OK = StepRecord(Status.OK, raw="raw", cost_micro=100)
 
@@ -62,7 +62,7 @@ def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
 
 
 def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     for text, groundedness in (("granite", 0.9), ("basalt", 0.1)):
         script = both(lambda _request, text=text: text, scored({text: (groundedness, 4)}))
         with RecordingEndpoint(script) as endpoint:

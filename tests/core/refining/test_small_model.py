@@ -8,7 +8,7 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judging_log import address, judgments
-from refining_log import generations, land_bad, refinements
+from refining_log import generations, refinements, store_bad
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(300)]
 
@@ -24,7 +24,7 @@ def play(store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words
 def test_one_answer_is_reflected_on_and_refined(
     small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land_bad(sqlite_store)
+    store_bad(sqlite_store)
     with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
         url = endpoint.base_url
         # The offline judge, since a real one's calls are what the second command makes.

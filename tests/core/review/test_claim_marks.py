@@ -24,8 +24,8 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import JUDGMENT
 from review_desk import ANSWER, Desk
 
@@ -41,7 +41,7 @@ def judgment(desk: Desk) -> int:
     with desk.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         verdict = Verdict(Status.OK, groundedness=0.9, claims=CLAIMS)
-        land_judgments(connection, version, None, [LandedVerdict(desk.response_id, 0, 0, verdict)])
+        store_judgments(connection, version, None, [NewJudgment(desk.response_id, 0, 0, verdict)])
     [row] = desk.rows(JUDGMENT)
     return int(row["id"])
 
@@ -100,7 +100,7 @@ def test_a_mark_that_speaks_of_nothing_is_refused(desk: Desk, judgment: int, mar
 
 def test_a_mark_on_another_answers_judgment_is_refused(desk: Desk, judgment: int) -> None:
     with desk.store.writing() as connection:
-        (other,) = land_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
+        (other,) = store_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
     desk.response_id = other
     with pytest.raises(BadInput, match="is not one of other"):
         desk.grade(desk.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))

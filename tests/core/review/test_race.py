@@ -11,10 +11,10 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
 from review_desk import rows_of
 
@@ -24,10 +24,10 @@ REVIEWERS, FLAGS = 8, 50
 def test_each_flag_is_decided_once(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        ids = land_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(FLAGS)]).new
+        ids = store_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(FLAGS)]).new
         low = Verdict(Status.OK, groundedness=0.1)
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, low) for id_ in ids])
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
     flags = [flag["id"] for flag in rows_of(store, FLAG)]
     people = [ensure_reviewer(store, "desk", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
@@ -65,10 +65,10 @@ def test_each_flag_is_decided_once(store: Store) -> None:
 def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        ids = land_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(10)]).new
+        ids = store_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(10)]).new
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         low = Verdict(Status.OK, groundedness=0.1)
-        land_judgments(connection, version, None, [LandedVerdict(id_, 0, 0, low) for id_ in ids])
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
     flags = [flag["id"] for flag in rows_of(store, FLAG)]
     people = [ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon")]
 
@@ -76,7 +76,7 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
         for ask in range(first_ask, first_ask + 8):
             again = Verdict(Status.OK, groundedness=0.9 if ask % 2 else 0.2)
             with store.writing() as connection:
-                land_judgments(connection, version, None, [LandedVerdict(id_, ask, 0, again) for id_ in ids])
+                store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, again) for id_ in ids])
 
     def press(reviewer: Reviewer) -> None:
         for turn in range(4):

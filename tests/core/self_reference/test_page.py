@@ -8,11 +8,11 @@ from judgeboard.methods.self_reference import self_refer
 from judgeboard.methods.self_reference_report import one_item, self_reference_page
 from judgeboard.store.engine import Store
 from judgeboard.store.samples import most_samples, sampling_versions
-from solving_log import TORN, Solver, land_questions, self_reference
+from solving_log import TORN, Solver, self_reference, store_questions
 
 
 def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
-    ids = land_questions(store, 3)
+    ids = store_questions(store, 3)
     with RecordingEndpoint(Solver({0: TORN, 1: "-BBBAB"})) as endpoint:
         self_refer(store, self_reference(endpoint), ids, conditions="C")
     with store.reading() as connection:

@@ -11,11 +11,11 @@ from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, Ste
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference_report import measure_self_reference
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.samples import LandedSample, land_samples
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.samples import NewSample, store_samples
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
 # for LLM-as-a-Judge" (FARS, Analemma), as counts.
@@ -96,34 +96,34 @@ def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) ->
     assert report.conditions["C"].accuracy.reason == "the judge was not asked"
 
 
-def land(
+def add(
     store: Store, samples: Sequence[str | None], *, shown: str | None = None, reference: str | None = "B", n: int = 1
 ) -> None:
-    """Land ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
+    """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("kept", "replay"))
         pairs = [
             Pair("s", f"q{number}", "?", options=("x", "y", "z"), reference=reference, gold=Preference.A)
             for number in range(n)
         ]
-        for pair_id in land_pairs(connection, pairs).new:
+        for pair_id in store_pairs(connection, pairs).new:
             tries = [
-                LandedSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
+                NewSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
                 for number, said in enumerate(samples)
             ]
-            land_samples(connection, version, None, tries)
+            store_samples(connection, version, None, tries)
             verdicts = [
-                LandedComparison(
+                NewComparison(
                     pair_id, order, StepRecord(Status.OK), {"overall": Preference.A}, condition, reference=given
                 )
                 for condition, given in (("plain", None), ("reference", shown))
                 for order in Shown
             ]
-            land_comparisons(connection, version, None, verdicts)
+            store_comparisons(connection, version, None, verdicts)
 
 
 def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
-    land(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
+    add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
     assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
@@ -131,14 +131,14 @@ def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(s
 
 
 def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
-    land(sqlite_store, ["B", "B", "C"])
+    add(sqlite_store, ["B", "B", "C"])
     with pytest.raises(BadInput, match="at most 3: give --k 3"):
         measure_self_reference(sqlite_store)
     assert measure_self_reference(sqlite_store, k=3).items == 1
 
 
 def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
-    land(sqlite_store, ["B"] * 5, reference=None)
+    add(sqlite_store, ["B"] * 5, reference=None)
     report = measure_self_reference(sqlite_store)
     assert (report.no_reference, report.conditions["C"].accuracy.value) == (1, 1)
     assert report.gate.precision.reason == "no correct answer is known"
@@ -151,13 +151,13 @@ def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None
 
 
 def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
-    land(sqlite_store, ["B"] * 5, n=3)
+    add(sqlite_store, ["B"] * 5, n=3)
     assert measure_self_reference(sqlite_store, source="s").items == 3
     with pytest.raises(BadInput, match="no samples of these questions"):
         measure_self_reference(sqlite_store, source="other")
 
 
 def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None:
-    land(sqlite_store, ["B"] * 5)
+    add(sqlite_store, ["B"] * 5)
     with pytest.raises(BadInput, match="A, B and C"):
         measure_self_reference(sqlite_store, conditions=["D"])

@@ -16,9 +16,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.method_tables import COMPARISON, SAMPLE
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from judging_log import runs
-from solving_log import TORN, Solver, land_questions, self_reference
+from solving_log import TORN, Solver, self_reference, store_questions
 
 
 def ask(
@@ -34,7 +34,7 @@ def ask(
 def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
     store: Store, conditions: str, calls: int
 ) -> None:
-    ids = land_questions(store, 3)
+    ids = store_questions(store, 3)
     report, endpoint = ask(store, Solver({0: TORN}), ids, conditions)
     assert len(endpoint.requests) == 3 * calls == report.calls_planned == report.account.asked
     assert (report.account.ok, report.account.not_reached, report.account.exit_code) == (3 * calls, 0, 0)
@@ -44,7 +44,7 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
 
 
 def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 2)
+    ids = store_questions(sqlite_store, 2)
     solver = Solver({0: TORN})
     report, endpoint = ask(sqlite_store, solver, ids, "C")
     assert solver.compared == {(0, "ab", False): 1, (0, "ba", False): 1, (1, "ab", True): 1, (1, "ba", True): 1}
@@ -58,7 +58,7 @@ def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_
 
 
 def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 2)
+    ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver({0: TORN}), ids, "C")
     report, endpoint = ask(sqlite_store, Solver({0: TORN}), ids)
     assert len(endpoint.requests) == 4
@@ -70,7 +70,7 @@ def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store:
 
 
 def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 3)
+    ids = store_questions(sqlite_store, 3)
     report, _ = ask(sqlite_store, Solver({0: TORN, 1: "AAABB"}), ids)
     assert [(point.agree, point.gate.on_rate.value) for point in report.sweep][2:] == [
         (3, pytest.approx(2 / 3)),
@@ -83,7 +83,7 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> No
 
 
 def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     report, endpoint = ask(sqlite_store, Solver({0: "B--BBB"}), ids, "C")
     assert (report.account.asked, report.account.unparsable) == (7, 1)
     assert len(endpoint.requests) == 8  # the repair of the one that could not be read
@@ -91,7 +91,7 @@ def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite
 
 
 def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "-"})
     report, _ = ask(sqlite_store, solver, ids)
     assert set(solver.compared) == {(0, "ab", False), (0, "ba", False)}
@@ -101,7 +101,7 @@ def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(s
 
 
 def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "CBBC"})
     report, _ = ask(sqlite_store, solver, ids, "C", k=4, tau=0.5)
     assert solver.references == {"C. Oslo"}
@@ -110,7 +110,7 @@ def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so
 
 
 def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     for k, tau in ((5, 0.8), (5, 0.6), (3, 0.8)):
         ask(sqlite_store, Solver(), ids, k=k, tau=tau)
     with sqlite_store.reading() as connection:
@@ -122,7 +122,7 @@ def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite
 
 
 def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 2)
+    ids = store_questions(sqlite_store, 2)
     with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
         report = self_refer(sqlite_store, self_reference(endpoint), ids)
     assert (report.account.state.value, report.account.not_reached, report.items) == ("stopped", 18, 0)
@@ -132,7 +132,7 @@ def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Sto
 
 
 def test_a_run_is_estimated_without_keeping_a_writer_out_and_leaves_nothing(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 2)
+    ids = store_questions(sqlite_store, 2)
     with RecordingEndpoint() as endpoint, sqlite_store.writing():
         estimate = estimate_run(sqlite_store, self_reference(endpoint), ids)
     assert (estimate.items, estimate.calls_left) == (2, estimate.calls_planned)
@@ -141,7 +141,7 @@ def test_a_run_is_estimated_without_keeping_a_writer_out_and_leaves_nothing(sqli
 
 
 def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_an_answer(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 2)
+    ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver(), ids)
     with sqlite_store.writing() as connection:
         forget_response(connection, "pair:q0:a", actor="test")
@@ -164,7 +164,7 @@ def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tu
 
 
 def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: Store) -> None:
-    ids = land_questions(store, 2)
+    ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)
     assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), "its answers are not compared"
     assert (report.items, report.failed_samples, report.no_answer) == (1, 1, 0)
@@ -183,7 +183,7 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: S
 
 
 def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     report, _ = ask_over(sqlite_store, outage(lambda _: True), ids)
     assert (report.items, report.account.error, report.account.exit_code) == (0, 5, 1)
     same, calls = ask_over(sqlite_store, Solver(), ids)
@@ -195,7 +195,7 @@ def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(sqlite
 
 
 def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store) -> None:
-    ids = land_questions(sqlite_store, 1)
+    ids = store_questions(sqlite_store, 1)
     report, _ = ask_over(sqlite_store, outage(lambda number: number == 8), ids)
     assert (report.items, report.account.error) == (1, 1)
     again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
@@ -204,8 +204,8 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store)
 
 def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        bare = land_pairs(connection, [Pair("s", "x", "?", gold=Preference.A)]).new
+        bare = store_pairs(connection, [Pair("s", "x", "?", gold=Preference.A)]).new
     with pytest.raises(BadInput, match="two answers"):
         ask(sqlite_store, Solver(), bare)
-    report, _ = ask(sqlite_store, Solver(), [*land_questions(sqlite_store, 1), *bare])
+    report, _ = ask(sqlite_store, Solver(), [*store_questions(sqlite_store, 1), *bare])
     assert report.items == 1

@@ -10,9 +10,9 @@ from sqlalchemy import select, update
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import LandedResponses, land_judgments, land_responses
+from judgeboard.store.storing import StoredResponses, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG
 
 
@@ -21,25 +21,25 @@ class Desk:
     """A database on which nothing is drawn at random, with what tests do on one line each."""
 
     store: Store
-    landed: dict[str, Response] = field(default_factory=dict)
+    answers: dict[str, Response] = field(default_factory=dict)
     asks: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def land(self, *responses: Response) -> LandedResponses:
+    def add(self, *responses: Response) -> StoredResponses:
         with self.store.writing() as connection:
-            return land_responses(connection, responses)
+            return store_responses(connection, responses)
 
     def answer(self, external_id: str = "a", **fields: Any) -> int:
-        """Land one logged answer and return its id."""
-        self.landed[external_id] = Response("log", external_id, "query", f"answer of {external_id}", **fields)
-        return self.land(self.landed[external_id]).new[0]
+        """Store one logged answer and return its id."""
+        self.answers[external_id] = Response("log", external_id, "query", f"answer of {external_id}", **fields)
+        return self.add(self.answers[external_id]).new[0]
 
     def thumbs(self, external_id: str, value: float) -> None:
         """The user says something new of a known answer."""
-        known = self.landed[external_id]
+        known = self.answers[external_id]
         said = Feedback(FeedbackKind.THUMBS, value, at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC))
         again = Response("log", external_id, known.query, known.answer, feedback=(*known.feedback, said))
-        self.landed[external_id] = again
-        assert self.land(again).feedback_added == 1
+        self.answers[external_id] = again
+        assert self.add(again).feedback_added == 1
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
         with self.store.writing() as connection:
@@ -52,8 +52,8 @@ class Desk:
         ask = self.asks.get((version.id, response_id), -1) + (repeat == 0)
         self.asks[version.id, response_id] = ask
         with self.store.writing() as connection:
-            item = LandedVerdict(response_id, ask, repeat, Verdict(status, **verdict))
-            return land_judgments(connection, version, None, [item])
+            item = NewJudgment(response_id, ask, repeat, Verdict(status, **verdict))
+            return store_judgments(connection, version, None, [item])
 
     def set(self, key: str, value: Any) -> None:
         with self.store.writing() as connection:

@@ -7,7 +7,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_actors, event_kinds, event_page, latest_events, record_event
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 def told(store: Store) -> Store:
     with store.writing() as connection:
         responses = [Response(source=source, external_id="chat-1", query="q", answer="a") for source in ("a", "b")]
-        ids = land_responses(connection, responses).new
+        ids = store_responses(connection, responses).new
         for number in range(120):
             record_event(
                 connection,

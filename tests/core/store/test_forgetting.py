@@ -26,18 +26,18 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.methods.control_answers import make_control_answers
-from judgeboard.store.comparisons import REFERENCE, LandedComparison, land_comparisons, load_comparisons
-from judgeboard.store.forgetting import drop_written_ahead, forget_response
+from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
+from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 from judgeboard.store.grades import GradeOf, insert_grades
-from judgeboard.store.judgments import LandedVerdict, step_columns
+from judgeboard.store.judgments import NewJudgment, step_columns
 from judgeboard.store.method_tables import GENERATION, JUDGMENT_REVIEW
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.preferences import PreferenceOf, land_preferences, load_preferences
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
-from judgeboard.store.samples import LandedSample, land_samples, load_samples
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.samples import NewSample, load_samples, store_samples
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ class Story:
     def __init__(self, desk: Any) -> None:
         self.desk = desk
         self.version = desk.version()
-        self.response = desk.land(
+        self.response = desk.add(
             Response(
                 *("log", "secret", f"who is {SECRET}?", f"it is {SECRET}"),
                 passages=(SECRET,),
@@ -62,7 +62,7 @@ class Story:
                 metadata={"user": SECRET},
             )
         ).new[0]
-        self.other = desk.land(Response("log", "other", "what?", "plainly this")).new[0]
+        self.other = desk.add(Response("log", "other", "what?", "plainly this")).new[0]
         with desk.store.writing() as connection:
             self.run = start_import_run(connection, self.version, "me").id
             self.control = made_worse(connection, self.response)
@@ -80,7 +80,7 @@ class Story:
             claims=(Claim(SECRET, ClaimStatus.SUPPORTED),),
             scores=(DimensionScore("care", 2, "1-5", f"for {SECRET}"),),
         )
-        land_judgments(connection, self.version, self.run, [LandedVerdict(response_id, 0, 0, verdict)])
+        store_judgments(connection, self.version, self.run, [NewJudgment(response_id, 0, 0, verdict)])
         judgment = select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == response_id)
         audit = {
             "judgment_id": connection.execute(judgment).scalar_one(),
@@ -106,9 +106,9 @@ class Story:
             metadata={"of": SECRET},
         )
         linked = Pair("compare", "p", question, answer, "plainly this", sides=(self.response, self.other))
-        self.pairs = land_pairs(connection, [bench, linked]).new
+        self.pairs = store_pairs(connection, [bench, linked]).new
         said = [
-            LandedComparison(
+            NewComparison(
                 *(pair_id, Shown.AB, SAID, {"overall": Preference.B}),
                 condition=REFERENCE,
                 reference=SECRET,
@@ -116,12 +116,12 @@ class Story:
             )
             for pair_id in self.pairs
         ]
-        lost = [LandedComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
-        land_comparisons(connection, self.version, self.run, [*said, *lost])
-        tries = [LandedSample(self.pairs[0], 0, SECRET, SAID), LandedSample(self.pairs[0], 1, None, LOST)]
-        land_samples(connection, self.version, self.run, tries)
+        lost = [NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
+        store_comparisons(connection, self.version, self.run, [*said, *lost])
+        tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
+        store_samples(connection, self.version, self.run, tries)
         given = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
-        land_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
+        store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", given)])
 
     def _attempts(self, connection: Any) -> None:
         made = Response(
@@ -169,7 +169,7 @@ def made_worse(connection: Any, response_id: int) -> int:
         kind=ResponseKind.CONTROL,
         derived_from=response_id,
     )
-    return land_responses(connection, [made]).new[0]
+    return store_responses(connection, [made]).new[0]
 
 
 def cell_text(cell: Any) -> str:
@@ -208,9 +208,9 @@ def test_what_was_not_made_from_it_stays(story) -> None:
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
     with story.desk.store.writing() as connection:
-        (alone,) = land_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
-        said = LandedComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
-        land_comparisons(connection, story.version, story.run, [said])
+        (alone,) = store_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
+        said = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
+        store_comparisons(connection, story.version, story.run, [said])
     with story.desk.store.writing() as connection:
         forget_response(connection, "pair:alone:b", actor="me")
     assert story.places_of("Numbat") == set()
@@ -267,7 +267,7 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(desk) -> None:
         answers = [
             Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
         ]
-        land_responses(connection, answers)
+        store_responses(connection, answers)
     assert make_control_answers(desk.store, kinds=("other_answer",))[0].made == 4
     with desk.store.writing() as connection:
         assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
@@ -279,9 +279,9 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_desk) -> None:
     store = sqlite_desk.store
     path = Path(str(store.engine.url.database))
     with store.writing() as connection:
-        land_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])
+        store_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])
     with store.writing() as connection:
         forget_response(connection, "x", actor="test")
-    assert drop_written_ahead(store)
+    assert truncate_write_ahead_log(store)
     held = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
     assert held == []

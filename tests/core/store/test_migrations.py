@@ -86,7 +86,7 @@ def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Pa
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(SchemaMismatch, match="made by a newer Judgeboard, install that version") as refused:
+    with pytest.raises(SchemaMismatch, match="a newer Judgeboard created this database") as refused:
         open_store(path)
     assert "migrate" not in str(refused.value)
 

@@ -8,14 +8,14 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import last_rows
-from pair_log import land, people_say, record
+from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 
 
 @pytest.fixture
 def judged(sqlite_store: Store) -> tuple[list[int], int]:
     """Pairs that a judge compared and people spoke of, and the judge version."""
-    pair_ids = land(sqlite_store, 30)
+    pair_ids = add_pairs(sqlite_store, 30)
     version = record(sqlite_store, pair_ids, {"ab": "a" * 30, "ba": "b" * 30})
     people_say(sqlite_store, pair_ids[3], "a", "b")
     return pair_ids, version.id

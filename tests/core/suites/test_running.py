@@ -24,7 +24,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.method_tables import GENERATION, SUITE_CASE
 from judgeboard.store.overview import count_responses
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
 from judging_log import judgments, rag
 from suite_runs import asked, playing, scored, suite
@@ -211,7 +211,7 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
         Response("else", "c", "What is number-1?", "It is number-1."),
     ]
     with store.writing() as connection:
-        ids = land_responses(connection, logged).new
+        ids = store_responses(connection, logged).new
     result, endpoint = run(store, playing(), suite(2), "source:app")
     assert asked(endpoint) == ([], [0])
     assert "It is number-0." in endpoint.requests[0].body["messages"][-1]["content"]

@@ -11,8 +11,8 @@ from judgeboard.domain import Label, Status, Verdict
 from judgeboard.reports.agreement import report_results
 from judgeboard.reports.json_output import to_plain
 from judgeboard.store.engine import Store
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard_dashboard.widgets.navigation import rater_rows
 
 PEOPLE = "People and people"
@@ -62,12 +62,12 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
     )
     version = log.version("again")
     said = [
-        LandedVerdict(each, 0, number, Verdict(Status.OK, quality=3 + (number == place % 3)))
+        NewJudgment(each, 0, number, Verdict(Status.OK, quality=3 + (number == place % 3)))
         for place, each in enumerate(log.answers(12))
         for number in range(2)
     ]
     with sqlite_store.writing() as connection:
-        land_judgments(connection, version, None, said)
+        store_judgments(connection, version, None, said)
     app = open_page("agreement", compare="Judge and its repeats", grade="Quality")
     assert texts(app, "jb-say")[0].startswith("Asked again about 12 answers, it says the same every time on 33 %")
     assert table_with(app, "Second")["Second"].tolist() == ["ask 2"]
@@ -80,7 +80,7 @@ def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, s
     log = GradedLog(sqlite_store)
     version = log.version("again")
     said = [
-        LandedVerdict(
+        NewJudgment(
             each,
             0,
             number,
@@ -95,7 +95,7 @@ def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, s
         for number in range(2)
     ]
     with sqlite_store.writing() as connection:
-        land_judgments(connection, version, None, said)
+        store_judgments(connection, version, None, said)
     for grade, share in (("Label", 75), ("Groundedness", 50), ("Quality", 25)):
         app = open_page("agreement", compare="Judge and its repeats", grade=grade)
         assert f"it says the same every time on {share} %" in texts(app, "jb-say")[0]

@@ -9,8 +9,8 @@ from judgeboard.methods.jury import judge_by_jury
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
@@ -58,7 +58,7 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
         for number in range(40)
     ]
     with sqlite_store.writing() as connection:
-        land_responses(connection, rows)
+        store_responses(connection, rows)
     judge_pending(sqlite_store, make_judge("lexical"))
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     judge_control_answers(sqlite_store, make_judge("lexical"))
@@ -117,8 +117,8 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
         texts(open_page("judges"), "jb-cap jb-under")
     )
     with sqlite_store.writing() as connection:
-        again = [LandedVerdict(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
-        land_judgments(connection, version, None, again)
+        again = [NewJudgment(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
+        store_judgments(connection, version, None, again)
     app = open_page("judges")
     said = " ".join(texts(app, "jb-cap jb-under"))
     assert "on quality it gives the same every time on 75 %" in said

@@ -20,7 +20,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.widgets.pair_tables import groups_file
 from judgeboard_dashboard.widgets.self_reference import categories_file
 from judging_log import address
-from pair_log import land, people_say, record
+from pair_log import add_pairs, people_say, record
 
 FILE_FIELDS = ["value", "low", "high", "n"]
 
@@ -63,7 +63,7 @@ def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wron
 @pytest.mark.parametrize("verdicts", [{"ab": "abtab-", "ba": "aatbb-"}, {"ab": "aabt", "ba": "    "}])
 @pytest.mark.parametrize("kind", ["pairwise", "replay"])
 def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[str, str], kind: str) -> None:
-    pair_ids = land(sqlite_store, len(verdicts["ab"]))
+    pair_ids = add_pairs(sqlite_store, len(verdicts["ab"]))
     record(sqlite_store, pair_ids, verdicts, kind=kind, name="old")
     for pair_id, letter in zip(pair_ids, "aba", strict=False):
         people_say(sqlite_store, pair_id, letter)

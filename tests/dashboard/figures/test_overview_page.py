@@ -9,7 +9,7 @@ from figures_log import HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.domain import Estimate
 from judgeboard.store.engine import Store
-from judgeboard.store.overview import DeskDay, JudgeDay, Overview
+from judgeboard.store.overview import DayCounts, JudgeDay, Overview
 from judgeboard_dashboard.widgets.overview import (
     confirmed_words,
     cost_words,
@@ -28,7 +28,7 @@ DAY = date(2026, 3, 9)  # a Monday
 
 
 def desk(waiting: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
-    days = tuple(DeskDay(DAY, raised, each, mine, 0, waiting + 3) for each in decided)
+    days = tuple(DayCounts(DAY, raised, each, mine, 0, waiting + 3) for each in decided)
     return Overview(waiting, decided[-1], mine, days, Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
 
 

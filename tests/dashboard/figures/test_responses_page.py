@@ -1,4 +1,4 @@
-"""Responses: every drill-down lands on exactly its rows, and the page says where one came from."""
+"""Responses: every drill-down opens exactly its rows, and the page says where one came from."""
 
 import pytest
 

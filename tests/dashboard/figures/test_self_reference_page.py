@@ -7,11 +7,11 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import charts, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.samples import LandedSample, land_samples
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.samples import NewSample, store_samples
 from page_rows import HOSTILE
 
 Open = Callable[..., AppTest]
@@ -34,15 +34,15 @@ def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", 
             Pair(name, f"q{number}", question, "left", "right", "geo", ("w", "x", "y"), "B", gold=Preference.A)
             for number in range(len(items))
         ]
-        ids = land_pairs(connection, pairs).new
+        ids = store_pairs(connection, pairs).new
         for pair_id, (samples, plain, reference) in zip(ids, items, strict=True):
             tries = [
-                LandedSample(pair_id, number, None if said == "-" else said, _record(said))
+                NewSample(pair_id, number, None if said == "-" else said, _record(said))
                 for number, said in enumerate(samples)
             ]
-            land_samples(connection, version, None, tries)
+            store_samples(connection, version, None, tries)
             verdicts = [
-                LandedComparison(
+                NewComparison(
                     pair_id,
                     shown,
                     StepRecord(Status.OK),
@@ -53,7 +53,7 @@ def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", 
                 for condition, said in (("plain", plain), ("reference", reference))
                 for shown, one in zip(Shown, said, strict=False)
             ]
-            land_comparisons(connection, version, None, verdicts)
+            store_comparisons(connection, version, None, verdicts)
     return ids
 
 

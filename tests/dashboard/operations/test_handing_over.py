@@ -5,8 +5,8 @@ import pytest
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 
 MANY = 120
 
@@ -15,10 +15,10 @@ MANY = 120
 def many_flags(page_rows, sqlite_store: Store) -> None:
     """More open flags than a page holds."""
     with sqlite_store.writing() as connection:
-        ids = land_responses(connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]).new
+        ids = store_responses(connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]).new
         version = ensure_version(connection, JudgeVersion("rag", "rag", "m"))
-        low = [LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=0.3)) for id_ in ids]
-        land_judgments(connection, version, None, low)
+        low = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.3)) for id_ in ids]
+        store_judgments(connection, version, None, low)
 
 
 @pytest.mark.parametrize("name", ["queue", "responses"])

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from judgeboard.domain import Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard import session
 
@@ -225,7 +225,7 @@ RECORDED = {
 @pytest.mark.parametrize("kind", RECORDED)
 def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, kind: str) -> None:
     with sqlite_store.writing() as connection:
-        land_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
+        store_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
     row, shown, done = RECORDED[kind]
     page = upload([row], kind=kind)
     assert "1 of 1 row can be imported." in said(page)

@@ -9,8 +9,8 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
@@ -136,7 +136,7 @@ def test_what_judges_and_endpoints_say_stays_text(
     with sqlite_store.writing() as connection:
         version = ensure_version(connection, make_judge(**asked).version)
         before = Verdict(Status.OK, groundedness=0.9, reasoning=EVIL)
-        land_judgments(connection, version, None, [LandedVerdict(page_rows.responses["good"], 0, 0, before)])
+        store_judgments(connection, version, None, [NewJudgment(page_rows.responses["good"], 0, 0, before)])
     done = ask(sqlite_store, asked, where=RowFilter(ids=("good",)))
     with working(sqlite_store):
         ended(sqlite_store, done)

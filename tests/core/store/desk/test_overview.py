@@ -26,7 +26,7 @@ def at(days_ago: int, hour: int = 12) -> datetime:
 
 def flag(desk, days_ago: int, state: str = "open") -> int:
     """A flag raised so many days ago, on an answer of its own."""
-    number = len(desk.landed)
+    number = len(desk.answers)
     response_id = desk.answer(f"answer {number}")
     row = {
         "response_id": response_id,

@@ -7,14 +7,14 @@ import pytest
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.store.comparisons import (
     REFERENCE,
-    LandedComparison,
+    NewComparison,
     add_aspects,
     key_of,
-    land_comparisons,
     load_comparisons,
+    store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.pair_storing import store_pairs
 
 A, B, TIE = Preference
 AB, BA = Shown
@@ -25,16 +25,16 @@ OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is 
 def pairs(desk) -> list[int]:
     with desk.store.writing() as connection:
         given = [Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None) for n in range(3)]
-        return land_pairs(connection, given).new
+        return store_pairs(connection, given).new
 
 
-def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> LandedComparison:
-    return LandedComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
+def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> NewComparison:
+    return NewComparison(pair_id, shown, OK if aspects else LOST, aspects, ask=ask)
 
 
-def land(desk, version, *items: LandedComparison) -> int:
+def add(desk, version, *items: NewComparison) -> int:
     with desk.store.writing() as connection:
-        return len(land_comparisons(connection, version, None, items))
+        return len(store_comparisons(connection, version, None, items))
 
 
 def loaded(desk, *versions, **which: Any):
@@ -44,7 +44,7 @@ def loaded(desk, *versions, **which: Any):
 
 def test_both_orders_stand_side_by_side(desk, pairs) -> None:
     version = desk.version()
-    assert land(desk, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE)) == 2
+    assert add(desk, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE)) == 2
     (row,) = loaded(desk, version)
     assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
     assert (row.ab, row.ba, row.asked_ab, row.asked_ba) == (A, TIE, True, True)
@@ -52,7 +52,7 @@ def test_both_orders_stand_side_by_side(desk, pairs) -> None:
 
 def test_an_unusable_order_is_told_from_one_that_was_not_asked(desk, pairs) -> None:
     version = desk.version()
-    land(desk, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[1], AB))
+    add(desk, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[1], AB))
     assert [(row.ab, row.ba, row.asked_ab, row.asked_ba) for row in loaded(desk, version)] == [
         (B, None, True, True),
         (None, None, True, False),
@@ -61,7 +61,7 @@ def test_an_unusable_order_is_told_from_one_that_was_not_asked(desk, pairs) -> N
 
 def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(desk, pairs) -> None:
     version = desk.version()
-    land(desk, version, said(pairs[0], AB, depth=A, style=B), said(pairs[1], AB))
+    add(desk, version, said(pairs[0], AB, depth=A, style=B), said(pairs[1], AB))
     rows = [(row.pair_id, row.aspect, row.ab) for row in loaded(desk, version)]
     assert rows == [
         *((pairs[0], "depth", A), (pairs[0], "style", B)),
@@ -71,37 +71,37 @@ def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(desk, pair
 
 def test_a_judge_without_any_verdict_is_still_accounted_for(desk, pairs) -> None:
     version = desk.version()
-    land(desk, version, said(pairs[0], BA))
+    add(desk, version, said(pairs[0], BA))
     assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(desk, version)] == [("overall", False, True)]
 
 
 def test_one_that_is_there_is_left_as_it_was(desk, pairs) -> None:
     version = desk.version()
-    assert land(desk, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B)) == 1
-    assert land(desk, version, said(pairs[0], AB, overall=B)) == 0
+    assert add(desk, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B)) == 1
+    assert add(desk, version, said(pairs[0], AB, overall=B)) == 0
     assert loaded(desk, version)[0].ab is A
 
 
 def test_the_latest_usable_ask_counts(desk, pairs) -> None:
     version = desk.version()
-    land(desk, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
+    add(desk, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
     assert loaded(desk, version)[0].ab is B
-    land(desk, version, said(pairs[0], AB, ask=2))
+    add(desk, version, said(pairs[0], AB, ask=2))
     assert loaded(desk, version)[0].ab is B
 
 
 def test_conditions_and_versions_do_not_mix(desk, pairs) -> None:
     one, other = desk.version(), desk.version(t=1)
-    informed = LandedComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
-    land(desk, one, said(pairs[0], AB, overall=A), informed)
-    land(desk, other, said(pairs[0], AB, overall=TIE))
+    informed = NewComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
+    add(desk, one, said(pairs[0], AB, overall=A), informed)
+    add(desk, other, said(pairs[0], AB, overall=TIE))
     assert [(row.condition, row.ab) for row in loaded(desk, one)] == [("plain", A), ("reference", B)]
     assert [row.ab for row in loaded(desk, one, other, condition="plain")] == [A, TIE]
 
 
 def test_an_aspect_can_be_added_to_what_is_stored(desk, pairs) -> None:
     version, item = desk.version(), said(pairs[0], AB, style=A)
-    land(desk, version, item)
+    add(desk, version, item)
     with desk.store.writing() as connection:
         stored = stored_comparisons(connection, version.id, pairs)[key_of(item)]
         assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
@@ -111,6 +111,6 @@ def test_an_aspect_can_be_added_to_what_is_stored(desk, pairs) -> None:
 
 def test_an_unusable_comparison_cannot_carry_a_preference() -> None:
     with pytest.raises(ValueError, match="unparsable"):
-        LandedComparison(1, AB, LOST, {"overall": A})
+        NewComparison(1, AB, LOST, {"overall": A})
     with pytest.raises(ValueError, match="0 preferences"):
-        LandedComparison(1, AB, OK)
+        NewComparison(1, AB, OK)

@@ -1,4 +1,4 @@
-"""Pairs land once, with their answers as responses that stay out of the log."""
+"""Pairs add once, with their answers as responses that stay out of the log."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.pair_storing import LandedPairs, land_pairs
+from judgeboard.store.pair_storing import StoredPairs, store_pairs
 from judgeboard.store.pairs import load_pairs, pair_ids, pairs_named
 from judgeboard.store.tables import RESPONSE
 
@@ -17,9 +17,9 @@ def pair(name: str = "p", **more: Any) -> Pair:
     return Pair("bench", name, "which?", **({"answer_a": "left", "answer_b": "right"} | more))
 
 
-def land(desk, *pairs: Pair) -> LandedPairs:
+def add(desk, *pairs: Pair) -> StoredPairs:
     with desk.store.writing() as connection:
-        return land_pairs(connection, pairs)
+        return store_pairs(connection, pairs)
 
 
 def item(desk, pair_id: int | None):
@@ -28,9 +28,9 @@ def item(desk, pair_id: int | None):
     return one
 
 
-def test_a_pair_lands_with_both_answers(desk) -> None:
+def test_a_pair_is_stored_with_both_answers(desk) -> None:
     given = pair(query_type="math", options=("x", "y"), reference="x", model_a="m1", model_b="m2", gold=Preference.B)
-    one = item(desk, land(desk, given).new[0])
+    one = item(desk, add(desk, given).new[0])
     assert (one.question, one.answer_a, one.answer_b, one.model_a, one.model_b) == (
         *("which?", "left", "right"),
         *("m1", "m2"),
@@ -39,7 +39,7 @@ def test_a_pair_lands_with_both_answers(desk) -> None:
 
 
 def test_its_answers_are_no_part_of_the_log(desk) -> None:
-    land(desk, pair())
+    add(desk, pair())
     with desk.store.reading() as connection:
         stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(RESPONSE.c.id)
         assert [tuple(row) for row in connection.execute(stored)] == [
@@ -50,8 +50,8 @@ def test_its_answers_are_no_part_of_the_log(desk) -> None:
 
 
 def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(desk) -> None:
-    first = land(desk, pair(), pair(), pair("q"))
-    again = land(desk, pair(), pair("q"))
+    first = add(desk, pair(), pair(), pair("q"))
+    again = add(desk, pair(), pair("q"))
     assert (len(first.new), first.unchanged, first.conflicts) == (2, 1, [])
     assert (again.new, again.unchanged, again.ids) == ([], 2, [first.ids[0], first.ids[2]])
 
@@ -66,17 +66,17 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(desk) ->
     ],
 )
 def test_other_content_is_a_conflict_and_changes_nothing(desk, other: dict[str, Any], field: str) -> None:
-    before = item(desk, land(desk, pair()).new[0])
-    landed = land(desk, pair("fine"), pair(**other))
-    assert [(clash.index, clash.field) for clash in landed.conflicts] == [(1, field)]
-    assert landed.ids[1] is None
+    before = item(desk, add(desk, pair()).new[0])
+    result = add(desk, pair("fine"), pair(**other))
+    assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]
+    assert result.ids[1] is None
     assert item(desk, before.id) == before
 
 
 def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(desk) -> None:
     logged = desk.answer("one")
     desk.answer("two")
-    pair_id = land(
+    pair_id = add(
         desk, pair(answer_a="answer of one", response_a="one", response_b="two", answer_b="something else")
     ).new[0]
     one = item(desk, pair_id)
@@ -87,34 +87,34 @@ def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(de
 
 def test_a_pair_of_two_stored_answers_copies_neither(desk) -> None:
     sides = desk.answer("one"), desk.answer("two")
-    one = item(desk, land(desk, replace(pair(), sides=sides)).new[0])
+    one = item(desk, add(desk, replace(pair(), sides=sides)).new[0])
     assert (one.response_a_id, one.response_b_id) == sides
     assert one.answer_a == "answer of one"
 
 
 def test_a_question_without_answers_joins_the_pair_that_has_them(desk) -> None:
-    whole = land(desk, pair()).new
-    landed = land(desk, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None))
-    assert (landed.ids[0], landed.unchanged) == (whole[0], 1)
-    alone = item(desk, landed.ids[1])
+    whole = add(desk, pair()).new
+    result = add(desk, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None))
+    assert (result.ids[0], result.unchanged) == (whole[0], 1)
+    alone = item(desk, result.ids[1])
     assert (alone.answer_a, alone.response_a_id, alone.question) == (None, None, "which?")
-    assert land(desk, pair("alone")).conflicts[0].reason == "'alone' is stored without answers"
+    assert add(desk, pair("alone")).conflicts[0].reason == "'alone' is stored without answers"
 
 
 def test_an_id_that_a_logged_answer_has_is_refused(desk) -> None:
-    desk.land(Response("bench", "pair:p:b", "which?", "mine"))
-    (clash,) = land(desk, pair()).conflicts
+    desk.add(Response("bench", "pair:p:b", "which?", "mine"))
+    (clash,) = add(desk, pair()).conflicts
     assert "pair:p:b" in clash.reason
 
 
 def test_text_that_not_both_engines_can_hold_is_refused(desk) -> None:
     with pytest.raises(BadInput, match=r"answer_a of pair 'p' holds NUL"):
-        land(desk, pair(answer_a="a\0"))
+        add(desk, pair(answer_a="a\0"))
 
 
 def test_pairs_are_found_by_name_and_walked_by_id(desk) -> None:
-    ids = land(desk, *(pair(f"p{n}", query_type="odd" if n % 2 else "even") for n in range(5))).new
-    land(desk, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
+    ids = add(desk, *(pair(f"p{n}", query_type="odd" if n % 2 else "even") for n in range(5))).new
+    add(desk, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
     with desk.store.reading() as connection:
         assert pair_ids(connection, source="bench", with_answers=True) == ids
         assert pair_ids(connection, query_type="odd") == [ids[1], ids[3]]

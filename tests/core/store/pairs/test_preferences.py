@@ -3,8 +3,8 @@
 import pytest
 
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
-from judgeboard.store.pair_storing import land_pairs
-from judgeboard.store.preferences import PreferenceOf, land_preferences, load_preferences
+from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.tables import REVIEW
 
 A, B, TIE = (AspectPreference(each) for each in Preference)
@@ -15,12 +15,12 @@ BOTH = AspectPreference(Preference.B, 1, "-2..2")
 @pytest.fixture
 def pair_id(desk) -> int:
     with desk.store.writing() as connection:
-        return land_pairs(connection, [Pair("s", "p", "?", "l", "r")]).new[0]
+        return store_pairs(connection, [Pair("s", "p", "?", "l", "r")]).new[0]
 
 
-def land(desk, pair_id: int, *given: GivenPreference) -> list[bool]:
+def add(desk, pair_id: int, *given: GivenPreference) -> list[bool]:
     with desk.store.writing() as connection:
-        return land_preferences(connection, [PreferenceOf(pair_id, "s", "p", one) for one in given])
+        return store_preferences(connection, [PreferenceOf(pair_id, "s", "p", one) for one in given])
 
 
 def standing(desk, **which):
@@ -37,8 +37,8 @@ def test_people_and_aspects_and_orders_stand_apart(desk, pair_id) -> None:
         GivenPreference("ada", {"overall": B}, Shown.BA),
         GivenPreference("bo", {"overall": TIE}),
     ]
-    assert land(desk, pair_id, *given) == [True] * 3
-    assert land(desk, pair_id, *given) == [False] * 3
+    assert add(desk, pair_id, *given) == [True] * 3
+    assert add(desk, pair_id, *given) == [False] * 3
     assert standing(desk) == [
         ("ada", Shown.AB, "overall", Preference.A, None),
         ("ada", Shown.AB, "style", None, 1),
@@ -50,18 +50,18 @@ def test_people_and_aspects_and_orders_stand_apart(desk, pair_id) -> None:
 
 
 def test_other_words_replace_and_nothing_is_lost(desk, pair_id) -> None:
-    assert land(desk, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
+    assert add(desk, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
     assert [row[3] for row in standing(desk)] == [Preference.TIE]
     assert len(desk.rows(REVIEW)) == 3
-    assert land(desk, pair_id, GivenPreference("ada", {"overall": A})) == [False]  # the file before, once more
+    assert add(desk, pair_id, GivenPreference("ada", {"overall": A})) == [False]  # the file before, once more
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_same_word_told_in_two_files_counts_once(desk, pair_id, first: int) -> None:
     files = [GivenPreference("ada", {"overall": BOTH}), GivenPreference("ada", {"overall": GRADE})]
     for _ in range(2):
-        land(desk, pair_id, files[first])
-        land(desk, pair_id, files[1 - first])
+        add(desk, pair_id, files[first])
+        add(desk, pair_id, files[1 - first])
     assert standing(desk) == [("ada", None, "overall", Preference.B, 1)]
 
 

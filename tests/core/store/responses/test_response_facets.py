@@ -2,7 +2,7 @@ from judgeboard.domain import JudgeVersion, Response, ResponseKind
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.response_pages import ResponseFacets, response_facets
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 
 def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
@@ -14,7 +14,7 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
         Response("suite:gate", "5", "q", "a", generator_model="m3", kind=ResponseKind.CANDIDATE),
     ]
     with store.writing() as connection:
-        land_responses(connection, given)
+        store_responses(connection, given)
         for name in ("rag", "lexical"):
             ensure_version(connection, JudgeVersion(name, name))
         ensure_version(connection, JudgeVersion("rag", "rag", params={"temperature": 1}))

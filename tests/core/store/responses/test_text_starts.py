@@ -5,7 +5,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import answer_starts
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,6 @@ from judgeboard.store.storing import land_responses
 )
 def test_a_cut_text_ends_with_an_ellipsis(store: Store, question: str, start: str) -> None:
     with store.writing() as connection:
-        (landed,) = land_responses(connection, [Response("log", "a1", question, "an answer")]).new
+        (stored,) = store_responses(connection, [Response("log", "a1", question, "an answer")]).new
     with store.reading() as connection:
-        assert answer_starts(connection, [landed])[landed].question == start
+        assert answer_starts(connection, [stored])[stored].question == start

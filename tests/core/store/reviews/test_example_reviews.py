@@ -11,15 +11,15 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.verdicts import load_graded
 
 
-def land(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
+def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
     answers = [Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind) for n in range(count)]
     with store.writing() as connection:
-        return land_responses(connection, answers).new
+        return store_responses(connection, answers).new
 
 
 def say(store: Store, response_id: int, who: str, given: Grade) -> None:
@@ -37,7 +37,7 @@ def taken(store: Store, count: int, **more: object) -> list[int | None]:
 
 
 def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) -> None:
-    ids = land(store, 6)
+    ids = add(store, 6)
     for response_id, value in zip(ids, (4, 4, 4, 1, 3, 2), strict=True):
         quality(store, response_id, "mara", value)
     quality(store, ids[5], "jo", 4)
@@ -49,7 +49,7 @@ def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) ->
 
 
 def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store: Store) -> None:
-    (logged,), (made,) = land(sqlite_store, 1), land(sqlite_store, 1, ResponseKind.CANDIDATE)
+    (logged,), (made,) = add(sqlite_store, 1), add(sqlite_store, 1, ResponseKind.CANDIDATE)
     say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note="Half of it is invented."))
     quality(sqlite_store, made, "mara", 1)
     with sqlite_store.reading() as connection:
@@ -59,7 +59,7 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
 
 
 def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:
-    first, second = land(sqlite_store, 2)
+    first, second = add(sqlite_store, 2)
     say(sqlite_store, first, "mara", Grade(scores=(DimensionScore("tone", 5, "1-5"),)))
     say(sqlite_store, second, "mara", Grade(scores=(DimensionScore("tone", 1, "1-5"), DimensionScore("x", 1, "1-5"))))
     assert taken(sqlite_store, 2, dimensions={"tone"}) == [second, first]
@@ -71,17 +71,17 @@ def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> Non
 
 
 def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store) -> None:
-    ids = land(store, 4)
+    ids = add(store, 4)
     for response_id in ids:
         quality(store, response_id, "mara", 3)
     with store.reading() as connection:
         examples = examples_from_reviews(connection, 1)
-    said = [LandedVerdict(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
+    said = [NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
     with store.writing() as connection:
         shown = ensure_version(connection, JudgeVersion("shown", "rag", params=example_params(examples)))
         plain = ensure_version(connection, JudgeVersion("plain", "rag", params={"examples": "none"}))
         for version in (shown, plain):
-            land_judgments(connection, version, None, said)
+            store_judgments(connection, version, None, said)
     with store.reading() as connection:
         graded = load_graded(connection)
         assert graded.response_ids.tolist() == ids

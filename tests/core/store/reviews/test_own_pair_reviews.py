@@ -8,7 +8,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
-from pair_log import land
+from pair_log import add_pairs
 from query_plans import plans_of
 from queue_desk import QueueDesk, queue_desk
 
@@ -35,7 +35,7 @@ def page(
 
 def asked_desk(store: Store) -> QueueDesk:
     desk = queue_desk(store)
-    land(store, 5, query_type="pairs")
+    add_pairs(store, 5, query_type="pairs")
     desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST, needed=2)
     return desk
 

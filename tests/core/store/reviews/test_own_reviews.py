@@ -9,7 +9,7 @@ from judgeboard.reviews.changes import edit, undo
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import own_reviews_page, whole_review
-from judgeboard.store.storing import land_responses
+from judgeboard.store.storing import store_responses
 from query_plans import plans_of
 from review_desk import Desk, flagged_desk
 
@@ -55,7 +55,7 @@ def test_only_what_stands_is_listed(desk: Desk) -> None:
 
 def test_pages_follow_each_other_by_key(desk: Desk) -> None:
     with desk.store.writing() as connection:
-        ids = land_responses(connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]).new
+        ids = store_responses(connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]).new
     reviews = [
         grade(desk.store, response_id=id_, reviewer=desk.mara, grade=Grade(quality=1), request_key=f"g{id_}")
         for id_ in ids

@@ -3,15 +3,15 @@
 from datetime import UTC, datetime
 
 from judgeboard.domain import JudgeVersion, Pair, Response, Shown, Status, StepRecord, Verdict
-from judgeboard.store.comparisons import LandedComparison, land_comparisons
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.pair_storing import land_pairs
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import start_or_continue_method_run, start_or_continue_run
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.storing import store_judgments, store_responses
 
 
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
@@ -24,11 +24,11 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
     ]
     with store.writing() as connection:
         answers = [Response("log", f"a{number}", "q", f"answer {number}") for number in range(len(verdicts))]
-        ids = land_responses(connection, answers).new
+        ids = store_responses(connection, answers).new
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         run = start_or_continue_run(connection, version, actor="test")
-        items = [LandedVerdict(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
-        land_judgments(connection, version, run.id, items)
+        items = [NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
+        store_judgments(connection, version, run.id, items)
     with store.reading() as connection:
         found = run_problems(connection, run.id)
         assert run_problems(connection, run.id, limit=1) == found[:1]
@@ -43,11 +43,11 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
 def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
     lost = StepRecord(Status.UNPARSABLE, error="winner is null")
     with store.writing() as connection:
-        (pair,) = land_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new
+        (pair,) = store_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new
         version = ensure_version(connection, JudgeVersion("pairwise", "pairwise"))
         run = start_or_continue_method_run(connection, "compare", version, {}, selected=3, actor="test")
-        orders = [LandedComparison(pair, shown, lost, {}) for shown in Shown]
-        land_comparisons(connection, version, run.id, orders)
+        orders = [NewComparison(pair, shown, lost, {}) for shown in Shown]
+        store_comparisons(connection, version, run.id, orders)
         failed = NewGeneration("q7", 1, "m", StepRecord(Status.ERROR, error="HTTP 500"), None)
         store_generations(connection, run.id, [failed], datetime.now(UTC))
         assert run_problems(connection, run.id) == [

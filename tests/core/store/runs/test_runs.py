@@ -6,7 +6,7 @@ from sqlalchemy import event
 from judgeboard.domain import ResponseKind, RunState, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import (
     AskMode,
     Counts,
@@ -20,7 +20,7 @@ from judgeboard.store.runs import (
     start_import_run,
     start_or_continue_run,
 )
-from judgeboard.store.storing import land_judgments
+from judgeboard.store.storing import store_judgments
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
 ERROR = Verdict(Status.ERROR)
@@ -48,16 +48,16 @@ def asks(desk, run: StoredRun, *, after_id: int = 0, limit: int = 100) -> list[t
     return [(each.response_id, each.ask) for each in selected]
 
 
-def land(desk, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
-    items = [LandedVerdict(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()]
+def add(desk, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
+    items = [NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()]
     with desk.store.writing() as connection:
-        land_judgments(connection, version, run.id, items)
+        store_judgments(connection, version, run.id, items)
 
 
 def test_a_plain_run_asks_what_this_version_was_never_asked(desk, version) -> None:
     a, b, c = (desk.answer(name) for name in "abc")
     first = start(desk, version, where=RowFilter(ids=("a",)))
-    land(desk, version, first, {(a, 0): ERROR})
+    add(desk, version, first, {(a, 0): ERROR})
     finish(desk, first)
     run = start(desk, version)
     assert (run.selected, run.state, run.version_title) == (2, RunState.RUNNING, "rag v1")
@@ -70,7 +70,7 @@ def test_a_plain_run_asks_what_this_version_was_never_asked(desk, version) -> No
 def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(desk, version) -> None:
     a, b = desk.answer("a"), desk.answer("b")
     run = start(desk, version)
-    land(desk, version, run, {(a, 0): OK})
+    add(desk, version, run, {(a, 0): OK})
     finish(desk, run, RunState.INTERRUPTED, "Ctrl-C")
     again = start(desk, version)
     assert (again.id, again.state, again.why_stopped, again.finished_at) == (run.id, RunState.RUNNING, None, None)
@@ -87,7 +87,7 @@ def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(desk, version) -> 
     desk.say(version, a, groundedness=0.1)
     run = start(desk, version, mode=AskMode.ALL, kind="rejudge")
     assert asks(desk, run) == [(a, 1), (b, 0)]
-    land(desk, version, run, {(a, 1): OK})
+    add(desk, version, run, {(a, 1): OK})
     finish(desk, run, RunState.STOPPED, "the cost limit is reached")
     desk.answer("c")
     again = start(desk, version, mode=AskMode.ALL, kind="rejudge")
@@ -110,7 +110,7 @@ def test_failed_asks_those_whose_latest_is_not_ok_once(desk, version) -> None:
     run = start(desk, version, mode=AskMode.FAILED)
     assert asks(desk, run) == [(ids["failed"], 1), (ids["broken"], 2)]
     assert run.selected == 2
-    land(desk, version, run, {(ids["failed"], 1): ERROR})
+    add(desk, version, run, {(ids["failed"], 1): ERROR})
     assert asks(desk, run) == [(ids["broken"], 2)]  # what failed again waits for the next run
     finish(desk, run)
     assert [response for response, _ in asks(desk, start(desk, version, mode=AskMode.FAILED))] == [
@@ -148,7 +148,7 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(desk, version) -> None:
     a, b, c = (desk.answer(name) for name in "abc")
     run = start(desk, version, limit=2)
     assert asks(desk, run) == [(a, 0), (b, 0)]
-    land(desk, version, run, {(a, 0): OK})
+    add(desk, version, run, {(a, 0): OK})
     desk.answer("d")
     again = start(desk, version, limit=2)
     assert (again.id, asks(desk, again)) == (run.id, [(b, 0)])
@@ -181,7 +181,7 @@ def test_the_filter_narrows_what_is_asked(desk, version) -> None:
 def test_counts_add_up_and_an_unknown_cost_is_not_zero(desk, version) -> None:
     ids = [desk.answer(name) for name in "abcd"]
     run, empty = start(desk, version), start(desk, desk.version(t=1))
-    land(desk, version, run, {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)})
+    add(desk, version, run, {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)})
     with desk.store.reading() as connection:
         counts = run_counts(connection, [run.id, empty.id])
     assert counts[run.id] == Counts(ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4)

@@ -50,7 +50,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
     "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}
     | {"feedback": "f", "outcome": "kept_new", "created_at": NOW},
-    "standing_attempt": {"run_id": 1, "subject": "a", "number": 1, "reviewer_id": 1, "request_key": "k", "at": NOW},
+    "selected_attempt": {"run_id": 1, "subject": "a", "number": 1, "reviewer_id": 1, "request_key": "k", "at": NOW},
     "judgment_review": STEP
     | {"judgment_id": 1, "judge_version_id": 1, "ask": 0, "reasoning": "x", "inclusion_probability": 1.0},
     "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}

@@ -1,6 +1,6 @@
-"""Prints what landing costs: CPU milliseconds a row for responses and judgments, flags and currents included.
+"""Prints what storing costs: CPU milliseconds a row for responses and judgments, flags and currents included.
 
-Example: `python benchmarks/landing.py --rows 3200 --batch 16 --batch 64 [--db URL]`
+Example: `python benchmarks/storing.py --rows 3200 --batch 16 --batch 64 [--db URL]`
 """
 
 import argparse
@@ -13,8 +13,8 @@ from pathlib import Path
 from judgeboard.domain import Attempt, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, land_responses
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RAW = '{"groundedness": 0.8, "quality": 3}' * 10
@@ -55,27 +55,27 @@ def timed(rows: int, work: Callable[[], None]) -> str:
 
 
 def measure(store: Store, rows: int, batch: int) -> None:
-    """Land the same log in batches of one size: new, again, judged by two judges and by a new version of the first."""
+    """Store the same log in batches of one size: new, again, judged by two judges and by a new version of the first."""
     log = answers(rows, f"log in batches of {batch}")
     ids: list[int] = []
 
-    def land() -> None:
+    def store_all() -> None:
         for start in range(0, rows, 1_000):
             with store.writing() as connection:
-                ids.extend(land_responses(connection, log[start : start + 1_000]).new)
+                ids.extend(store_responses(connection, log[start : start + 1_000]).new)
 
     print(f"batch {batch}: {'CPU ms/row':>26}   elapsed")
-    print(f"  responses, new          {timed(rows, land)}")
-    print(f"  responses, again        {timed(rows, land)}")
+    print(f"  responses, new          {timed(rows, store_all)}")
+    print(f"  responses, again        {timed(rows, store_all)}")
     for name, params in (("rag", {}), ("nli", {}), ("rag", {"temperature": 1})):
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion(name, name, params=params))
 
         def judge(version=version) -> None:  # noqa: ANN001 - bound for the loop
             for start in range(0, rows, batch):
-                items = [LandedVerdict(ids[at], 0, 0, verdict(at)) for at in range(start, min(start + batch, rows))]
+                items = [NewJudgment(ids[at], 0, 0, verdict(at)) for at in range(start, min(start + batch, rows))]
                 with store.writing() as connection:
-                    land_judgments(connection, version, None, items)
+                    store_judgments(connection, version, None, items)
 
         print(f"  judgments of {version.title:<10} {timed(rows, judge)}")
 
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--db")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(options.db or Path(folder) / "landing.db", create=True)
+        store = open_store(options.db or Path(folder) / "storing.db", create=True)
         for batch in options.batch or [16, 64]:
             measure(store, options.rows, batch)
         store.close()

@@ -6,8 +6,8 @@ from sqlalchemy import insert
 from judgeboard.domain import Attempt, Claim, ClaimStatus, JudgeVersion, Label, Response, Status, Verdict
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict, claims_from
-from judgeboard.store.storing import land_judgments, rebuild_current
+from judgeboard.store.judgments import NewJudgment, claims_from
+from judgeboard.store.storing import rebuild_current, store_judgments
 from judgeboard.store.tables import CURRENT, JUDGMENT
 
 FULL = Verdict(
@@ -32,7 +32,7 @@ FULL = Verdict(
 def test_a_judgment_comes_back_as_it_was_given(desk) -> None:
     response, version = desk.answer(), desk.version()
     with desk.store.writing() as connection:
-        assert land_judgments(connection, version, None, [LandedVerdict(response, 0, 0, FULL)]) == 1
+        assert store_judgments(connection, version, None, [NewJudgment(response, 0, 0, FULL)]) == 1
     [row] = desk.rows(JUDGMENT)
     assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (0.8, 3, "grounded", "ok")
     assert (row["raw"], row["reasoning"], row["cost_micro"]) == (FULL.raw, "because", 12)
@@ -44,18 +44,18 @@ def test_a_judgment_comes_back_as_it_was_given(desk) -> None:
 def test_one_ask_is_stored_once_and_never_overwritten(desk) -> None:
     response, version = desk.answer(), desk.version()
     with desk.store.writing() as connection:
-        first = [LandedVerdict(response, 0, 0, FULL)]
-        assert land_judgments(connection, version, None, first) == 1
-        other = LandedVerdict(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
-        rejudged = LandedVerdict(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
-        assert land_judgments(connection, version, None, [other, rejudged]) == 1
+        first = [NewJudgment(response, 0, 0, FULL)]
+        assert store_judgments(connection, version, None, first) == 1
+        other = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
+        rejudged = NewJudgment(response, 1, 0, Verdict(Status.OK, groundedness=0.2))
+        assert store_judgments(connection, version, None, [other, rejudged]) == 1
     assert [row["groundedness"] for row in desk.rows(JUDGMENT)] == [0.8, 0.2]
 
 
 def test_a_judgment_of_an_unknown_response_is_refused(desk) -> None:
     version = desk.version()
     with desk.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
-        land_judgments(connection, version, None, [LandedVerdict(77, 0, 0, FULL)])
+        store_judgments(connection, version, None, [NewJudgment(77, 0, 0, FULL)])
 
 
 def test_what_neither_engine_can_hold_is_replaced(desk) -> None:
@@ -134,10 +134,10 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(desk) -> None:
     assert [row["groundedness"] for row in desk.current(other)] == [0.6]
 
 
-def test_a_large_batch_lands_in_whole_statements(desk) -> None:
-    ids = desk.land(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
+def test_a_large_batch_is_stored_in_whole_statements(desk) -> None:
+    ids = desk.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
     version = desk.version()
-    items = [LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=0.4)) for id_ in ids]
+    items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.4)) for id_ in ids]
     with desk.store.writing() as connection:
-        assert land_judgments(connection, version, None, items) == 1_200
+        assert store_judgments(connection, version, None, items) == 1_200
     assert len(desk.flags(ids[-1])) == 1

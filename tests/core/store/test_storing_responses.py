@@ -20,7 +20,7 @@ def logged(external_id: str, answer: str = "an answer", **fields: Any) -> Respon
 
 def test_a_response_comes_back_as_it_went_in(desk) -> None:
     asked_at = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
-    landed = desk.land(
+    stored = desk.add(
         logged(
             "a",
             passages=("one", "two"),
@@ -34,7 +34,7 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
         )
     )
     [row] = desk.rows(RESPONSE)
-    assert landed.new == [row["id"]]
+    assert stored.new == [row["id"]]
     assert (row["passages"], row["query_type"], row["generator_cost"]) == (["one", "two"], "sql", 0.0123)
     assert (row["messages"], row["extra"]) == ([{"role": "user", "content": "hi"}], {"session": "s-1"})
     assert (row["asked_at"], row["asked_at"].tzinfo) == (asked_at, UTC)
@@ -43,73 +43,73 @@ def test_a_response_comes_back_as_it_went_in(desk) -> None:
 
 
 def test_absent_passages_are_not_an_empty_list(desk) -> None:
-    desk.land(logged("absent"), logged("none", passages=()))
+    desk.add(logged("absent"), logged("none", passages=()))
     assert [row["passages"] for row in desk.rows(RESPONSE)] == [None, []]
 
 
 def test_ids_follow_the_order_of_the_log(desk) -> None:
-    new = desk.land(*(logged(f"a{number}") for number in range(300))).new
+    new = desk.add(*(logged(f"a{number}") for number in range(300))).new
     assert [row["external_id"] for row in desk.rows(RESPONSE)] == [f"a{number}" for number in range(300)]
     assert new == sorted(new)
 
 
 def test_the_same_again_changes_nothing(desk) -> None:
     batch = [logged("a", feedback=(UP,)), logged("b")]
-    desk.land(*batch)
-    again = desk.land(*batch)
+    desk.add(*batch)
+    again = desk.add(*batch)
     assert (again.new, again.unchanged, again.conflicts, again.feedback_added) == ([], 2, [], 0)
     assert len(desk.rows(FEEDBACK)) == 1
 
 
 def test_other_content_under_a_known_id_is_a_conflict_and_not_stored(desk) -> None:
-    desk.land(logged("a"), logged("b"))
-    landed = desk.land(logged("c"), logged("b", "another answer", feedback=(DOWN,)))
-    assert landed.conflicts == [Conflict("log", "b", 1)]
-    assert (len(landed.new), landed.unchanged, landed.feedback_added) == (1, 0, 0)
+    desk.add(logged("a"), logged("b"))
+    stored = desk.add(logged("c"), logged("b", "another answer", feedback=(DOWN,)))
+    assert stored.conflicts == [Conflict("log", "b", 1)]
+    assert (len(stored.new), stored.unchanged, stored.feedback_added) == (1, 0, 0)
     assert [row["answer"] for row in desk.rows(RESPONSE)] == ["an answer"] * 3
 
 
 def test_an_id_of_another_source_is_another_response(desk) -> None:
-    landed = desk.land(logged("a"), Response("other log", "a", "a query", "another answer"))
-    assert len(landed.new) == 2
+    stored = desk.add(logged("a"), Response("other log", "a", "a query", "another answer"))
+    assert len(stored.new) == 2
 
 
-def test_an_id_repeated_within_a_batch_lands_once(desk) -> None:
-    landed = desk.land(logged("a"), logged("a", feedback=(UP,)), logged("a", "another answer"))
-    assert (len(landed.new), landed.unchanged, landed.feedback_added) == (1, 1, 1)
-    assert landed.conflicts == [Conflict("log", "a", 2)]
+def test_an_id_repeated_within_a_batch_is_stored_once(desk) -> None:
+    stored = desk.add(logged("a"), logged("a", feedback=(UP,)), logged("a", "another answer"))
+    assert (len(stored.new), stored.unchanged, stored.feedback_added) == (1, 1, 1)
+    assert stored.conflicts == [Conflict("log", "a", 2)]
 
 
 def test_new_feedback_on_a_known_row_is_appended(desk) -> None:
-    desk.land(logged("a", feedback=(UP,)))
-    landed = desk.land(logged("a", feedback=(UP, DOWN, DOWN)))
-    assert (landed.unchanged, landed.feedback_added) == (1, 1)
-    assert desk.land(logged("a", feedback=(DOWN,))).feedback_added == 0
+    desk.add(logged("a", feedback=(UP,)))
+    stored = desk.add(logged("a", feedback=(UP, DOWN, DOWN)))
+    assert (stored.unchanged, stored.feedback_added) == (1, 1)
+    assert desk.add(logged("a", feedback=(DOWN,))).feedback_added == 0
     assert [(row["value"], row["user"], row["at"]) for row in desk.rows(FEEDBACK)] == [
         (1, "u-1", UP.at),
         (0, None, None),
     ]
 
 
-def test_more_than_one_statement_can_hold_lands_whole(desk) -> None:
+def test_more_than_one_statement_can_hold_is_stored_whole(desk) -> None:
     # 2,500 rows of 18 columns are more variables than SQLite takes at once.
-    landed = desk.land(*(logged(f"a{number}", feedback=(UP,)) for number in range(2_500)))
-    assert (len(landed.new), landed.feedback_added) == (2_500, 2_500)
-    landed = desk.land(*(logged(f"a{number}", "x" if number == 2_400 else "an answer") for number in range(2_500)))
-    assert (landed.unchanged, landed.conflicts) == (2_499, [Conflict("log", "a2400", 2_400)])
+    stored = desk.add(*(logged(f"a{number}", feedback=(UP,)) for number in range(2_500)))
+    assert (len(stored.new), stored.feedback_added) == (2_500, 2_500)
+    stored = desk.add(*(logged(f"a{number}", "x" if number == 2_400 else "an answer") for number in range(2_500)))
+    assert (stored.unchanged, stored.conflicts) == (2_499, [Conflict("log", "a2400", 2_400)])
 
 
-def test_drawn_rules_flag_a_response_when_it_lands(desk) -> None:
+def test_drawn_rules_flag_a_response_when_it_is_stored(desk) -> None:
     desk.set("random_share", 1)
     desk.set("always_review", ["sql"])
-    desk.land(logged("a", query_type="sql"), logged("b"), logged("c", kind=ResponseKind.CONTROL, query_type="sql"))
+    desk.add(logged("a", query_type="sql"), logged("b"), logged("c", kind=ResponseKind.CONTROL, query_type="sql"))
     flags = desk.rows(FLAG)
     assert [(flag["rule"], flag["query_type"], flag["inclusion_probability"]) for flag in flags] == [
         ("always_review", "sql", 1.0),
         ("random_sample", "sql", 1.0),
         ("random_sample", "unspecified", 1.0),
     ]
-    desk.land(logged("a", query_type="sql"), logged("b"))
+    desk.add(logged("a", query_type="sql"), logged("b"))
     assert len(desk.rows(FLAG)) == 3
 
 
@@ -123,12 +123,12 @@ def test_drawn_rules_flag_a_response_when_it_lands(desk) -> None:
 )
 def test_what_not_both_engines_can_hold_is_refused(desk, fields: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        desk.land(logged("before"), logged(**{"external_id": "a", **fields}))
+        desk.add(logged("before"), logged(**{"external_id": "a", **fields}))
     assert desk.rows(RESPONSE) == []
 
 
 @pytest.mark.parametrize("text", ["'); DROP TABLE response; --", "𝄞 אב\u202e <script>", "line\r\nline"])
 def test_hostile_text_is_only_text(desk, text: str) -> None:
-    desk.land(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
+    desk.add(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
     [row] = desk.rows(RESPONSE)
     assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (text, text, text, [text])

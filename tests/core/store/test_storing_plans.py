@@ -1,4 +1,4 @@
-"""Landing reads through indexes alone: what it costs does not grow with the log."""
+"""Storing reads through indexes alone: what it costs does not grow with the log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from sqlalchemy import event
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, reapply_flags
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import reapply_flags, store_judgments
 
 GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
 
@@ -27,18 +27,18 @@ def plans_of(store) -> Iterator[list[tuple[str, str]]]:
     event.remove(store.engine, "before_cursor_execute", explain)
 
 
-def test_no_statement_of_a_landing_reads_a_whole_table(sqlite_desk) -> None:
+def test_no_statement_of_storing_reads_a_whole_table(sqlite_desk) -> None:
     said = (Feedback(FeedbackKind.THUMBS, 0),)
     answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
     rag, nli = sqlite_desk.version(), sqlite_desk.version("nli")
     with plans_of(sqlite_desk.store) as steps:
-        ids = sqlite_desk.land(*answers).new
+        ids = sqlite_desk.add(*answers).new
         for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
             verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
             ask = int(status is Status.OK)
             with sqlite_desk.store.writing() as connection:
-                land_judgments(connection, version, None, [LandedVerdict(id_, ask, 0, verdict) for id_ in ids])
-        sqlite_desk.land(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
+                store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids])
+        sqlite_desk.add(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
         with sqlite_desk.store.writing() as connection:
             reapply_flags(connection, ids)
     assert steps
@@ -55,7 +55,7 @@ def test_no_statement_of_a_landing_reads_a_whole_table(sqlite_desk) -> None:
 def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_desk) -> None:
     counts = []
     for size in (2, 50):
-        ids = sqlite_desk.land(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
+        ids = sqlite_desk.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
         version, executed = sqlite_desk.version(), []
 
         def count(_connection, _cursor, statement, *_rest, executed: list[str] = executed) -> None:
@@ -63,8 +63,8 @@ def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_desk) -> N
 
         event.listen(sqlite_desk.store.engine, "before_cursor_execute", count)
         with sqlite_desk.store.writing() as connection:
-            items = [LandedVerdict(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
-            land_judgments(connection, version, None, items)
+            items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
+            store_judgments(connection, version, None, items)
         event.remove(sqlite_desk.store.engine, "before_cursor_execute", count)
         counts.append(len(executed))
     assert counts[0] == counts[1] <= 13  # one of them asks whether any queue is open

@@ -1,4 +1,4 @@
-"""Whatever lands in whatever order, current judgments equal their definition and flags those of a fresh replay."""
+"""Whatever is stored in whatever order, current judgments equal their definition and flags those of a fresh replay."""
 
 import shutil
 import tempfile
@@ -15,9 +15,9 @@ from sqlalchemy import event, select
 from judgeboard.domain import Feedback, FeedbackKind, JudgeVersion, Label, Response, Status, Verdict
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
+from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import land_judgments, land_responses, reapply_flags, rebuild_current
+from judgeboard.store.storing import reapply_flags, rebuild_current, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
 
 RESPONSES = 3
@@ -54,7 +54,7 @@ responses = st.integers(0, RESPONSES - 1)
 said = st.builds(Said, st.integers(0, len(VERSIONS) - 1), responses, st.sampled_from([0, 0, 0, 1]), verdicts)
 stars = st.builds(Feedback, st.just(FeedbackKind.STARS), st.integers(1, 5).map(float), user=st.uuids().map(str))
 rated = st.builds(Rated, responses, stars)
-# A batch lands in one transaction, as the runner sends them.
+# A batch is stored in one transaction, as the runner sends them.
 histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10)
 
 
@@ -70,7 +70,7 @@ def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
             for version in VERSIONS:
                 ensure_version(connection, version)
             set_setting(connection, "primary_judge", primary_judge, "test")
-            land_responses(connection, [logged(number) for number in range(RESPONSES)])
+            store_responses(connection, [logged(number) for number in range(RESPONSES)])
         yield store
         store.close()
 
@@ -86,22 +86,22 @@ def logged(number: int, *feedback: Feedback) -> Response:
 
 
 def play(store: Store, history: list[list[Said] | Rated]) -> int:
-    """Land a history batch by batch; return how many judgments came in."""
+    """Store a history batch by batch; return how many judgments came in."""
     asks: dict[tuple[int, int, int], int] = {}
     stored = 0
     for step in history:
         with store.writing() as connection:
             if isinstance(step, Rated):
-                land_responses(connection, [logged(step.response, step.feedback)])
+                store_responses(connection, [logged(step.response, step.feedback)])
                 continue
             for index, version in enumerate(VERSIONS):
                 items = []
                 for each in step:
                     if each.version == index:
                         ask = asks[key] = asks.get(key := (index, each.response, each.repeat), -1) + 1
-                        items.append(LandedVerdict(each.response + 1, ask, each.repeat, each.verdict))
+                        items.append(NewJudgment(each.response + 1, ask, each.repeat, each.verdict))
                 if items:
-                    stored += land_judgments(connection, ensure_version(connection, version), None, items)
+                    stored += store_judgments(connection, ensure_version(connection, version), None, items)
     return stored
 
 
@@ -160,7 +160,7 @@ def test_current_and_flags_follow_from_what_was_said(sqlite_template: Path, hist
         assert stored == sum(len(step) for step in history if isinstance(step, list))
         assert kept_current(store) == defined_current(store)
 
-        # What landed bit by bit is what the rules say of the whole: applying them anew changes nothing.
+        # What was stored step by step is what the rules say of the whole: applying them anew changes nothing.
         flags, ids = open_flags(store), range(1, RESPONSES + 1)
         with store.writing() as connection:
             assert rebuild_current(connection, ids) == 0

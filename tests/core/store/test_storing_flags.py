@@ -6,8 +6,8 @@ import pytest
 
 from judgeboard.domain import Attempt, FlagState, JudgeVersion, Label, Response, ResponseKind, Status, Verdict
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import LandedVerdict
-from judgeboard.store.storing import land_judgments, reapply_flags
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import reapply_flags, store_judgments
 
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 
@@ -137,7 +137,7 @@ def test_only_logged_answers_are_flagged(desk) -> None:
     assert len(desk.current(control)) == 1
 
 
-def test_rules_that_are_drawn_wait_for_the_landing_or_the_command(desk) -> None:
+def test_rules_that_are_drawn_wait_for_storing_or_the_command(desk) -> None:
     response = desk.answer()
     desk.set("random_share", 1)
     desk.say(desk.version(), response, quality=4)
@@ -152,8 +152,8 @@ def test_nothing_is_left_of_a_transaction_that_fails(desk) -> None:
 
     def fails_half_way() -> None:
         with desk.store.writing() as connection:
-            item = LandedVerdict(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
-            land_judgments(connection, version, None, [item])
+            item = NewJudgment(response, 0, 0, Verdict(Status.OK, groundedness=0.1))
+            store_judgments(connection, version, None, [item])
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -173,5 +173,5 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
 
 def test_a_flag_survives_hostile_names(desk) -> None:
     desk.set("always_review", ["<script>alert(1)</script>"])
-    [response] = desk.land(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
+    [response] = desk.add(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
     assert desk.flags(response) == [("always_review", "open")]
