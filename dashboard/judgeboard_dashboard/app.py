@@ -1,4 +1,4 @@
-"""The pages in the order of work; a page is one file in views/ and one line here."""
+"""The app: a page is a file in views/ and a line in PAGES."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from judgeboard_dashboard.review.leases import let_go
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.theme import dress
 
-# file in views/ (and the page's address) -> name in the navigation. The first is the page at "/".
+# File in views/, also the address -> name in the navigation. The first page has the address "/".
 PAGES: dict[str, str] = {
     "overview": "Overview",
     "queue": "Queue",
@@ -24,7 +24,7 @@ PAGES: dict[str, str] = {
     "imports": "Import",
     "settings": "Settings",
 }
-# The pages of the other judging methods, in a menu of their own.
+# Pages in the menu Methods.
 METHOD_PAGES: dict[str, str] = {
     "suites": "Suites",
     "pairs": "Pairs",
@@ -33,8 +33,8 @@ METHOD_PAGES: dict[str, str] = {
     "judges": "Judges",
 }
 ADDRESSES = {"imports": "import"}
-# Pages that are no use without a role: not in the menu of those who lack it. The page itself refuses (`gate.demand`).
-FOR: dict[str, Action] = {
+# Pages that need a permission: hidden from the menu without it. The page itself checks again (`gate.demand`).
+NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
     "settings": Action.CHANGE_SETTINGS,
@@ -43,9 +43,9 @@ VIEWS = Path(__file__).with_name("views")
 
 
 def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
-    """Return the pages as Streamlit wants them: by the menu they stand in, "" for those without one.
+    """Return the pages by menu, "" for those outside a menu.
 
-    Without ``everything`` the menu leaves out what is not for the role of who looks.
+    Without ``everything`` the pages that the person may not open are hidden.
     """
     first = next(iter(PAGES))
     menus = {"": PAGES, "Methods": METHOD_PAGES}
@@ -56,7 +56,7 @@ def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
                 title=title,
                 url_path=None if name == first else ADDRESSES.get(name, name),
                 default=name == first,
-                visibility="visible" if everything or name not in FOR or permitted(FOR[name]) else "hidden",
+                visibility="visible" if everything or name not in NEEDED or permitted(NEEDED[name]) else "hidden",
             )
             for name, title in listed.items()
         ]

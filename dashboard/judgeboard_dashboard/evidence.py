@@ -1,8 +1,8 @@
-"""Renders untrusted text: the one place that escapes, the one place that sends HTML to the browser.
+"""Renders untrusted text: the only module that escapes text and sends HTML to the browser.
 
-Everything a log, a model or a person wrote is hostile. It reaches a page only as a child of `tag`, which escapes it,
-and `show` accepts nothing but what `tag` built. Streamlit's own markdown is never given such text: it renders maths,
-colours, links and remote images, and so changes the evidence.
+Texts of logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them, and
+`show` accepts only what `tag` built. Streamlit's markdown never gets such texts: it would render maths, links and
+remote images.
 """
 
 import html
@@ -18,18 +18,18 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@/])")
 
 
 class Html(str):
-    """Markup that `tag` or `join` built, every text in it escaped."""
+    """Markup from `tag` or `join`, with all texts escaped."""
 
     __slots__ = ()
 
 
 def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
-    """Return an element; a child that is not `Html` is text and is escaped, None is left out.
+    """Return an element; texts among the children are escaped, None is skipped.
 
     Args:
-        name: The element's name, a constant of our code.
-        children: Texts and elements, in order.
-        attributes: ``cls`` stands for class, ``data_n`` for data-n; None leaves the attribute out.
+        name: the element's name, a constant of our code.
+        children: texts and elements, in order.
+        attributes: ``cls`` is class, ``data_n`` is data-n; None is skipped.
     """
     opened = "".join(
         f' {_attribute_name(key)}="{html.escape(value, quote=True)}"'
@@ -42,20 +42,20 @@ def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
 
 
 def join(children: Iterable[str | None]) -> Html:
-    """Return texts and elements one after the other, texts escaped."""
+    """Return texts and elements as one, with the texts escaped."""
     return Html("".join(child if isinstance(child, Html) else escaped(child) for child in children if child))
 
 
 def escaped(text: str) -> Html:
-    """Return a text that the browser shows exactly as it is."""
+    """Return a text as markup; the browser shows exactly the text."""
     return Html(html.escape(text, quote=True))
 
 
 def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> None:
-    """Send built markup to the page; nothing for nothing.
+    """Show markup on the page.
 
     Raises:
-        TypeError: a plain text was given; wrap it in `tag`.
+        TypeError: The argument is a plain text; wrap it in `tag`.
     """
     if not isinstance(markup, Html):
         raise TypeError("only markup built by evidence.tag may be shown")
@@ -64,15 +64,15 @@ def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> N
 
 
 def as_label(text: str) -> str:
-    """Return a text for a place that Streamlit renders as markdown (metric, chip, button), with its marks defused.
+    """Return a text for labels that Streamlit renders as markdown (metric, chip, button), with markdown escaped.
 
-    The choices of a selectbox or a multiselect are plain text: there the defusing itself would be read.
+    Choices of a selectbox or multiselect are plain text: do not use it there.
     """
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
 def size(characters: int) -> str:
-    """Return a length as people say it: "387 characters", "50 kB", "1.2 MB"."""
+    """Return a length: "387 characters", "50 kB", "1.2 MB"."""
     if characters < 10_000:
         return "1 character" if characters == 1 else f"{characters:,} characters"
     if characters < 1_000_000:

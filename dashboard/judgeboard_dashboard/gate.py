@@ -1,4 +1,4 @@
-"""Which pages a person may open, and what everybody else sees."""
+"""Sign-in and permissions of pages: who may open a page, and what everybody else sees."""
 
 import logging
 
@@ -17,13 +17,13 @@ _log = logging.getLogger("judgeboard.dashboard")
 
 
 def let_in() -> bool:
-    """Whether who uses this browser may see any page; where not, show the one that says why and what to do."""
+    """Return whether this browser may open pages; if not, show why and what to do."""
     asked = sign_in()
     if not asked.asked:
         return True
     if asked.fault is not None:
-        _log.error("nobody can sign in: %s", asked.fault)
-        _plain("Nobody can sign in: something is missing in how this server was set up. Its log says what.")
+        _log.error("sign-in is not set up correctly: %s", asked.fault)
+        _plain("Sign-in is not set up correctly on this server. The server's log has the details.")
         return False
     with caught():
         try:
@@ -35,22 +35,22 @@ def let_in() -> bool:
             if not st.session_state.get(_TURNED_AWAY):
                 st.session_state[_TURNED_AWAY] = True
                 turn_away(store())
-            _plain(str(error), "Ask whoever runs this Judgeboard.")
+            _plain(str(error), "Ask an admin of this server.")
             _sign_out()
             return False
         except NotAllowed as error:
-            _plain(str(error), "Ask whoever runs this Judgeboard, and then load this page again.")
+            _plain(str(error), "Ask an admin of this server, then reload this page.")
             _sign_out()
             return False
-        _plain("This is the desk of people who check an LLM judge. It is for those whom an admin has added.")
+        _plain("Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you.")
         _sign_in_buttons()
     return False
 
 
 def demand(action: Action) -> None:
-    """Refuse a page to whom it is not for; called first in its body, within `session.page`.
+    """Refuse the page without this permission; call it first within `session.page`.
 
-    An attempt leaves an event; drawing the refused page again is the same attempt.
+    A refused attempt is stored as an event, once per page and session.
 
     Raises:
         NotAllowed: The role of the person does not allow the action.
@@ -63,16 +63,16 @@ def demand(action: Action) -> None:
     if attempt in attempts:
         raise NotAllowed(why_not(action, role_of(person)))
     attempts.add(attempt)
-    check_allowed(store(), person, action)  # who was promoted since it was read passes
+    check_allowed(store(), person, action)  # passes if the role was changed in the meantime
 
 
 def permitted(action: Action) -> bool:
-    """Whether who uses this browser may do this: to hide what would be refused. The change itself asks again."""
+    """Return whether the person may do this, to hide what would be refused; the change itself checks again."""
     return not sign_in().asked or may(signed_in(), action)
 
 
 def who_button(page: str) -> None:
-    """Show who uses this browser, and the way out: to another name, or to sign out."""
+    """Show the name of the person; a press signs out or asks for another name."""
     person = current_reviewer()
     if person is None:
         return
@@ -84,7 +84,7 @@ def who_button(page: str) -> None:
         icon=":material/logout:" if signed_in else ":material/person:",
         help="You are signed in. Press to sign out."
         if signed_in
-        else "You review under this name. Press to give another.",
+        else "You review under this name. Press to change it.",
         on_click=st.logout if signed_in else change_name,
         wrap=False,
     )

@@ -1,4 +1,4 @@
-"""The server: its settings, the pages, a health route and the worker."""
+"""The server: pages, health route, worker, and the safe settings of Streamlit."""
 
 import asyncio
 import errno
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
 
 
-# Streamlit writes styles in place and its charts compile expressions; beyond that nothing comes from or goes elsewhere.
+# Streamlit uses inline styles, and its charts compile expressions. Everything else is limited to this server.
 POLICY = (
     "default-src 'self'; "
     "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
@@ -53,13 +53,13 @@ HEADERS = {
 
 
 class SafeHeaders:
-    """Adds the headers that forbid the browser to load from, send to, or be framed by any other place."""
+    """Adds headers that forbid the browser to load from, send to, or be framed by other sites."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on, with the headers on the answer."""
+        """Pass the request on, and add the headers to the reply."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -72,14 +72,13 @@ class SafeHeaders:
 
 
 async def health(_request: Request) -> PlainTextResponse:
-    """Say that the server answers; reads nothing."""
+    """Reply that the server runs; reads no data."""
     return PlainTextResponse("ok")
 
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Take jobs as long as the server lives; a job that is cut off goes on at the next start."""
-    # The first page would wait seconds for these.
+    """Run jobs while the server runs; an interrupted job continues at the next start."""
     threading.Thread(target=_import_ahead, name="judgeboard-imports", daemon=True).start()
     starting = asyncio.create_task(asyncio.to_thread(_start_worker))
     try:
@@ -90,7 +89,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
 
 def _start_worker() -> "Worker":
-    # Beside the start of the server: the workflow engine takes a while to import, and no page needs it.
+    # Imported in the background: pages do not need it.
     from judgeboard.runs.worker import Worker
 
     worker = Worker(store())
@@ -99,6 +98,7 @@ def _start_worker() -> "Worker":
 
 
 def _import_ahead() -> None:
+    # The first page would wait seconds for these modules.
     for name in ("pandas", "pyarrow", "altair"):
         importlib.import_module(name)
 
@@ -123,41 +123,39 @@ def serve(
     port: int = 8501,
     allowed_hosts: Iterable[str] = (),
 ) -> None:
-    """Serve the pages until Ctrl-C; prints the address, opens nothing.
+    """Serve the pages until Ctrl-C, and print their address.
 
     Args:
-        database: As ``--db``: a path or a URL; None for the default.
-        host: Where to listen; ``localhost`` is 127.0.0.1.
-        port: A free port.
-        allowed_hosts: Further names by which browsers may call this server (of a proxy, of this machine in the office);
-            the one to which an identity provider sends them back is among them by itself.
+        database: a path or a URL, as ``--db``; None is the default database.
+        host: the address to listen on; ``localhost`` is 127.0.0.1.
+        port: a free port.
+        allowed_hosts: further host names of this server, for example a proxy's; the host name of sign-in is included.
 
     Raises:
-        BadInput: the port is taken, the host is not an address of this machine, or people are to sign in and something
-            that it takes is missing.
-        JudgeboardError: the database is missing or of another revision.
+        BadInput: The port is taken, the host is not an address of this machine, or sign-in has a fault.
+        JudgeboardError: The database is missing or has another revision.
     """
     open_store(database).close()
     asked = sign_in()
     if asked.fault is not None:
-        raise BadInput(f"nobody could sign in: {asked.fault}")
+        raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
     check_free(host, port)
-    # The pages run in this process and open the database by its address in the environment, as every command does.
+    # The pages run in this process and read the database's address from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
 
     shown = "localhost" if host in EVERYWHERE else host
     sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
     sys.stdout.flush()
-    # Looking for secrets has read the options before they are set here: that is no change to a running server.
+    # sign_in() has read the options before they are set here; Streamlit would warn about it.
     logging.getLogger("streamlit.config").addFilter(lambda record: "option section was" not in record.getMessage())
     app.run(config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])}))
 
 
 def check_free(host: str, port: int) -> None:
-    """Make sure that the port can be taken.
+    """Check that the server can listen on this address.
 
     Raises:
-        BadInput: it cannot; the text names the option that changes it.
+        BadInput: It cannot; the text names the option to change.
     """
     address = bind_address(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -174,12 +172,12 @@ def check_free(host: str, port: int) -> None:
 
 
 def bind_address(host: str) -> str:
-    """Return what the socket is bound to: the name localhost may also mean ::1, which browsers then miss."""
+    """Return the address of the socket: localhost could also mean ::1, where browsers may not look."""
     return "127.0.0.1" if host == "localhost" else host
 
 
 def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> dict[str, Any]:
-    """Return every Streamlit option that safety or the looks depend on; they win over any config.toml and variable."""
+    """Return the Streamlit options for safety and looks; they override config.toml and the environment."""
     return {
         "server.address": bind_address(host),
         "server.port": port,
@@ -203,8 +201,8 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "client.showErrorLinks": "false",
         "client.allowedOrigins": [],
         "runner.magicEnabled": False,
-        # With fast reruns, a press drops the one before it where that has not begun: a grade given just before a
-        # decision would be lost. Without, presses that wait are put together.
+        # With fast reruns, a press replaces an earlier one that has not started: a grade just before a decision would
+        # be lost.
         "runner.fastReruns": False,
         "logger.hideWelcomeMessage": True,
         "global.developmentMode": False,
@@ -213,7 +211,7 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
 
 
 def _own_names(host: str) -> set[str]:
-    """The names a browser may call this server by: never "any", or a hostile page could rebind its own name to us."""
+    """Return the host names of this server, never "any": a hostile page could point its own name to us."""
     if host in LOOPBACK:
         return set(LOOPBACK)
     if host not in EVERYWHERE:
@@ -222,14 +220,14 @@ def _own_names(host: str) -> set[str]:
     names = {name, socket.getfqdn(), *LOOPBACK}
     try:
         names |= {str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)}
-    except OSError:  # a machine may not know its own name
+    except OSError:  # the machine cannot resolve its own name
         return names
     return names
 
 
 def _why_not(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is taken: choose another with --port, for example --port {port + 1}"
+        return f"port {port} is in use: choose another one, for example --port {port + 1}"
     if error.errno == errno.EACCES:
-        return f"port {port} needs more rights: choose one above 1023 with --port"
+        return f"port {port} needs special rights: choose a port above 1023 with --port"
     return f"cannot listen on --host {host}: {error.strerror}"

@@ -1,4 +1,4 @@
-"""What a page knows of its browser session: the database, the reviewer, errors, the way to other pages."""
+"""The browser session of a page: database, reviewer, error messages, links to other pages."""
 
 import logging
 import secrets
@@ -28,24 +28,24 @@ _log = logging.getLogger("judgeboard.dashboard")
 
 @contextmanager
 def caught() -> Iterator[None]:
-    """Show expected errors as they are, all others as a number that stands in the log beside the traceback."""
+    """Show expected errors as sentences, other errors as a number that the log has beside the traceback."""
     try:
         yield
     except JudgeboardError as error:
         problem(str(error))
-    except Exception as error:  # noqa: BLE001 - the last handler of a page: the number leads to the traceback
-        problem(f"Something went wrong here: error {numbered(error)}. The server's log has the details.")
+    except Exception as error:  # noqa: BLE001 - the last handler of a page
+        problem(f"Internal error {numbered(error)}. The server's log has the details.")
 
 
 def numbered(error: Exception) -> str:
-    """Write an unexpected error to the server's log and return the number it stands under."""
+    """Write an unexpected error to the server's log and return its number there."""
     number = secrets.token_hex(3).upper()
     _log.error("error %s", number, exc_info=error)
     return number
 
 
 def problem(sentence: str) -> None:
-    """Show one sentence with the amber bar at its left."""
+    """Show a sentence as a warning."""
     show(tag("div", sentence, cls="jb-note", role="alert"))
 
 
@@ -60,38 +60,36 @@ _ARRIVED = "arrived"
 
 
 def store() -> Store:
-    """Return the open database, for what acts on it; what a page shows is read by `reading`.
-
-    One engine for all sessions of the server.
+    """Return the database of the server, for changes; pages read it with `reading`.
 
     Raises:
-        JudgeboardError: it is missing, of another revision or cannot be reached.
+        JudgeboardError: It is missing, has another revision, or cannot be reached.
     """
     return _opened(database_url().render_as_string(hide_password=False))
 
 
 def seen() -> Seen:
-    """Return the database as the person at this browser may see it: without what they are to review blind.
+    """Return the database without the rows that the person is to review blind.
 
     Raises:
-        RuntimeError: Nobody is at a browser here: what is to run later is made by `as_now`.
+        RuntimeError: There is no browser session; wrap functions that run later in `as_now`.
     """
-    kept = _SEEN.get()
-    if kept is not None:
-        return kept
+    restored = _SEEN.get()
+    if restored is not None:
+        return restored
     if get_script_run_ctx() is None:
-        raise RuntimeError("outside of a session nobody is known who may see anything")
+        raise RuntimeError("there is no browser session here")
     reviewer = current_reviewer()
     return Seen(store(), None if reviewer is None else reviewer.id)
 
 
 def reading() -> Reading:
-    """A transaction that reads what the person at this browser may see."""
+    """Return a transaction that reads what the person may see."""
     return seen().reading()
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
-    """Return a function that reads as the person who is at this browser now: downloads are made outside of sessions."""
+    """Return a function that reads as the current person: downloads run outside of sessions."""
     now = seen()
 
     def made() -> bytes:
@@ -106,44 +104,44 @@ def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
 
 
 def _still_here(now: Seen) -> None:
-    """Refuse what was prepared for somebody who was removed since."""
+    """Refuse a download if the person was removed in the meantime."""
     if not sign_in().asked or now.viewer is None:
         return
     with now.store.reading() as connection:
         person = reviewer_by_id(connection, now.viewer)
     if person is None or role_of(person) is Role.NONE:
-        raise NotAllowed("An admin removed you meanwhile.")
+        raise NotAllowed("An admin has removed you.")
 
 
 @contextmanager
 def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[None]:
-    """Frame a page: the tab's title, the heading, and errors as sentences.
+    """Set up a page: the title, the heading, and errors as sentences.
 
     Args:
-        title: The page's name as in the navigation.
-        heading: Whether to show it on the page; the item page has its head line instead.
-        answers: Whether answers, or figures of them, are shown: then it is said where some are left out.
+        title: the page's name, as in the navigation.
+        heading: shows the title on the page; the item page has a head line instead.
+        answers: the page shows answers or figures about them, so it also shows how many are hidden.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     if heading:
         st.title(title, anchor=False)
     if heading and answers:
-        with suppress(Exception):  # the page will say it
-            _say_hidden()
+        with suppress(Exception):  # the page shows the error
+            _show_hidden()
     with caught():
         yield
 
 
 def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoReturn:
-    """Go to a page with its rows chosen: ``open_rows("responses", query_type="QA")``; None is left out.
+    """Open a page with a filter: ``open_rows("responses", query_type="QA")``; None is skipped.
 
-    Call it in the body of a page, never inside a callback.
+    Call it in the body of a page, not in a callback.
     """
     st.switch_page(f"{VIEWS}/{name}.py", query_params=as_query(parameters))
 
 
 def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> dict[str, str | list[str]]:
-    """Return parameters as an address carries them, those that are None or empty left out."""
+    """Return parameters for an address, without those that are None or empty."""
     return {
         key: value if isinstance(value, list) else str(value)
         for key, value in parameters.items()
@@ -152,12 +150,10 @@ def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> 
 
 
 def current_reviewer() -> Reviewer | None:
-    """Return who uses this browser: the person who signed in, as stored at this moment, else whoever typed a name.
-
-    None until a name was given (`ask_reviewer`); never None where people sign in.
+    """Return the person who signed in, or, without sign-in, the person who entered a name (None before).
 
     Raises:
-        NotAllowed: Where people sign in: nobody has, or no admin lets them in (any more).
+        NotAllowed: The person is not signed in, or is not (or no longer) allowed to.
     """
     if sign_in().asked:
         return signed_in()
@@ -173,10 +169,10 @@ def current_reviewer() -> Reviewer | None:
 
 
 def signed_in() -> Reviewer:
-    """Return the person who signed in, as stored at this moment.
+    """Return the person who signed in, as stored now.
 
     Raises:
-        NotAllowed: Nobody has, or no admin lets them in (any more).
+        NotAllowed: The person is not signed in, or is not (or no longer) allowed to.
     """
     address = None if sign_in().fault else verified_address()
     if address is None:
@@ -187,7 +183,7 @@ def signed_in() -> Reviewer:
 
 
 def reviewer_name() -> str:
-    """Return the name given in this browser, an empty text where none was, it was taken back, or people sign in."""
+    """Return the name entered in this browser; an empty text without one, or where people sign in."""
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
@@ -196,44 +192,44 @@ def reviewer_name() -> str:
     return name
 
 
-def ask_reviewer(why: str = "Your name stands beside what you decide.") -> Reviewer | None:
-    """Return the reviewer; where no name is known yet, show the one-line form that asks for it and return None.
+def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
+    """Return the reviewer; without a name yet, show the field for it and return None.
 
-    The name is kept for the browser's session (a cookie without an end), so that a reload or a deep link asks no more.
+    A session cookie keeps the name over reloads and links.
     """
     reviewer = current_reviewer()
     if reviewer is not None:
         return reviewer
     with st.container(key="who", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input("Who is reviewing?", key=NAME_FIELD, placeholder="Your name", width=260, on_change=give_name)
+        st.text_input("Your name", key=NAME_FIELD, placeholder="Ann", width=260, on_change=give_name)
         st.button("OK", key="who_start", on_click=give_name)
         show(tag("div", why, cls="jb-cap"), width="content")
     return None
 
 
-def tidy_name(given: str) -> str:
-    """Return a name in one line without control characters, at most 60 characters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in given).split())[:LONGEST_NAME]
+def tidy_name(name: str) -> str:
+    """Return a name on one line, without control characters, of at most 60 characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:LONGEST_NAME]
 
 
 def give_name() -> None:
-    """Take the name from its field; called when the field changes or its button is pressed."""
+    """Read the name from its field; the callback of the field and its button."""
     name = tidy_name(st.session_state.get(NAME_FIELD, ""))
     if name:
         st.session_state[_NAME] = name
 
 
 def change_name() -> None:
-    """Take the name back: the next page that needs one asks again."""
+    """Forget the name; the next page that needs one asks again."""
     st.session_state[_NAME] = ""
 
 
-def _say_hidden() -> None:
+def _show_hidden() -> None:
     with reading() as connection:
-        left_out = count_hidden(connection)
-    if left_out:
-        answers = "1 answer you review blind is" if left_out == 1 else f"{left_out:,} answers you review blind are"
-        show(tag("div", f"{answers} left out.", cls="jb-cap"))
+        hidden = count_hidden(connection)
+    if hidden:
+        answers = "1 answer is" if hidden == 1 else f"{hidden:,} answers are"
+        show(tag("div", f"{answers} hidden until you have reviewed them blind.", cls="jb-cap"))
 
 
 @cache

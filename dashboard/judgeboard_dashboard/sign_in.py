@@ -1,4 +1,4 @@
-"""Who has signed in at this browser, by the configured identity provider."""
+"""Sign-in with the identity provider that .streamlit/secrets.toml configures."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -13,15 +13,19 @@ from judgeboard.errors import BadInput
 from judgeboard.people.roster import checked_address
 from judgeboard.settings import load_settings
 
-SHORTEST_SECRET = 32  # characters: who guesses it can say that they are anybody
+SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
 CALLBACK = "/oauth2callback"
 NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
 class SignIn(NamedTuple):
-    """What the secrets say: whether people sign in, by which providers (None: the only one), what is wrong with it.
+    """The configuration of sign-in.
 
-    ``host`` is the name under which browsers come back from the provider.
+    Attributes:
+        asked: whether people must sign in.
+        providers: names of the providers; None is the only one.
+        host: the host name to which the provider sends browsers back.
+        fault: what is wrong with the configuration.
     """
 
     asked: bool
@@ -30,21 +34,21 @@ class SignIn(NamedTuple):
     fault: str | None = None
 
 
-_NO_PROVIDER = "JUDGEBOARD_ADMIN is set, and .streamlit/secrets.toml has no part [auth] to sign in with"
+_NO_PROVIDER = "JUDGEBOARD_ADMIN is set, but .streamlit/secrets.toml has no section [auth]"
 
 
 @cache
 def sign_in() -> SignIn:
-    """Return what the secrets say of signing in, read once: nobody who edits them opens a running desk to everybody.
+    """Return the configuration of sign-in, read once, so that editing the file cannot open a running server.
 
-    Whatever cannot be read or used is a fault, and then nobody gets in. ``JUDGEBOARD_ADMIN`` without a provider is
-    one too: whoever sets it does not mean a desk that is open to all.
+    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is a fault too: an open server was
+    not intended.
     """
     try:
         auth = dict(st.secrets).get("auth")
-    except Exception:  # noqa: BLE001 - none is there, or it cannot be read; its text must not be shown
+    except Exception:  # noqa: BLE001 - no file, or an unreadable one, whose text must not be shown
         if any(Path(path).exists() for path in st.get_option("secrets.files")):
-            return SignIn(True, fault="the secrets file cannot be read: it is not TOML")
+            return SignIn(True, fault="the secrets file is not valid TOML")
         auth = None
     if auth is None:
         if load_settings().admin is not None:
@@ -56,21 +60,21 @@ def sign_in() -> SignIn:
 
 
 def checked_auth(auth: Mapping[str, Any]) -> SignIn:
-    """Return what the part [auth] of the secrets comes to."""
+    """Return the configuration in the section [auth] of the secrets."""
     named = tuple(sorted(name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part))
     providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
     callback = str(auth.get("redirect_uri", ""))
     fault = None
     if not providers or any(_lacks(auth if name is None else auth[name]) for name in providers):
-        fault = f"[auth] in the secrets needs {', '.join(NEEDED)} of a provider"
+        fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
     elif any("_" in name for name in named):
-        fault = "the name of a provider in the secrets has no underscore"
+        fault = "the name of a provider in the secrets must not contain an underscore"
     elif not callback.startswith(("http://", "https://")) or not callback.endswith(CALLBACK):
-        fault = f"redirect_uri in [auth] of the secrets is this server's own address with {CALLBACK} behind it"
+        fault = f"redirect_uri in [auth] of the secrets must be the address of this server followed by {CALLBACK}"
     elif len(str(auth.get("cookie_secret", ""))) < SHORTEST_SECRET:
-        fault = f"cookie_secret in [auth] of the secrets needs {SHORTEST_SECRET} random characters at least"
+        fault = f"cookie_secret in [auth] of the secrets needs at least {SHORTEST_SECRET} random characters"
     elif importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx") is None:
-        fault = "what signs people in is not installed: pip install 'judgeboard[auth]'"
+        fault = "the packages for sign-in are not installed: pip install 'judgeboard[auth]'"
     return SignIn(True, providers, urlsplit(callback).hostname, fault)
 
 
@@ -79,21 +83,21 @@ def _lacks(provider: Mapping[str, Any]) -> bool:
 
 
 def claims() -> Mapping[str, Any]:
-    """Return what the identity provider says of who uses this browser, empty where nobody has signed in."""
+    """Return the claims of the identity provider, empty before sign-in."""
     return st.user.to_dict() if st.user.get("is_logged_in") else {}
 
 
 def verified_address() -> str | None:
-    """Return the verified e-mail address of who signed in, None where nobody did.
+    """Return the verified e-mail address of the person, None before sign-in.
 
     Raises:
-        BadInput: The provider gave no address, or did not verify it: anybody could have written it there.
+        BadInput: The provider sent no verified address.
     """
-    said = claims()
-    if not said:
+    person = claims()
+    if not person:
         return None
-    address = said.get("email")
-    # Some providers write it as a text.
-    if not isinstance(address, str) or str(said.get("email_verified")).lower() != "true":
-        raise BadInput("Your identity provider did not say that it has verified your e-mail address.")
+    address = person.get("email")
+    # Some providers send email_verified as a text.
+    if not isinstance(address, str) or str(person.get("email_verified")).lower() != "true":
+        raise BadInput("Your identity provider has not verified your e-mail address.")
     return checked_address(address)

@@ -23,9 +23,9 @@ def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> 
     page.goto("/import")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
-    expect(card).to_contain_text("None of 5 rows can come in.")
+    expect(card).to_contain_text("None of 5 rows can be imported.")
     page.get_by_text("Thumbs", exact=True).click()
-    expect(card).to_contain_text("4 of 5 rows can come in.")
+    expect(card).to_contain_text("4 of 5 rows can be imported.")
     with page.expect_download() as download:
         page.get_by_role("button", name="1 rejected row").click()
     assert download.value.suggested_filename == "may-log.jsonl.rejected.jsonl"
@@ -34,12 +34,12 @@ def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> 
     with desk.store.reading() as connection:
         before = count_responses(connection)
     page.get_by_role("button", name="Import 4 rows").click()
-    expect(card).to_contain_text("4 answers are in.")
+    expect(card).to_contain_text("4 answers were imported.")
     with desk.store.reading() as connection:
         assert count_responses(connection) == before + 4
     page.get_by_role("button", name="Judge them").click()
     page.wait_for_url("**/rejudge?rows=plain**")
-    expect(page.get_by_role("combobox", name="Rows")).to_have_value("Those not asked yet")
+    expect(page.get_by_role("combobox", name="Rows")).to_have_value("Answers not judged yet")
 
 
 def test_a_wrong_file_gives_its_reason(reviewer, desk, tmp_path: Path) -> None:
@@ -59,6 +59,6 @@ def test_nothing_of_a_hostile_file_acts(reviewer, desk, tmp_path: Path) -> None:
     page.on("request", lambda request: None if "localhost" in request.url else elsewhere.append(request.url))
     page.goto("/import")
     page.locator("input[type=file]").set_input_files(log)
-    expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can come in.")
+    expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
     assert page.evaluate("window.hacked") is None
     assert [url for url in elsewhere if not url.startswith(("data:", "blob:"))] == []

@@ -60,7 +60,7 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoin
     # The page does not freeze while it waits.
     page.goto("/runs")
     expect(page.locator(".jb-note")).to_contain_text("A job is running", timeout=60_000)
-    page.get_by_role("button", name="Watch it").click()
+    page.get_by_role("button", name="Open job").click()
     expect(panel.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
     endpoint.release()
     expect(panel).to_contain_text("Done in")
@@ -93,7 +93,7 @@ def test_a_job_is_cancelled_from_the_page(reviewer, desk, endpoint: HeldEndpoint
     expect(panel.locator(".jb-tally")).to_contain_text("2 ok")
     until(lambda: len(endpoint.server.requests) > 2, "calls in flight")
     page.get_by_role("button", name="Cancel").click()
-    expect(panel).to_contain_text("Stopping: the calls in flight are finished")
+    expect(panel).to_contain_text("Stopping: waiting for the running calls")
     page.wait_for_timeout(1_000)  # the worker looks five times a second
     endpoint.release()
     expect(panel).to_contain_text("Cancelled at")

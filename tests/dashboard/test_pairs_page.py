@@ -227,5 +227,5 @@ def test_an_address_without_its_pair_says_so(pair_ids: list[int], open_page: Ope
 def test_without_a_name_nothing_can_be_decided(pair_ids: list[int], open_page: OpenPage) -> None:
     app = open_page("pairs", reviewer="", pair=pair_ids[0])
     assert "Left is better" not in labels(app)
-    assert [field.label for field in app.text_input] == ["Who is reviewing?"]
+    assert [field.label for field in app.text_input] == ["Your name"]
     assert "You will judge 6 pairs" in texts(app, "jb-say")[0]

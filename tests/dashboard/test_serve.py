@@ -74,7 +74,7 @@ def test_a_taken_port_names_the_option() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(BadInput, match=rf"port {port} is taken: choose another with --port"):
+        with pytest.raises(BadInput, match=rf"port {port} is in use: choose another one"):
             check_free("localhost", port)
 
 

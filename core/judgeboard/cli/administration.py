@@ -192,7 +192,7 @@ def _as_json(line: "PersonLine") -> dict[str, object]:
     type=click.IntRange(1, 10_000),
     default=50,
     show_default=True,
-    help="Maximum number of events (1 to 10000).",
+    help="Maximum number of events.",
 )
 @json_option
 @options.database

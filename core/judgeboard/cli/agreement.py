@@ -75,7 +75,7 @@ from judgeboard.errors import BadInput
 @click.option(
     "--epsilon",
     type=options.FiniteRange(0, 1),
-    help="How much worse than a person the judge may be, for --alt-test (0 to 1, default: 0.2). Use 0.2 for experts, "
+    help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
     "0.15 for trained annotators, 0.1 for a crowd.",
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML report to this file.")
@@ -96,9 +96,10 @@ def agreement_command(
     as_json: bool,
     db: str | None,
 ) -> None:
-    """Measure how far people and judges agree, with n, 95 % intervals and the number of excluded answers.
+    """Measure the agreement of judges and people.
 
-    Each answer counts once per judge version, with the latest usable verdict. A figure that is not available has a
+    Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
+    version, with the latest usable verdict. A figure that is not available has a
     reason instead of a value.
     """
     from judgeboard.agreement.measure import measure_agreement

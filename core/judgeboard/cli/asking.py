@@ -50,7 +50,7 @@ endpoint_options: Callable[[F], F] = _decorator(
         type=click.IntRange(1, 1024),
         default=16,
         show_default=True,
-        help="Maximum number of calls at the same time (1 to 1024).",
+        help="Maximum number of calls at the same time.",
     ),
     click.option(
         "--max-cost",
@@ -67,8 +67,8 @@ model_options: Callable[[F], F] = _decorator(
 )
 grade_options: Callable[[F], F] = _decorator(
     click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="Label of the answer."),
-    click.option("--groundedness", type=FiniteRange(0, 1), help="How far the passages support the answer (0 to 1)."),
-    click.option("--quality", type=click.IntRange(1, 4), help="Quality of the answer (1 to 4)."),
+    click.option("--groundedness", type=FiniteRange(0, 1), help="How far the passages support the answer."),
+    click.option("--quality", type=click.IntRange(1, 4), help="Quality of the answer."),
     click.option(
         "--score",
         "scores",
@@ -88,7 +88,7 @@ few_shot_options: Callable[[F], F] = _decorator(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
         metavar="N",
-        help="Show the judge N reviewed answers as examples (1 to 50). Agreement figures leave them out.",
+        help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
 generator_options: Callable[[F], F] = _decorator(

@@ -132,9 +132,10 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @options.database
 def forget_command(response: str, source: str | None, yes: bool, db: str | None) -> None:
-    """Delete the texts of RESPONSE (its external id) and all texts about it. Scores and decisions are kept.
+    """Delete all texts of an answer. Scores and decisions are kept.
 
-    Also deletes the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
+    RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
+    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
     This cannot be undone. An event records who did it and when.
     """
     from judgeboard.store.engine import open_store
@@ -158,9 +159,10 @@ def forget_command(response: str, source: str | None, yes: bool, db: str | None)
 @click.command(epilog=options.example("judgeboard flag"))
 @options.database
 def flag_command(db: str | None) -> None:
-    """Apply the flag rules to every answer again, after a threshold or the primary judge has changed.
+    """Apply the flag rules to all answers again.
 
-    Running it twice adds nothing. Flags that people have decided stay decided.
+    Needed after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
+    decided stay decided.
     """
     from judgeboard.people.roster import raise_flags
     from judgeboard.store.engine import open_store
@@ -187,9 +189,9 @@ def flag_command(db: str | None) -> None:
 @as_json
 @options.database
 def stats_command(as_json: bool, db: str | None) -> None:
-    """Count responses, reviews, judgments and flags, and measure how far each judge agrees with people.
+    """Show counts, and how far each judge agrees with people.
 
-    The same data gives the same JSON, byte for byte.
+    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
     from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
     from judgeboard.reports.tables import text_lines

@@ -207,9 +207,10 @@ DEFAULT = "data/demo.db"
 @options.port
 @click.option("--db", default=DEFAULT, show_default=True, metavar="PATH|URL", help="Database of the demo.")
 def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
-    """Import the bundled sample log, judge it offline, raise flags and serve the pages.
+    """Fill a database with sample data and serve it.
 
-    Needs no key and no network. A second run changes nothing.
+    Imports the bundled sample log, judges it offline and raises flags. Needs no key and no network. A second run
+    changes nothing.
     """
     from judgeboard.settings import masked
     from judgeboard.store.engine import open_store

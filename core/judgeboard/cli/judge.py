@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats",
     type=click.IntRange(2),
-    help="Judge each answer this many times (at least 2), to measure how stable the judge is.",
+    help="Judge each answer this many times, to measure how stable the judge is.",
 )
 @as_json
 @options.database
@@ -70,7 +70,7 @@ def judge_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Judge the answers that this judge has not judged yet.
+    """Judge the answers that have no verdict of this judge yet.
 
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.

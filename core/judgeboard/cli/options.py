@@ -64,9 +64,7 @@ host = click.option(
     show_default=True,
     help="Address to listen on. With any other address, people on the network can open the pages.",
 )
-port = click.option(
-    "--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on (1 to 65535)."
-)
+port = click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
 
 
 def listed(names: str) -> list[str]:

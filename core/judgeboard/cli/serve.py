@@ -10,7 +10,7 @@ from judgeboard.cli import options
 @click.command(epilog=options.example("judgeboard worker --db postgresql://judge@db/judgeboard"))
 @options.database
 def worker_command(db: str | None) -> None:
-    """Run the jobs that users start on the pages, until Ctrl-C.
+    """Run the jobs of the pages until Ctrl-C.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, one process runs jobs: the
     server, or this worker while no server runs. A stopped worker waits for its running calls; the next worker

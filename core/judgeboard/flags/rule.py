@@ -76,8 +76,8 @@ class Signals:
     texts: Texts | None = None
 
 
-def _number(default: float, low: float, high: float) -> Any:
-    return field(default=default, metadata={"range": (low, high)})
+def _number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
+    return field(default=default, metadata={"range": (low, high), "step": step, "label": label, "help": tip})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,39 @@ class Thresholds:
         ValueError: A value is outside its range; the text is a sentence for a person.
     """
 
-    low_groundedness: float = _number(0.5, 0, 1)
-    low_quality: float = _number(2, 0, 4)
-    feedback_gap: float = _number(2, 0.25, 3)
-    disagree_groundedness: float = _number(0.4, 0.01, 1)
-    disagree_quality: float = _number(2, 1, 3)
-    random_share: float = _number(0.02, 0, 1)
+    low_groundedness: float = _number(
+        0.5,
+        0,
+        1,
+        0.05,
+        "Low groundedness below",
+        "Rule “low groundedness”: score of the primary judge (0 to 1).",
+    )
+    low_quality: float = _number(
+        2, 0, 4, 1, "Low quality up to", "Rule “low quality”: quality of the primary judge (1 to 4)."
+    )
+    feedback_gap: float = _number(
+        2,
+        0.25,
+        3,
+        0.25,
+        "User and judge differ by",
+        "Rule “feedback gap”: difference of user and judge on the scale from 1 to 4.",
+    )
+    disagree_groundedness: float = _number(
+        0.4,
+        0.01,
+        1,
+        0.05,
+        "Judges differ by, groundedness",
+        "Rule “judges disagree”: difference of two judges (0 to 1).",
+    )
+    disagree_quality: float = _number(
+        2, 1, 3, 1, "Judges differ by, quality", "Rule “judges disagree”: difference of two judges (1 to 3)."
+    )
+    random_share: float = _number(
+        0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
+    )
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
 

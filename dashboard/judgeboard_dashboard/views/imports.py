@@ -1,4 +1,4 @@
-"""Import: upload a log, grades or verdicts, see what would be stored, store it."""
+"""The page Import: upload a file, see what would be stored, store it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, cast
@@ -12,6 +12,7 @@ from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.people.permissions import Action
+from judgeboard.reports.tables import Column, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
@@ -21,49 +22,49 @@ from judgeboard_dashboard.widgets.imports import (
     Done,
     RejectedRows,
     Trial,
-    bring_in,
     button_words,
-    columns_frame,
+    columns_table,
     done_lead,
     dry_details,
     dry_lead,
     field_words,
     first_rows,
     has_news,
+    import_upload,
     not_read_words,
     required,
     try_file,
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
-from judgeboard_dashboard.widgets.tables import csv_button, frame, height
+from judgeboard_dashboard.widgets.tables import csv_button, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
 
 _TRIAL = "import_trial"
 _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
-REJECTED = {"Line": "Int64", "Field": "str", "Reason": "str"}
+REJECTED_COLUMNS = (Column("Line", "integer", width=70), Column("Field", width=120), Column("Reason", width=560))
 NEXT: dict[str, tuple[str, Rows, str]] = {
-    "responses": ("Judge them", Rows("rejudge", {"rows": "plain"}), "Next: judge them."),
-    "grades": ("See the agreement", Rows("agreement", {}), "Next: see how far the judges agree with them."),
-    "verdicts": ("See the agreement", Rows("agreement", {}), "Next: see how far they agree with people."),
+    "responses": ("Judge these answers", Rows("rejudge", {"rows": "plain"}), "Next: judge these answers."),
+    "grades": ("Show agreement", Rows("agreement", {}), "Next: see how far the judges agree with these grades."),
+    "verdicts": ("Show agreement", Rows("agreement", {}), "Next: see how far these verdicts agree with people."),
 }
 
 
 def imports() -> None:
-    """Show the upload at the left, what was understood of it at the right."""
+    """Show the upload at the left, and how its columns were read at the right."""
     demand(Action.IMPORT)
     follow("imports", own=("kind",))
     with st.container(key="stack_import"):
         left, right = st.columns([1, 2.1], gap="medium")
     with left:
-        found = _upload()
-        if found is None:
-            caption("A file larger than this: `judgeboard import FILE`")
+        uploaded = _upload()
+        if uploaded is None:
+            caption("For larger files, use a terminal: `judgeboard import FILE`")
             with right:
                 _hints()
             return
-        choice, stream = found
+        choice, stream = uploaded
         trial = _tried(choice, stream)
         if trial is None:
             return
@@ -74,17 +75,17 @@ def imports() -> None:
 
 def _upload() -> tuple[Choice, BinaryIO] | None:
     kind = st.selectbox(
-        "What is in the file", list(KINDS), format_func=lambda kind: KINDS[kind].title, key="kind", bind="query-params"
+        "Kind of file", list(KINDS), format_func=lambda kind: KINDS[kind].title, key="kind", bind="query-params"
     )
     brings_answers = kind_class(kind).brings_answers
-    upload = st.file_uploader("File", key="import_file", help="JSON lines, JSON, CSV or Parquet; gzipped or not.")
+    upload = st.file_uploader("File", key="import_file", help="JSON lines, JSON, CSV or Parquet. Files may be gzipped.")
     source = st.text_input(
         "Source",
         key=f"import_source_{brings_answers}",
         placeholder=DEFAULT_SOURCE if brings_answers else "any source",
-        help="The log that the answers belong to: ids are unique within a source."
+        help="Name of the log. Ids are unique within a source."
         if brings_answers
-        else "Where the answers, or pairs, are looked for by their id.",
+        else "Log with the answers or pairs that the file refers to.",
     )
     if upload is None:
         return None
@@ -93,14 +94,14 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Trial | None:
-    """The trial of this choice: a file is read through once, not at every run of the page."""
+    """Return the trial of this choice, read once and then kept for the session."""
     kept = st.session_state.get(_TRIAL)
     if isinstance(kept, Trial) and kept.choice == choice:
         return kept
     progress = st.empty()
     try:
         before = kept if isinstance(kept, Trial) else None
-        trial = try_file(store(), stream, choice, _telling(progress, "read"), before)
+        trial = try_file(store(), stream, choice, _progress(progress, "read"), before)
     except BadInput as error:
         problem(str(error))
         return None
@@ -118,47 +119,34 @@ def _card(trial: Trial, stream: BinaryIO) -> None:
     actor = trial_card(trial)
     if actor is None:
         return
-    told = _telling(st.empty(), "brought in")
-    summary, rejected = bring_in(store(), stream, trial.choice, told, actor)
+    report = _progress(st.empty(), "imported")
+    summary, rejected = import_upload(store(), stream, trial.choice, report, actor=actor)
     st.session_state[_DONE] = Done(trial.choice, summary, rejected)
     st.rerun()
 
 
-def _telling(place: DeltaGenerator, done: str) -> Callable[[int], None]:
-    def tell(rows: int) -> None:
+def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
+    def report(rows: int) -> None:
         place.text(f"{rows:,} rows {done}")
 
-    return tell
+    return report
 
 
 def _hints() -> None:
     empty(
-        "Choose a file. It is read through first, and nothing is written before you press Import.",
-        "An answer needs a question and an answer; passages, id, query type, time and user feedback are taken along. "
-        "Common names of columns are recognised.",
-        "In a terminal: `judgeboard import FILE`",
+        "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
+        "Each row needs a question and an answer. Passages, id, query type, time and user feedback are read if "
+        "present. Common column names are recognised.",
+        "To import in a terminal: `judgeboard import FILE`",
     )
 
 
 def _understood(trial: Trial) -> None:
     heading("Columns")
-    table = columns_frame(trial.choice.kind, trial.summary.columns)
-    st.dataframe(
-        table,
-        key=f"import_columns_{trial.choice.file_id}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=9),
-        column_config={
-            "Judgeboard": st.column_config.TextColumn(width=130),
-            "In your file": st.column_config.TextColumn(width=150),
-            "How": st.column_config.TextColumn(width=370),
-            "First row": st.column_config.TextColumn(width=260),
-        },
-    )
+    columns = columns_table(trial.choice.kind, trial.summary.columns)
+    show_rows(columns, key=f"import_columns_{trial.choice.file_id}", most=9)
     ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
-    csv_button(table, "columns", key="import_columns_csv")
+    csv_button(columns, "columns", key="import_columns_csv")
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -167,64 +155,32 @@ def _first_rows(trial: Trial) -> None:
     if not trial.summary.first_records:
         return
     heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
-    table = first_rows(trial.choice.kind, trial.summary.first_records)
-    st.dataframe(
-        table,
-        key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=7),
-        column_config={
-            "Id": st.column_config.TextColumn(width=110),
-            "Question": st.column_config.TextColumn(width=210),
-            "Answer": st.column_config.TextColumn(width=250),
-            "Answer A": st.column_config.TextColumn(width=170),
-            "Answer B": st.column_config.TextColumn(width=170),
-            "Rubric": st.column_config.TextColumn(width=150),
-            "Passages": st.column_config.NumberColumn(width=75),
-            "Type": st.column_config.TextColumn(width=80),
-            "Asked": st.column_config.TextColumn(width=105),
-            "User": st.column_config.TextColumn(width=95),
-            "Groundedness": st.column_config.NumberColumn(format="%.2f", width=105),
-        },
-    )
-    csv_button(table, "first-rows", key="import_rows_csv")
+    rows = first_rows(trial.choice.kind, trial.summary.first_records)
+    show_rows(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", most=7)
+    csv_button(rows, "first-rows", key="import_rows_csv")
 
 
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
     if not rejected:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
-    table = frame(REJECTED, ((row.line, field_words(row.field), row.reason) for row in rejected))
-    st.dataframe(
-        table,
-        key="import_rejected_rows",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=6),
-        column_config={
-            "Line": st.column_config.NumberColumn(width=70),
-            "Field": st.column_config.TextColumn(width=120),
-            "Reason": st.column_config.TextColumn(width=560),
-        },
-    )
-    csv_button(table, "rejected", key="import_rejected_csv")
+    rows = tuple((row.line, field_words(row.field), row.reason) for row in rejected)
+    show_rows(Table(REJECTED_COLUMNS, rows), key="import_rejected_rows", most=6)
+    csv_button(Table(REJECTED_COLUMNS, rows), "rejected", key="import_rejected_csv")
 
 
 def mapping_of(file_id: str, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return what was answered for a file so far, as pairs of their column and our field."""
+    """Return the chosen mapping of a file as pairs of its column and our field."""
     return tuple(sorted(_answers(file_id, kind).items()))
 
 
 def ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
-    """Show a field for each thing that is not sure.
+    """Show a field for each column or field that is not clear.
 
     Args:
-        file_id: The upload; another one starts without answers.
-        kind: What is in the file.
-        columns: As they stand without any answer, so that a field does not go when it is answered.
+        file_id: the upload; a new one starts without a mapping.
+        kind: the kind of the file.
+        columns: the columns as read without a mapping, so that a field stays on the page after it was used.
     """
     unsure = [use for use in columns if not use.sure and use.theirs is not None]
     free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
@@ -276,7 +232,7 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
 
 
 def _answer(answers: dict[str, str], key: str, theirs: str | None, ours: str | None) -> None:
-    """Keep an answer: the field of a known column, or the column of a known field; nothing chosen takes it back."""
+    """Store the field of a known column, or the column of a known field; no choice removes it."""
     chosen: Any = st.session_state[key]
     if theirs is not None:
         answers.pop(theirs, None)
@@ -295,7 +251,7 @@ def _answers(file_id: str, kind: str) -> dict[str, str]:
 
 
 def trial_card(trial: Trial) -> Reviewer | None:
-    """Show what would come in; return who pressed Import, None where nobody did."""
+    """Show the trial; return the person who pressed Import, else None."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
@@ -303,7 +259,7 @@ def trial_card(trial: Trial) -> Reviewer | None:
         show(tag("div", dry_details(summary), cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
-        reviewer = ask_reviewer("It stands beside the import.") if has_news(summary) else None
+        reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             pressed = has_news(summary) and st.button(
                 button_words(summary),
@@ -318,11 +274,11 @@ def trial_card(trial: Trial) -> Reviewer | None:
 
 
 def done_card(done: Done) -> None:
-    """Show what came in, and what to do next."""
+    """Show the result of the import, and the next step."""
     summary = done.summary
-    label, rows, said = NEXT.get(summary.kind, (None, None, ""))
+    label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
     with st.container(border=True, key="import_card"):
-        show(tag("div", tag("b", done_lead(summary)), f" {said}", cls="jb-say"))
+        show(tag("div", tag("b", done_lead(summary)), f" {hint}", cls="jb-say"))
         _unreadable(summary)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if label is not None:
@@ -341,6 +297,7 @@ def _unreadable(summary: ImportSummary) -> None:
 def _rejected_rows(summary: ImportSummary, rejected: RejectedRows) -> None:
     if not rejected.lines:
         return
+    left_out = f"; the last {rejected.left_out:,} rows are not included" if rejected.left_out else ""
     st.download_button(
         count(summary.rejected, "rejected row"),
         data=rejected.file,
@@ -350,12 +307,8 @@ def _rejected_rows(summary: ImportSummary, rejected: RejectedRows) -> None:
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-        help=f"Line, field, reason and the row{_left_out(rejected)}",
+        help=f"Each line has the row, its line number, the field and the reason{left_out}",
     )
-
-
-def _left_out(rejected: RejectedRows) -> str:
-    return f"; the last {rejected.left_out:,} are left out, there are too many" if rejected.left_out else ""
 
 
 with page("Import", answers=False):

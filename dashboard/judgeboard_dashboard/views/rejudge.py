@@ -1,4 +1,4 @@
-"""Rejudge: ask a judge again, watch the job, and see what changed."""
+"""The page Rejudge: start a job that judges answers again, watch it, and see what changed."""
 
 import streamlit as st
 
@@ -34,14 +34,14 @@ def rejudge() -> None:
         if place.response_id is not None or permitted(Action.REJUDGE_MANY):
             place = form(place, where)
         else:
-            show(tag("div", f"{Action.REJUDGE_MANY.words} is for leads and admins.", cls="jb-cap"))
+            show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"))
     write_address(PAGE, {**query, **place.query()})
     with right:
         _outcome(place)
 
 
 def _filters(place: Place) -> tuple[RowFilter, Query]:
-    """The filter row; where the page is about one answer there is nothing to filter."""
+    """Show the filter row, unless the page is about one answer."""
     if place.response_id is not None:
         return RowFilter(), {}
     with reading() as connection:
@@ -56,7 +56,7 @@ def _outcome(place: Place) -> None:
     try:
         job = _shown_job(place, jobs)
     except NotFound:
-        problem("There is no such job.")
+        problem("This job does not exist.")
         job = None
     if job is not None:
         job_panel(job)
@@ -66,15 +66,15 @@ def _outcome(place: Place) -> None:
         _run(place.run)
     elif not jobs:
         empty(
-            "Nothing was judged again yet.",
-            "Choose rows and a judge in the form. In a terminal:",
+            "No jobs yet.",
+            "Choose rows and a judge in the form, or use a terminal:",
             "`judgeboard judge --judge rag --model NAME --rejudge all`",
         )
     earlier_jobs([each for each in jobs if job is None or each.id != job.id])
 
 
 def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
-    """The job that the address names, else the newest one that goes on."""
+    """Return the job in the address, else the newest unfinished one."""
     if place.job is not None:
         return job_progress(store(), place.job)
     if place.run is not None:
@@ -83,7 +83,7 @@ def _shown_job(place: Place, jobs: list[JobProgress]) -> JobProgress | None:
 
 
 def _run(run_id: int) -> None:
-    """What a run of a command changed: it has no job to show."""
+    """Show what a run of a command changed."""
     with reading() as connection:
         run = get_run(connection, run_id)
         usable = run_counts(connection, [run_id])[run_id].ok

@@ -1,14 +1,14 @@
-"""Responses: all answers under any filter; where every chart and table leads."""
+"""The page Responses: all answers under any filter. Charts and tables of other pages lead here."""
 
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.flags.rules import RULES
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
@@ -23,33 +23,32 @@ from judgeboard_dashboard.widgets.navigation import (
     follow,
     item,
     rejudge_button,
-    row_clicked,
 )
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, frame, height, one_line, place_in, turning_foot
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, all_lines, one_line, place_in, show_rows, turning_foot
 from judgeboard_dashboard.widgets.texts import ago, count, empty
 
-EXPORT_MOST = 50_000  # lines of one file; `judgeboard export` writes more without keeping them in memory
+MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
 MORE = ("judge", "score", "graded", "source", "model", "days")
-COLUMNS = {
-    "Groundedness": "Float64",
-    "Quality": "str",
-    "Label": "str",
-    "User": "str",
-    "Question": "str",
-    "Answer": "str",
-    "Type": "str",
-    "Asked": "str",
-    "Judged by": "str",
-    "Judges": "Int64",
-    "Reviews": "Int64",
-    "Flag": "str",
-    "Id": "str",
-}
+COLUMNS = (
+    Column("Groundedness", "number"),
+    Column("Quality"),
+    Column("Label", width=85, help="Label of the same judge, if it gives one"),
+    Column("User", width=92, help="Feedback of the user"),
+    Column("Question", width=215),
+    Column("Answer", width=240),
+    Column("Type", width=85),
+    Column("Asked", width=85),
+    Column("Judged by", width=100),
+    Column("Judges", "count", width=60, help="Number of judges with a usable verdict"),
+    Column("Reviews", "count", width=65, help="Number of current reviews by people"),
+    Column("Flag", width=60, help="Whether the answer has an open flag"),
+    Column("Id", width=125),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the page is asked for: the filter with the cell of agreement in it, its order, its words, its address."""
+    """The selected answers: filter (with a cell of agreement), order, words and address."""
 
     where: RowFilter
     sort: str
@@ -58,7 +57,7 @@ class Asked:
 
 
 def responses() -> None:
-    """Show the answers that match, fifty at a time."""
+    """Show the matching answers, 50 at a time."""
     follow("responses", own=(*FIELDS, *CELL_FIELDS, "sort"))
     cell = _cell()
     with reading() as connection:
@@ -95,7 +94,7 @@ def _cell() -> Drilled | None:
     try:
         return drilled(address)
     except JudgeboardError as error:
-        problem(f"{error}: left out")
+        problem(f"{error}: this part of the address is ignored")
         return None
 
 
@@ -112,7 +111,7 @@ def _cell_chip(cell: Drilled, asked: Asked) -> None:
         st.button(
             f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')} ✕",
             key="responses_cell",
-            help="Take this away",
+            help="Remove this filter",
             on_click=st.query_params.from_dict,
             args=(rest,),
         )
@@ -122,49 +121,27 @@ def _nothing(asked: Asked) -> None:
     if asked.where != RowFilter():
         empty("No answer matches.")
         return
-    empty("No answers yet. Import a log: `judgeboard import FILE`", "Or try the sample: `judgeboard demo`")
+    empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
 
 
 def _table(found: LinePage[ResponseLine]) -> None:
-    rows = _frame(found.lines)
-    key = f"responses_table_{found.lines[0].response_id}_{found.first}"
-    st.dataframe(
-        rows,
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [item(line.response_id) for line in found.lines]),
-        column_config={
+    now = datetime.now(UTC)
+    show_rows(
+        Table(COLUMNS, tuple(_row(line, now) for line in found.lines)),
+        key=f"responses_table_{found.lines[0].response_id}_{found.first}",
+        targets=[item(line.response_id) for line in found.lines],
+        columns={
             "Groundedness": st.column_config.ProgressColumn(
                 width=115,
                 min_value=0,
                 max_value=1,
                 format="%.2f",
                 color="primary",
-                help="Of the judge that is filtered by, else of the primary judge, 0 to 1",
+                help="Score of the filtered judge, else of the primary judge (0 to 1)",
             ),
-            "Quality": st.column_config.TextColumn(width=70, help="Of the same judge, 1 to 4", alignment="right"),
-            "Label": st.column_config.TextColumn(width=85, help="Of the same judge, where it gives one"),
-            "User": st.column_config.TextColumn(width=92, help="What the user of the assistant said"),
-            "Question": st.column_config.TextColumn(width=215),
-            "Answer": st.column_config.TextColumn(width=240),
-            "Type": st.column_config.TextColumn(width=85),
-            "Asked": st.column_config.TextColumn(width=85),
-            "Judged by": st.column_config.TextColumn(width=100),
-            "Judges": st.column_config.NumberColumn(width=60, help="How many judges gave a usable verdict"),
-            "Reviews": st.column_config.NumberColumn(width=65, help="How many reviews of people stand"),
-            "Flag": st.column_config.TextColumn(width=60, help="Whether a flag waits for a person"),
-            "Id": st.column_config.TextColumn(width=125),
+            "Quality": st.column_config.TextColumn(width=70, help="Score of this judge (1 to 4)", alignment="right"),
         },
     )
-
-
-def _frame(lines: tuple[ResponseLine, ...]) -> pd.DataFrame:
-    now = datetime.now(UTC)
-    return frame(COLUMNS, (_row(line, now) for line in lines))
 
 
 def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
@@ -181,43 +158,42 @@ def _row(line: ResponseLine, now: datetime) -> tuple[Any, ...]:
         judged.version_title if judged else None,
         line.judges,
         line.reviews,
-        "waits" if line.flag_id else None,
+        "open" if line.flag_id else None,
         line.external_id,
     )
 
 
 def _foot(asked: Asked, found: LinePage[ResponseLine]) -> None:
-    most = f" · CSV holds the first {EXPORT_MOST:,}, judgeboard export all" if found.total > EXPORT_MOST else ""
+    limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
     turning_foot(
         "responses",
         found,
         "answer",
         lambda: _export(asked),
         query=asked.query,
-        more=most,
-        # A cell of agreement names its answers one by one: no filter of a job says the same.
+        more=limit if found.total > MAX_EXPORTED else "",
+        # A cell of agreement lists its answers one by one, which the filter of a job cannot.
         beside=None
         if asked.where.response_ids is not None
         else lambda: rejudge_button("responses", "match", asked.query),
     )
 
 
-def _export(asked: Asked) -> pd.DataFrame:
-    """The lines of the filter with ids and plain numbers; texts are their first 300 characters."""
+def _export(asked: Asked) -> Table:
+    """Return the answers of the filter with ids and plain numbers; texts are cut after 300 characters."""
     names = [column.name for column in fields(ResponseLine) if column.name not in {"judged", "flag_id", "response_id"}]
     verdict = ("version_title", "groundedness", "quality", "label")
-    kinds = {"groundedness": "Float64", "quality": "Int64", "judges": "Int64", "reviews": "Int64", "asked_at": "object"}
+    formats: dict[str, Format] = {"groundedness": "number", "asked_at": "time"}
+    formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
     with reading() as connection:
         lines = all_lines(
-            lambda key, size: response_page(connection, asked.where, asked.sort, after=key, limit=size), EXPORT_MOST
+            lambda key, size: response_page(connection, asked.where, asked.sort, after=key, limit=size), MAX_EXPORTED
         )
-    return frame(
-        {name: kinds.get(name, "str") for name in (*names, *verdict)},
-        (
-            (*(getattr(line, name) for name in names), *(getattr(line.judged, name, None) for name in verdict))
-            for line in lines
-        ),
+    rows = (
+        (*(getattr(line, name) for name in names), *(getattr(line.judged, name, None) for name in verdict))
+        for line in lines
     )
+    return Table(tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict)), tuple(rows))
 
 
 with page("Responses"):

@@ -1,4 +1,4 @@
-"""Runs: every batch of judging and importing, with what became of each row and what went wrong."""
+"""The page Runs: all runs and imports, with their counts and failures."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from judgeboard.store.storing import list_batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, follow, pick_rows
-from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_frame, run_table
+from judgeboard_dashboard.widgets.runs import RunLine, imports_table, problems, run_rows, run_table
 from judgeboard_dashboard.widgets.tables import csv_button
 from judgeboard_dashboard.widgets.texts import count, empty
 
@@ -20,26 +20,19 @@ _BEFORE = "runs_before"
 
 
 def runs() -> None:
-    """Show the runs, newest first, and of the chosen one what went wrong."""
+    """Show the runs, newest first, and the failures of the selected one."""
     follow("runs", own=())
     lines = _lines(st.session_state.get(_BEFORE))
     with reading() as connection:
         batches = list_batches(connection)
     if not lines:
-        empty("No run yet.", "`judgeboard judge --judge lexical`")
+        empty("No runs yet.", "`judgeboard judge --judge lexical`")
         imports_table(batches)
         return
-    _going_on()
+    _open_jobs()
     now = datetime.now(UTC)
-    show(
-        tag(
-            "div",
-            "Every row adds up: asked = ok + unparsable + refused + error. Selected but not asked is ",
-            tag("i", "not reached"),
-            ".",
-            cls="jb-say",
-        )
-    )
+    counts = "In every row: asked = ok + unparsable + refused + error. Selected answers without a call are not reached."
+    show(tag("div", counts, cls="jb-say"))
     chosen = run_table(lines, now)
     _foot(lines, now)
     with st.container(key="stack_runs"):
@@ -58,17 +51,17 @@ def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
     return [RunLine(run, counts[run.id], heard.get(run.id)) for run in found]
 
 
-def _going_on() -> None:
+def _open_jobs() -> None:
     for job in recent_jobs(store()):
         if job.finished:
             continue
         with st.container(key=f"going_{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
-            asked = (
-                f" · {job.asked:,} of {job.selected:,} asked" if job.run_id else f" · {count(job.selected, 'answer')}"
+            progress = (
+                f" · {job.asked:,} of {job.selected:,} judged" if job.run_id else f" · {count(job.selected, 'answer')}"
             )
-            show(tag("div", tag("b", f"A job is {job.state}"), f" · {job.actor}{asked}", cls="jb-note jb-line"))
+            show(tag("div", tag("b", f"A job is {job.state}"), f" · {job.actor}{progress}", cls="jb-note jb-line"))
             st.button(
-                "Watch it",
+                "Open job",
                 key=f"watch_{job.id}",
                 type="tertiary",
                 on_click=pick_rows,
@@ -80,7 +73,7 @@ def _going_on() -> None:
 def _foot(lines: list[RunLine], now: datetime) -> None:
     with st.container(key="runs_foot", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", f"Runs {lines[-1].run.id}–{lines[0].run.id}", cls="jb-cap jb-line"))
-        csv_button(lambda: run_frame(_lines(None, 100_000), now), "runs", key="runs_csv")
+        csv_button(lambda: run_rows(_lines(None, 100_000), now), "runs", key="runs_csv")
         if st.session_state.get(_BEFORE) is not None:
             st.button("Newest", key="runs_newest", type="tertiary", on_click=_turn, args=(None,), wrap=False)
         if len(lines) == PAGE_SIZE:

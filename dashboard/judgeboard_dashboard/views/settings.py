@@ -1,4 +1,4 @@
-"""The page Settings."""
+"""The page Settings: flag rules, judge versions, people and events."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from judgeboard_dashboard.widgets.rule_settings import apply_rules, rules_form
 
 
 def rules() -> None:
-    """Show what can be set at the left, what judged at the right."""
+    """Show the flag rules at the left, the judge versions at the right."""
     demand(Action.CHANGE_SETTINGS)
     with reading() as connection:
         lines = setting_origins(connection)
@@ -29,18 +29,18 @@ def rules() -> None:
     with left:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
         apply_rules(answers)
-        if permitted(Action.MANAGE_PEOPLE):  # the environment names addresses of machines
+        if permitted(Action.MANAGE_PEOPLE):  # the environment contains addresses of machines
             database(store(), answers, open_flags)
     with right:
         versions(listed, retired)
 
 
-# The name of a part is also what the address carries.
+# The name of a part is also in the address.
 PARTS: dict[str, Callable[[], None]] = {"Rules": rules, "People": people, "Events": events}
 
 
 def settings() -> None:
-    """Show the part that was chosen."""
+    """Show the selected part."""
     with st.container(key="settings_parts", horizontal=True, vertical_alignment="center", gap="small"):
         chosen = st.segmented_control(
             "Part of Settings",

@@ -1,11 +1,10 @@
-"""The people, the judge versions, the database and the events on the Settings page."""
+"""The parts of the Settings page: people, judge versions, database and events."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import ROLES, Role
@@ -22,7 +21,8 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.settings import ConfigLine, config_lines, load_settings
+from judgeboard.reports.tables import Column, Table
+from judgeboard.settings import config_lines, load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_actors, event_kinds, event_page, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
@@ -34,21 +34,27 @@ from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.rule_settings import param_lines, prompt_difference
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, csv_button, frame, height, place_in, turning_foot
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, csv_button, place_in, show_rows, turning_foot
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, sentence, when
 
-COLUMNS = {"Name": "str", "Role": "str", "Known from": "str", "Last seen": "str", "Last review": "str"}
-FROM = {"oidc": "signs in", "desk": "typed at a desk", "cli": "a terminal", "import": "an import"}
-NOBODY_SIGNS_IN = (
-    "Nobody signs in here: whoever opens these pages may do everything, under any name. "
-    "To have people sign in, see Sign-in in the README. Those who are added here may then come in."
+PEOPLE_COLUMNS = (
+    Column("Name", width=250),
+    Column("Role", width=95),
+    Column("Origin", width=125),
+    Column("Last seen", width=120),
+    Column("Last review", width=120),
 )
-_SAID = "people_said"
+ORIGINS = {"oidc": "sign-in", "desk": "name on a page", "cli": "terminal", "import": "import"}
+NOBODY_SIGNS_IN = (
+    "Sign-in is off: everyone who opens these pages may do everything, under any name. "
+    "To turn sign-in on, see “Teams and sign-in” in the documentation. The people below may then sign in."
+)
+_RESULT = "people_result"
 _ADDRESS = "people_address"
 
 
 def people() -> None:
-    """Show everybody who was ever here; admins add, promote and remove."""
+    """Show all people who have used this database; admins add, promote and remove them."""
     demand(Action.READ_EVENTS)
     with reading() as connection:
         lines = list_people(connection)
@@ -58,57 +64,32 @@ def people() -> None:
         left, right = st.columns([1.7, 1], gap="medium")
     with left:
         heading("People")
-        _table(lines)
+        if lines:
+            rows = Table(PEOPLE_COLUMNS, tuple(map(_row, lines)))
+            show_rows(rows, key="people_table")
+            csv_button(rows, "people", key="people_csv")
+        else:
+            empty("No people yet.", "`judgeboard people add E-MAIL --role admin`")
     with right:
-        heading("Change who may come in")
+        heading("Manage people")
         if not permitted(Action.MANAGE_PEOPLE):
-            show(tag("div", "Admins add people and change their roles.", cls="jb-cap"))
+            show(tag("div", "Only admins can add people and change roles.", cls="jb-cap"))
             return
         _changes([line for line in lines if line.person.origin == SIGNED_IN and not line.first_admin])
 
 
-def _table(lines: list[PersonLine]) -> None:
-    if not lines:
-        empty("Nobody was here yet.", "`judgeboard people add E-MAIL --role admin`")
-        return
-    rows = frame(COLUMNS, map(_row, lines))
-    st.dataframe(
-        rows,
-        key="people_table",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows)),
-        column_config={
-            "Name": st.column_config.TextColumn(width=250),
-            "Role": st.column_config.TextColumn(width=95),
-            "Known from": st.column_config.TextColumn(width=125),
-            "Last seen": st.column_config.TextColumn(width=120),
-            "Last review": st.column_config.TextColumn(width=120),
-        },
-    )
-    csv_button(rows, "people", key="people_csv")
-
-
-def _row(line: PersonLine) -> tuple[str, str, str, str, str]:
-    role = _role(line)
-    known = FROM.get(line.person.origin, line.person.origin)
-    return line.person.name, role, known, _at(line.last_seen), _at(line.last_review)
-
-
-def _role(line: PersonLine) -> str:
+def _row(line: PersonLine) -> tuple[str, ...]:
     if line.role is Role.NONE:
-        return "removed" if line.person.origin == SIGNED_IN else "–"
-    return f"{line.role} (set)" if line.first_admin else str(line.role)
-
-
-def _at(moment: datetime | None) -> str:
-    return "–" if moment is None else when(moment)
+        role = "removed" if line.person.origin == SIGNED_IN else UNKNOWN
+    else:
+        role = f"{line.role} (set)" if line.first_admin else str(line.role)
+    times = (UNKNOWN if moment is None else when(moment) for moment in (line.last_seen, line.last_review))
+    return line.person.name, role, ORIGINS.get(line.person.origin, line.person.origin), *times
 
 
 def _changes(lines: list[PersonLine]) -> None:
-    """The two forms; what came of the last press stands under them."""
-    admin = ask_reviewer("It stands beside the change.")
+    """Show the two forms, and the result of the last change below them."""
+    admin = ask_reviewer("Your name is stored with the change.")
     with st.container(border=True, key="people_add"):
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
         role = st.selectbox(
@@ -120,7 +101,7 @@ def _changes(lines: list[PersonLine]) -> None:
             help="\n\n".join(map(role_words, ROLES)),
         )
         st.button(
-            "Add",
+            "Add person",
             key="people_add_button",
             type="primary",
             icon=":material/person_add:",
@@ -130,14 +111,14 @@ def _changes(lines: list[PersonLine]) -> None:
             wrap=False,
         )
     if lines:
-        _one(lines, admin)
-    said: str | None = st.session_state.pop(_SAID, None)
-    if said is not None:
-        problem(said) if said.startswith("Not ") else show(tag("div", said, cls="jb-say", role="status"))
+        _change_person(lines, admin)
+    result: str | None = st.session_state.pop(_RESULT, None)
+    if result is not None:
+        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
     caption(*map(role_words, ROLES))
 
 
-def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
+def _change_person(lines: list[PersonLine], admin: Reviewer | None) -> None:
     by_name = {line.person.name: line for line in lines}
     with st.container(border=True, key="people_one"):
         name = st.selectbox("Person", list(by_name), key="people_name")
@@ -150,22 +131,22 @@ def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
             key=f"people_new_role_{name}_{now}",
         )
         with st.container(horizontal=True, gap="small"):
-            gone = now is Role.NONE
+            removed = now is Role.NONE
             st.button(
-                "Let in again" if gone else "Change role",
+                "Add again" if removed else "Change role",
                 key="people_change",
                 icon=":material/badge:",
                 disabled=admin is None or role is now,
-                on_click=_again if gone else _change,
+                on_click=_again if removed else _change,
                 args=(admin, name, role),
                 wrap=False,
             )
             st.button(
-                "Remove",
+                "Remove person",
                 key="people_remove",
                 icon=":material/person_remove:",
-                disabled=admin is None or gone,
-                help="Gets in no more. What the person said stays, under their name.",
+                disabled=admin is None or removed,
+                help="Removed people may no longer sign in. Their reviews are kept, under their name.",
                 on_click=_remove,
                 args=(admin, name),
                 wrap=False,
@@ -174,43 +155,48 @@ def _one(lines: list[PersonLine], admin: Reviewer | None) -> None:
 
 def _add(admin: Reviewer, role: Role) -> None:
     address = st.session_state[_ADDRESS]
-    if _done(lambda: add_person(store(), address, role, admin), f"{address.strip().lower()} may come in, as {role}."):
+    if _done(lambda: add_person(store(), address, role, admin), f"{address.strip().lower()} may sign in, as {role}."):
         st.session_state[_ADDRESS] = ""
 
 
 def _again(admin: Reviewer, name: str, role: Role) -> None:
-    _done(lambda: add_person(store(), name, role, admin), f"{name} may come in again, as {role}.")
+    _done(lambda: add_person(store(), name, role, admin), f"{name} may sign in again, as {role}.")
 
 
 def _change(admin: Reviewer, name: str, role: Role) -> None:
-    _done(lambda: change_role(store(), name, role, admin), f"{name} is {role} now.")
+    _done(lambda: change_role(store(), name, role, admin), f"{name} is now {role}.")
 
 
 def _remove(admin: Reviewer, name: str) -> None:
-    _done(lambda: remove_person(store(), name, admin), f"{name} gets in no more.")
+    _done(lambda: remove_person(store(), name, admin), f"{name} may no longer sign in.")
 
 
-def _done(change: Callable[[], Reviewer], said: str) -> bool:
+def _done(change: Callable[[], Reviewer], result: str) -> bool:
     try:
         change()
     except JudgeboardError as error:
-        st.session_state[_SAID] = f"Not changed: {error}"
+        st.session_state[_RESULT] = f"Not changed: {error}"
         return False
-    st.session_state[_SAID] = said
+    st.session_state[_RESULT] = result
     return True
 
 
-VERSION_COLUMNS = {"Judge version": "str", "Kind": "str", "Model": "str", "Since": "str", "Fingerprint": "str"}
-PARAMS = {"Parameter": "str", "Old": "str", "New": "str", "Differs": "str"}
+VERSION_COLUMNS = (
+    Column("Judge version", width=190),
+    Column("Kind", width=85),
+    Column("Model", width=190),
+    Column("Since", width=115),
+    Column("Fingerprint", width=125),
+)
 _NOT_RETIRED = "version_not_retired"
 MARKS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
-    """Show them; of the chosen one the prompt, and what differs from another; admins retire it."""
+    """Show the versions; of the selected one the prompt, or its difference from another one; admins retire it."""
     heading("Judge versions")
     if not listed:
-        empty("Nothing has judged yet.", "`judgeboard judge --judge lexical`")
+        empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
     chosen = _versions_table(newest_first, retired)
@@ -223,31 +209,31 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
 
 
 def _retiring(version: StoredVersion, fact: Retired | None) -> None:
-    """Whether the version is asked anything more, and the button that changes it."""
+    """Show whether the version is retired, and the button that changes it."""
     with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
         if fact is not None:
-            said = f"{version.title} was retired by {fact.by}, {when(fact.at)}: nothing more is asked of it."
-            show(tag("div", said, cls="jb-cap"))
+            state = f"{version.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
+            show(tag("div", state, cls="jb-cap"))
         if not permitted(Action.RETIRE_VERSIONS):
-            show(tag("div", "Admins retire judge versions.", cls="jb-cap"))
+            show(tag("div", "Only admins can retire judge versions.", cls="jb-cap"))
             return
         admin = current_reviewer()
         st.button(
-            "Take back" if fact is not None else "Retire",
+            "Restore version" if fact is not None else "Retire version",
             key="version_retire",
             type="tertiary",
             icon=":material/unarchive:" if fact is not None else ":material/archive:",
             disabled=admin is None,
-            help="Nothing more is asked of a retired version, and it is not offered. What it said stays."
+            help="A retired version makes no new judgments. Existing ones are kept."
             if admin is not None
-            else "Give your name first: it stands beside the change.",
+            else "Enter your name first: it is stored with the change.",
             on_click=_retire,
             args=(version.id, fact is None),
             wrap=False,
         )
-    said = st.session_state.pop(_NOT_RETIRED, None)
-    if said is not None:
-        problem(f"Not retired: {said}")
+    reason = st.session_state.pop(_NOT_RETIRED, None)
+    if reason is not None:
+        problem(f"Not changed: {reason}")
 
 
 def _retire(version_id: int, retire: bool) -> None:
@@ -261,49 +247,28 @@ def _retire(version_id: int, retire: bool) -> None:
 
 
 def _versions_table(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> StoredVersion:
-    table = frame(
-        VERSION_COLUMNS,
+    rows = tuple(
         (
-            (
-                f"{each.title} (retired)" if each.id in retired else each.title,
-                each.kind,
-                each.model,
-                when(each.created_at),
-                each.fingerprint[:12],
-            )
-            for each in listed
-        ),
+            f"{version.title} (retired)" if version.id in retired else version.title,
+            version.kind,
+            version.model,
+            when(version.created_at),
+            version.fingerprint[:12],
+        )
+        for version in listed
     )
-    event = st.dataframe(
-        table,
-        key=f"versions_{listed[0].id}_{len(listed)}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=6),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config={
-            "Judge version": st.column_config.TextColumn(width=190),
-            "Kind": st.column_config.TextColumn(width=85),
-            "Model": st.column_config.TextColumn(width=190),
-            "Since": st.column_config.TextColumn(width=115),
-            "Fingerprint": st.column_config.TextColumn(width=125),
-        },
-    )
-    csv_button(lambda: _file(listed), "judge-versions", key="versions_csv")
-    rows = event.selection.rows
-    return listed[rows[0] if rows and rows[0] < len(listed) else 0]
+    chosen = choose_row(Table(VERSION_COLUMNS, rows), key=f"versions_{listed[0].id}_{len(listed)}", most=6)
+    csv_button(lambda: _versions_file(listed), "judge-versions", key="versions_csv")
+    return listed[chosen]
 
 
-def _file(listed: Sequence[StoredVersion]) -> pd.DataFrame:
-    """All there is of every version, for a file."""
-    names = ("title", "kind", "model", "scale", "fingerprint", "prompt")
-    columns = dict.fromkeys((*names, "params", "created_at"), "str")
-    return frame(
-        columns,
-        ((*(getattr(each, name) for name in names), str(each.params), each.created_at.isoformat()) for each in listed),
+def _versions_file(listed: Sequence[StoredVersion]) -> Table:
+    names = ("title", "kind", "model", "scale", "fingerprint", "prompt", "params", "created_at")
+    rows = (
+        (*(getattr(version, name) for name in names[:-2]), str(version.params), version.created_at.isoformat())
+        for version in listed
     )
+    return Table(tuple(map(Column, names)), tuple(rows))
 
 
 def _other(chosen: StoredVersion, listed: Sequence[StoredVersion]) -> StoredVersion | None:
@@ -315,7 +280,7 @@ def _other(chosen: StoredVersion, listed: Sequence[StoredVersion]) -> StoredVers
         list(others),
         index=None,
         format_func=lambda version_id: others[version_id].title,
-        placeholder="an older version",
+        placeholder="Another version",
         key=f"versions_other_{chosen.id}",
         width=260,
     )
@@ -325,12 +290,11 @@ def _other(chosen: StoredVersion, listed: Sequence[StoredVersion]) -> StoredVers
 def _prompt(version: StoredVersion) -> None:
     heading(f"{version.title}: prompt and parameters")
     if version.prompt is None:
-        caption("It has no prompt.")
+        caption("This version has no prompt.")
     else:
         show(tag("div", version.prompt, cls="jb-raw jb-prompt"))
-    lines = param_lines(version, version)
-    table = frame({"Parameter": "str", "Value": "str"}, ((line.name, line.new) for line in lines))
-    _params(table, f"params_{version.id}")
+    rows = tuple((line.name, line.new) for line in param_lines(version, version))
+    _params(Table((Column("Parameter"), Column("Value")), rows), f"params_{version.id}")
 
 
 def _difference(old: StoredVersion, new: StoredVersion) -> None:
@@ -343,154 +307,125 @@ def _difference(old: StoredVersion, new: StoredVersion) -> None:
         ]
         show(tag("div", *marked, cls="jb-raw jb-prompt"))
     else:
-        caption("Their prompts are equal." if old.prompt or new.prompt else "Neither has a prompt.")
-    table = frame(
-        PARAMS,
-        ((line.name, line.old, line.new, "differs" if line.differs else None) for line in param_lines(old, new)),
-    )
-    _params(table, f"params_{old.id}_{new.id}")
+        caption("Both prompts are equal." if old.prompt or new.prompt else "Neither has a prompt.")
+    columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
+    rows = ((line.name, line.old, line.new, "differs" if line.differs else None) for line in param_lines(old, new))
+    _params(Table(columns, tuple(rows)), f"params_{old.id}_{new.id}")
 
 
-def _params(table: pd.DataFrame, key: str) -> None:
-    st.dataframe(table, key=key, hide_index=True, placeholder="–", row_height=36, height=height(len(table), most=10))
-    csv_button(table, "parameters", key="params_csv")
-
-
-MEGABYTE = 1_000_000
-DATABASE_VARIABLE = "JUDGEBOARD_DB"
+def _params(rows: Table, key: str) -> None:
+    show_rows(rows, key=key, most=10, placeholder=UNKNOWN)
+    csv_button(rows, "parameters", key="params_csv")
 
 
 def database(store: Store, answers: int, open_flags: int) -> None:
-    """Show which database this is, and every variable that can be set."""
+    """Show which database is in use, and the environment variables."""
     heading("Database in use")
     engine = "SQLite" if store.is_sqlite else "PostgreSQL"
     show(tag("div", tag("span", store.shown_url, cls="jb-code"), cls="jb-address"))
-    said = [engine, f"schema {HEAD}", count(answers, "answer"), count(open_flags, "open flag")]
-    size = _size(store)
-    caption(" · ".join([*said, size] if size else said))
+    facts = [engine, f"schema {HEAD}", count(answers, "answer"), count(open_flags, "open flag")]
+    file = Path(str(store.engine.url.database))
+    if store.is_sqlite and file.exists():
+        facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")
+    caption(" · ".join(facts))
     heading("Environment")
-    table = frame(
-        {"Variable": "str", "Value": "str"},
-        ((line.variable, _value(line)) for line in config_lines(load_settings(), PROVIDERS)),
-    )
-    st.dataframe(
-        table,
-        key="environment",
-        hide_index=True,
-        placeholder="not set",
-        row_height=36,
-        height=height(len(table), most=6),
-    )
-    csv_button(table, "environment", key="environment_csv")
-
-
-def _value(line: ConfigLine) -> str | None:
-    """The server keeps the address that it was given with --db under this name: nobody needs to have set it."""
-    if line.variable == DATABASE_VARIABLE:
-        return "the database above"
-    return line.value if line.is_set else None
-
-
-def _size(store: Store) -> str | None:
-    if not store.is_sqlite:
-        return None
-    path = Path(str(store.engine.url.database))
-    return f"{path.stat().st_size / MEGABYTE:,.1f} MB" if path.exists() else None
+    variables = {
+        line.variable: line.value if line.is_set else None for line in config_lines(load_settings(), PROVIDERS)
+    }
+    variables["JUDGEBOARD_DB"] = "the database above"  # the server sets it, also if only --db was given
+    rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
+    show_rows(rows, key="environment", most=6, placeholder="not set")
+    csv_button(rows, "environment", key="environment_csv")
 
 
 PAGE = "events"
-MOST_EXPORTED = 100_000
+MAX_EXPORTED = 100_000  # events in one file
 SINCE = {"day": ("the last day", 1), "week": ("the last 7 days", 7), "month": ("the last 30 days", 30)}
-EVENT_COLUMNS = {"When": "str", "Who": "str", "What": "str", "Answer": "str", "Details": "str", "Event": "Int64"}
-WORDS = {
+EVENT_COLUMNS = (
+    Column("When", width=115),
+    Column("Who", width=200),
+    Column("What", width=190),
+    Column("Answer", width=170),
+    Column("Details", width=480),
+    Column("Event", "integer", width=75),
+)
+EVENT_WORDS = {
     "decide": "decided a flag",
-    "keep_draft": "came too late to a flag",
+    "keep_draft": "kept a draft on a decided flag",
     "grade": "graded",
-    "undo": "took a review back",
+    "undo": "undid a review",
     "prefer": "preferred an answer",
-    "make_queue": "made a queue",
+    "make_queue": "created a queue",
     "close_queue": "closed a queue",
-    "assign_queue": "gave a queue to people",
-    "decide_item": "reviewed an item of a queue",
-    "skip": "put an item aside",
-    "reveal": "looked at the judge after a blind review",
-    "answer_reveal": "kept or changed a grade after the judge was shown",
-    "adjudicate": "decided where reviewers differed",
-    "export_bundle": "gave a part of a queue out as a file",
-    "merge_bundle": "brought a part of a queue back",
+    "assign_queue": "assigned a queue",
+    "decide_item": "reviewed a queue item",
+    "skip": "skipped a queue item",
+    "reveal": "saw the judgment after a blind review",
+    "answer_reveal": "kept or changed a grade after seeing the judgment",
+    "adjudicate": "adjudicated a conflict",
+    "export_bundle": "exported a bundle of a queue",
+    "merge_bundle": "merged a bundle into a queue",
     "select_attempt": "selected an attempt",
     "deselect_attempt": "deselected an attempt",
-    "forget": "had an answer forgotten",
-    "first_seen": "came for the first time",
+    "forget": "deleted the texts of an answer",
+    "first_seen": "used Judgeboard for the first time",
     "sign_in": "signed in",
-    "refused": "was refused",
+    "refused": "was not allowed",
     "add_person": "added a person",
     "change_role": "changed a role",
     "remove_person": "removed a person",
     "set_setting": "changed a setting",
-    "apply_rules": "applied the rules",
+    "apply_rules": "applied the flag rules",
     "retire_version": "retired a judge version",
-    "restore_version": "took a judge version back",
-    "start_import": "began an import",
+    "restore_version": "restored a judge version",
+    "start_import": "started an import",
     "finish_import": "finished an import",
-    "start_run": "began a run",
-    "resume_run": "went on with a run",
-    "finish_run": "ended a run",
-    "job_requested": "asked for a job",
-    "job_began": "had a job begin",
+    "start_run": "started a run",
+    "resume_run": "continued a run",
+    "finish_run": "finished a run",
+    "job_requested": "requested a job",
+    "job_began": "started a job",
     "job_cancelled": "cancelled a job",
-    "job_failed": "had a job fail",
-    "start_worker": "began to take jobs",
-    "stop_worker": "takes no more jobs",
-    "make_control_answers": "made control answers",
-    "make_pairs": "made pairs",
+    "job_failed": "had a job that failed",
+    "start_worker": "started a worker",
+    "stop_worker": "stopped a worker",
+    "make_control_answers": "created control answers",
+    "make_pairs": "created pairs",
     "combine": "combined verdicts",
     "audit_recorded": "compared verdicts",
 }
 
 
 def events() -> None:
-    """Show the list."""
+    """Show the events, newest first."""
     demand(Action.READ_EVENTS)
     now = datetime.now(UTC)
     with reading() as connection:
-        given, query = _filters(event_kinds(connection), event_actors(connection), now)
+        chosen, query = _filters(event_kinds(connection), event_actors(connection), now)
         place = place_in(PAGE, query)
-        found = event_page(connection, given, after=place.after, before=place.before, limit=PAGE_SIZE)
+        found = event_page(connection, chosen, after=place.after, before=place.before, limit=PAGE_SIZE)
     if not found.lines:
-        empty("No event matches." if given != EventFilter() else "Nothing was done here yet.")
+        empty("No event matches." if chosen != EventFilter() else "No events yet.")
         return
     sentence(f"{count(found.total, 'event')}, newest first.")
-    rows = _frame(found.lines)
-    st.dataframe(
-        rows,
-        key=f"events_table_{found.lines[0].id}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(rows)),
-        column_config={
-            "When": st.column_config.TextColumn(width=115),
-            "Who": st.column_config.TextColumn(width=200),
-            "What": st.column_config.TextColumn(width=190),
-            "Answer": st.column_config.TextColumn(width=170),
-            "Details": st.column_config.TextColumn(width=480),
-            "Event": st.column_config.NumberColumn(width=75, format="%d"),
-        },
+    rows = (
+        (when(event.at), event.actor, event_words(event.kind), event.response, _details(event), event.id)
+        for event in found.lines
     )
-    turning_foot(PAGE, found, "event", lambda: _export(given), query=query)
+    show_rows(Table(EVENT_COLUMNS, tuple(rows)), key=f"events_table_{found.lines[0].id}")
+    turning_foot(PAGE, found, "event", lambda: _export(chosen), query=query)
 
 
 def event_words(kind: str) -> str:
-    """Return what somebody did, as a page says it."""
-    return WORDS.get(kind, kind.replace("_", " "))
+    """Return a kind of event as the predicate of a sentence."""
+    return EVENT_WORDS.get(kind, kind.replace("_", " "))
 
 
 def _filters(kinds: tuple[str, ...], actors: tuple[str, ...], now: datetime) -> tuple[EventFilter, Query]:
     with st.container(key="filters_events", horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind = _select("What", kinds, "kind", "Everything", event_words)
-        actor = _select("Who", actors, "actor", "Everybody", as_label)
-        since = _select("Since", tuple(SINCE), "since", "The beginning", lambda name: SINCE[name][0].capitalize())
+        kind = _select("What", kinds, "kind", "All events", event_words)
+        actor = _select("Who", actors, "actor", "All people", as_label)
+        since = _select("Since", tuple(SINCE), "since", "Any time", lambda name: SINCE[name][0].capitalize())
         named = st.text_input("Answer", key="answer", bind="query-params", placeholder="Id", width=190)
     from_ = None if since is None else now - timedelta(days=SINCE[since][1])
     fields = {"kind": kind, "actor": actor, "since": since, "answer": named.strip()}
@@ -514,16 +449,6 @@ def _select(
     return chosen
 
 
-def _frame(events: tuple[StoredEvent, ...]) -> pd.DataFrame:
-    return frame(
-        EVENT_COLUMNS,
-        (
-            (when(event.at), event.actor, event_words(event.kind), event.response, _details(event), event.id)
-            for event in events
-        ),
-    )
-
-
 def _details(event: StoredEvent) -> str:
     return " · ".join(
         f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
@@ -532,14 +457,12 @@ def _details(event: StoredEvent) -> str:
     )
 
 
-def _export(given: EventFilter) -> pd.DataFrame:
-    columns = {"id": "Int64", "at": "str", "actor": "str", "kind": "str", "response": "str", "details": "str"}
+def _export(chosen: EventFilter) -> Table:
     with reading() as connection:
-        found = latest_events(connection, given, limit=MOST_EXPORTED)
-    return frame(
-        columns,
-        (
-            (event.id, event.at.isoformat(), event.actor, event.kind, event.response, json.dumps(event.details))
-            for event in found
-        ),
+        found = latest_events(connection, chosen, limit=MAX_EXPORTED)
+    names = ("at", "actor", "kind", "response", "details")
+    rows = (
+        (event.id, event.at.isoformat(), event.actor, event.kind, event.response, json.dumps(event.details))
+        for event in found
     )
+    return Table((Column("id", "integer"), *map(Column, names)), tuple(rows))

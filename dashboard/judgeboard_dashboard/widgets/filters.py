@@ -1,4 +1,4 @@
-"""The filter fields above a list, kept equal to the page's address."""
+"""The filter fields of a page, which always equal its address."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,10 +35,7 @@ _DAYS = {"from": "day_from", "to": "day_to"}
 
 
 def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]:
-    """Return the filter of an address and the parts of it that cannot be used, which are left out.
-
-    An address is typed and shortened by people: one bad part does not hide the page, it is named.
-    """
+    """Return the filter of an address, and its unusable parts, which are ignored."""
     given = [(field, value) for field in FIELDS for value in query.get(field, ()) if value]
     good: list[tuple[str, str]] = []
     ignored: list[str] = []
@@ -52,10 +49,7 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
 
 
 def query_of(given: RowFilter) -> Query:
-    """Return the filter as an address carries it; `filter_in` reads the same filter back.
-
-    Inner ids (``response_ids``) are not written: an address is for people and lasts.
-    """
+    """Return the filter for an address; `filter_in` is the inverse. ``response_ids`` are not written."""
     query: Query = {}
     for field in FIELDS:
         values = _values(given, field)
@@ -65,18 +59,18 @@ def query_of(given: RowFilter) -> Query:
 
 
 def without(given: RowFilter, field: str) -> RowFilter:
-    """Return the filter without one of its fields, named as in an address."""
+    """Return the filter without a field, named as in an address."""
     return from_dict({name: value for name, value in given.as_dict().items() if name != _name(field)})
 
 
 def only(given: RowFilter, *fields: str) -> RowFilter:
-    """Return what these fields of the filter say, named as in an address."""
+    """Return only these fields of the filter, named as in an address."""
     names = {_name(field) for field in fields}
     return from_dict({name: value for name, value in given.as_dict().items() if name in names})
 
 
 def as_date(day: int | None) -> date | None:
-    """Return a day that counts from 1970-01-01 as a date."""
+    """Return the date of a day number (1970-01-01 is 0)."""
     return None if day is None else date(1970, 1, 1) + timedelta(days=day)
 
 
@@ -86,7 +80,7 @@ def _parsed(pairs: Sequence[tuple[str, str]]) -> RowFilter:
     if not versions:
         return plain
     if len(versions) > 1 or not next(iter(versions)).isdecimal():
-        raise BadInput("judge_version is the number of one judge version")
+        raise BadInput("judge_version must be the id of one judge version")
     return replace(plain, judge_version=int(versions.pop()))
 
 
@@ -111,15 +105,15 @@ def _values(given: RowFilter, field: str) -> list[str]:
     return [f"{value:g}" if isinstance(value, float) else str(value)]
 
 
-# What stands in the row; all others stand behind "More filters".
+# The fields in the row; all others are behind "More filters".
 ROW = ("text", "rule", "query_type")
-# Two ends of one thing are one chip.
+# Both ends of a range share a chip.
 RANGES: tuple[tuple[str, ...], ...] = (("min_score", "max_score"), ("min_quality", "max_quality"), ("from", "to"))
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the fields of a page can be set to; a field without choices is not shown."""
+    """The choices of the fields; a field without choices is not shown."""
 
     rules: Sequence[str] = ()
     query_types: Sequence[str] = ()
@@ -131,7 +125,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the row says: the filter, the order, and both as an address carries them."""
+    """The chosen filter and order, and both as in the address."""
 
     where: RowFilter
     sort: str
@@ -146,17 +140,16 @@ def filter_row(
     all_chips: bool = False,
     titles: Mapping[int, str] | None = None,
 ) -> Chosen:
-    """Show the fields and return what they say; the page's address always says the same.
+    """Show the fields and return the filter.
 
-    A field of the address that has none here (it came from a chart) is shown as a chip that takes it away again.
+    A filter in the address without a field (from a chart) is shown as a chip; a press removes it.
 
     Args:
-        page: The page's file name; keeps its fields apart from those of other pages.
-        choices: What there is to choose from.
-        more: The fields behind "More filters".
-        all_chips: Whether what those narrow is shown as chips too: on a page that charts lead to, it says where one
-            came from.
-        titles: What the chips call judge versions, by id.
+        page: the page's file name, part of the keys of its fields.
+        choices: the choices of the fields.
+        more: the fields behind "More filters".
+        all_chips: shows chips for those too, for a page that charts lead to.
+        titles: titles of judge versions by id, for the chips.
     """
     where, sort = _from_address(page, choices)
     names = _Names(page)
@@ -179,28 +172,28 @@ def filter_row(
 
 
 def write_address(page: str, query: Query) -> None:
-    """Make the address say what the page shows; a change by the browser (Back, a link) is then seen as one."""
+    """Write the filter to the address; a later change by the browser (Back, a link) is then noticed."""
     if _address() != query:
         st.query_params.from_dict(query)
     st.session_state[_seen(page)] = query
 
 
+@dataclass(frozen=True, slots=True)
 class _Names:
-    """Keys of the fields of one page."""
+    """Returns the keys of the fields of a page."""
 
-    def __init__(self, page: str) -> None:
-        self.page = page
+    page: str
 
     def __call__(self, field: str) -> str:
         return f"{self.page}_{field}"
 
 
 def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
-    """Set the fields by the address where it changed other than through them; return its filter and order."""
+    """Return the filter and order of the address; set the fields if the browser has changed the address."""
     query = _address()
     where, ignored = filter_in(query)
     if ignored:
-        problem(f"Not a filter, left out: {', '.join(ignored)}")
+        problem(f"These filters are not valid and are ignored: {', '.join(ignored)}")
     sorts = list(choices.sorts or ())
     asked = query.get("sort", [""])[-1]
     sort = asked if asked in sorts else next(iter(sorts), "")
@@ -228,9 +221,9 @@ def _set_fields(names: _Names, where: RowFilter, sort: str) -> None:
 
 
 def _say_again(names: _Names) -> None:
-    """Send the chosen values with every run, not once: a field that the browser has not loaded yet would miss them.
+    """Send the chosen values with every run, since a field that the browser has not loaded yet would miss them.
 
-    Not what is typed, which would be cut off in the middle of a word.
+    Typed text is not sent: it would be cut off in the middle of a word.
     """
     chosen = ("rule", "query_type", "source", "model", "judge", "graded", "sort")
     for field in (*chosen, "min_score", "max_score", "from", "to"):
@@ -310,14 +303,14 @@ def _in_popover(where: RowFilter, names: _Names, choices: Choices, more: Sequenc
 
 def _between(where: RowFilter, first: date | None, last: date | None) -> RowFilter:
     if first is not None and last is not None and first > last:
-        problem("The first day is after the last: only the first is used.")
+        problem("The first day is after the last day. Only the first day is used.")
         last = None
     return replace(where, day_from=_as_day(first), day_to=_as_day(last))
 
 
 def _scored(where: RowFilter, low: float | None, high: float | None) -> RowFilter:
     if low is not None and high is not None and low > high:
-        problem("The lowest score is above the highest: only the lowest is used.")
+        problem("The lowest score is above the highest score. Only the lowest score is used.")
         high = None
     return replace(where, min_score=low, max_score=high)
 
@@ -331,7 +324,7 @@ def _as_day(shown: date | None) -> int | None:
 
 
 def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, str] | None) -> None:
-    """Show what narrows without a field in sight; a press takes it away."""
+    """Show the filters that have no visible field; a press removes one."""
     others = [field for field in query_of(where) if field not in shown]
     together = (*RANGES, *_missing(where))
     groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
@@ -344,20 +337,20 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
             st.button(
                 f"{as_label(capital(words))} ✕",
                 key=f"{page}_chip_{group[0]}",
-                help="Take this away",
+                help="Remove this filter",
                 on_click=_take_away,
                 args=(group,),
             )
 
 
 def _missing(where: RowFilter) -> list[tuple[str, ...]]:
-    """What a judge did not give is one chip with the judge: neither says by itself what is meant."""
+    """Return the fields of a missing judgment, which share a chip with their judge."""
     missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
     return [(*missing, "judge", "judge_version")] if missing else []
 
 
 def _take_away(fields: Sequence[str]) -> None:
-    """Drop fields from the address; the fields in sight follow it."""
+    """Remove fields from the address; the visible fields follow."""
     query = {name: values for name, values in _address().items() if name not in fields}
     st.query_params.from_dict(query)
 
@@ -393,7 +386,7 @@ def _seen(page: str) -> str:
 
 
 def filter_sentence(where: RowFilter) -> str:
-    """Return a filter in words, "all answers" where nothing narrows."""
+    """Return a filter in words, "all answers" without one."""
     if where.judge_version is None:
         return describe(where)
     with reading() as connection:
@@ -402,23 +395,23 @@ def filter_sentence(where: RowFilter) -> str:
 
 GRADE_NAMES: dict[GradeName, str] = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 EVERYBODY: dict[GradeName, str] = {
-    "label": "Settled, else majority",
-    "groundedness": "Settled, else mean",
-    "quality": "Settled, else lower median",
+    "label": "Adjudicated, else majority",
+    "groundedness": "Adjudicated, else mean",
+    "quality": "Adjudicated, else lower median",
 }
-"""What people together say where several graded: what a lead settled, else what they make together."""
+"""How several grades of one answer are combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Whose grades count: one reviewer's, or (None) what all together say; in words."""
+    """Whose grades count, in words: one reviewer's, or everybody's combined (None)."""
 
     reviewer_id: int | None
     words: str
 
 
 def grade_field(first: GradeName) -> GradeName:
-    """Ask for the grade; ``first`` where none is chosen."""
+    """Show the field for the grade; ``first`` is the default."""
     chosen = st.segmented_control(
         "Grade",
         list(GRADE_NAMES),
@@ -432,7 +425,7 @@ def grade_field(first: GradeName) -> GradeName:
 
 
 def people_field(graders: Sequence[Reviewer], grade: GradeName) -> People:
-    """Ask whose grades count."""
+    """Show the field for whose grades count."""
     names = people_names(graders)
     everybody = "Everybody"
     chosen = st.selectbox(
@@ -447,7 +440,7 @@ def people_field(graders: Sequence[Reviewer], grade: GradeName) -> People:
 
 
 def people_names(graders: Sequence[Reviewer]) -> dict[str, int]:
-    """Return ids by name; where several have one name, with where they come from."""
+    """Return ids by name; if several have the same name, with their origin."""
     all_names = [grader.name for grader in graders]
     return {
         grader.name if all_names.count(grader.name) == 1 else f"{grader.name} ({grader.origin})": grader.id
@@ -456,7 +449,7 @@ def people_names(graders: Sequence[Reviewer]) -> dict[str, int]:
 
 
 def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> StoredVersion | None:
-    """Ask for the judge version in a place kept for it; the first of them where none is chosen, None without any."""
+    """Show the field for the judge version at ``place``; the default is the first, None without any."""
     titles = {version.title: version for version in versions}
     with place:
         chosen = st.selectbox(

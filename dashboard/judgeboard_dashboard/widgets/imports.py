@@ -1,23 +1,20 @@
-"""The parts of the Import page without widgets: what would be stored of an uploaded file, in words and in tables."""
+"""The Import page without its widgets: the trial of an uploaded file, in sentences and tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
-import pandas as pd
-
 from judgeboard.domain import OVERALL, Preference, Rejected, Shown
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.reports.tables import Column, Format, Table
 from judgeboard.store.engine import Store
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import as_utc
-from judgeboard_dashboard.widgets.tables import frame
-from judgeboard_dashboard.widgets.texts import capital, count, day, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
 
-MOST_REJECTED = 50_000_000  # bytes of rejected rows that are kept to be downloaded
-MOST_NAMED = 6
+MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
+MAX_COLUMNS = 6  # names of columns in one sentence
 WORDS = {
     "external_id": "id",
     "query": "question",
@@ -41,14 +38,14 @@ WORDS = {
     "raw_ba": "raw, B first",
     "judge_version": "judge version",
 }
-# What a file without it goes without, where that shows on a page.
+# The effect of a missing field, where it shows on a page.
 MISSED = {
-    "external_id": "a hash of the row takes its place",
-    "query_type": "all are of one type, unspecified",
-    "asked_at": "these rows will not show in Trends",
-    "context": "groundedness cannot be judged",
+    "external_id": "ids are derived from the content",
+    "query_type": "all answers get the type unspecified",
+    "asked_at": "Trends will not include these rows",
+    "context": "groundedness is not available",
 }
-_LONGEST = 160
+_LONGEST = 160  # characters of a cell
 _TITLES = {
     "external_id": "Id",
     "response_id": "Id",
@@ -63,11 +60,24 @@ _TITLES = {
     "verdict_order_ab": "A first",
     "verdict_order_ba": "B first",
 }
+_WIDTHS = {
+    "Id": 110,
+    "Question": 210,
+    "Answer": 250,
+    "Answer A": 170,
+    "Answer B": 170,
+    "Rubric": 150,
+    "Passages": 75,
+    "Type": 80,
+    "Asked": 105,
+    "User": 95,
+    "Groundedness": 105,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which file, and how it is meant; equal choices give equal trials. ``source`` empty is the default."""
+    """A file and how to read it; equal choices give equal trials. An empty ``source`` means the default."""
 
     file_id: str
     name: str
@@ -84,23 +94,23 @@ class Choice:
 
 @dataclass(slots=True)
 class RejectedRows:
-    """Rejected rows as lines of JSON; what is beyond the limit is counted only."""
+    """Rejected rows as lines of JSON; rows beyond the limit are only counted."""
 
     lines: list[str] = field(default_factory=list)
     size: int = 0
     left_out: int = 0
 
     def add(self, rejected: Rejected) -> None:
-        """Keep one."""
+        """Keep a rejected row, unless the limit is reached."""
         line = rejected_line(rejected)
-        if self.size + len(line) > MOST_REJECTED:
+        if self.size + len(line) > MAX_REJECTED:
             self.left_out += 1
             return
         self.lines.append(line)
         self.size += len(line)
 
     def file(self) -> bytes:
-        """Return them as a file that can be mended and imported again."""
+        """Return the rows as a file that can be corrected and imported again."""
         return "".join(self.lines).encode()
 
 
@@ -116,7 +126,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An import that is done."""
+    """A finished import."""
 
     choice: Choice
     summary: ImportSummary
@@ -129,33 +139,27 @@ def try_file(
     """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
     Raises:
-        BadInput: It is no file of rows, or the mapping cannot be used.
+        BadInput: The file has no rows, or the mapping cannot be used.
     """
-    summary, rejected = _import(store, stream, choice, on_rows, dry_run=True)
+    summary, rejected = import_upload(store, stream, choice, on_rows, dry_run=True)
     plain = replace(choice, mapping=())
     if not choice.mapping:
         unmapped = summary.columns
     elif before is not None and replace(before.choice, mapping=()) == plain:
         unmapped = before.unmapped
     else:
-        unmapped = _import(store, stream, plain, on_rows, dry_run=True)[0].columns
+        unmapped = import_upload(store, stream, plain, on_rows, dry_run=True)[0].columns
     return Trial(choice, unmapped, summary, rejected)
 
 
-def bring_in(
-    store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], actor: Reviewer
-) -> tuple[ImportSummary, RejectedRows]:
-    """Import the file for good.
-
-    Raises:
-        BadInput: As `try_file`.
-    """
-    return _import(store, stream, choice, on_rows, actor=actor)
-
-
-def _import(
+def import_upload(
     store: Store, stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Any
 ) -> tuple[ImportSummary, RejectedRows]:
+    """Import the file; ``more`` are further arguments of `import_file`.
+
+    Raises:
+        BadInput: The file has no rows, or the mapping cannot be used.
+    """
     stream.seek(0)
     rejected = RejectedRows()
     summary = import_file(
@@ -170,49 +174,49 @@ def _import(
 
 
 def dry_lead(summary: ImportSummary) -> str:
-    """Return how many rows can come in: "4,980 of 5,000 rows can come in."."""
+    """Return how many rows can be imported: "4,980 of 5,000 rows can be imported."."""
     if not summary.rows:
-        return "There is no row in this file."
+        return "This file has no rows."
     if not summary.new and not summary.feedback_added and not summary.rejected:
         since = f" since {day(summary.before)}" if summary.before is not None else ""
-        return f"Nothing new: all {count(summary.rows, 'row')} are here{since}."
+        return f"Nothing new: all {count(summary.rows, 'row')} are already stored{since}."
     if not summary.new and not summary.feedback_added:
-        return f"None of {count(summary.rows, 'row')} can come in." if not summary.unchanged else "Nothing new."
+        return f"None of {count(summary.rows, 'row')} can be imported." if not summary.unchanged else "Nothing new."
     if not summary.new:
-        return f"{summary.feedback_added:,} of {count(summary.rows, 'row')} bring new feedback on known answers."
-    return f"{summary.new:,} of {count(summary.rows, 'row')} can come in."
+        return f"{summary.feedback_added:,} of {count(summary.rows, 'row')} add feedback to stored answers."
+    return f"{summary.new:,} of {count(summary.rows, 'row')} can be imported."
 
 
 def dry_details(summary: ImportSummary) -> str:
-    """Return what becomes of the others, and that nothing is written yet."""
+    """Return what happens to the other rows, and that nothing is stored yet."""
     parts = []
     plain = summary.rejected - summary.conflicts
     if plain:
         parts.append(f"{plain:,} {'is' if plain == 1 else 'are'} rejected")
     if summary.conflicts:
         verb = "conflicts" if summary.conflicts == 1 else "conflict"
-        parts.append(f"{summary.conflicts:,} {verb} with what is here")
+        parts.append(f"{summary.conflicts:,} {verb} with stored rows")
     if summary.unchanged and (summary.new or summary.rejected):
-        parts.append(f"{summary.unchanged:,} {'is' if summary.unchanged == 1 else 'are'} here already")
+        parts.append(f"{summary.unchanged:,} {'is' if summary.unchanged == 1 else 'are'} already stored")
     if summary.new and summary.feedback_added:
         parts.append(f"{summary.feedback_added:,} carry user feedback")
-    said = f"{', '.join(parts)}. " if parts else ""
+    others = f"{', '.join(parts)}. " if parts else ""
     if has_news(summary):
-        return f"{said}Nothing is written before you press Import."
+        return f"{others}Nothing is stored until you press Import."
     unclear = any(not use.sure for use in summary.columns)
-    return f"{said}Say what the columns mean: they are not sure." if unclear and plain else said.strip()
+    return f"{others}Some columns are not clear: choose what they contain." if unclear and plain else others.strip()
 
 
 def not_read_words(summary: ImportSummary) -> str:
-    """Name the columns that are taken for no field, and say what a row without an id is known by."""
+    """Return the columns that are not read, and how rows without an id get one."""
     names = summary.not_read
     if not names or not summary.new:
         return ""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    said = f"Not read: {', '.join(names[:MOST_NAMED])}{more}."
+    more = f" and {len(names) - MAX_COLUMNS:,} more" if len(names) > MAX_COLUMNS else ""
+    words = f"Not read: {', '.join(names[:MAX_COLUMNS])}{more}."
     if not summary.id_from_content:
-        return said
-    return f"{said} No id: it is made of what is read of a row, so with another column these rows come in once more."
+        return words
+    return f"{words} No id column: ids are derived from the columns read, so reading others would import rows again."
 
 
 def has_news(summary: ImportSummary) -> bool:
@@ -221,54 +225,62 @@ def has_news(summary: ImportSummary) -> bool:
 
 
 def done_lead(summary: ImportSummary) -> str:
-    """Return what came in: "4,980 answers are in."."""
+    """Return what was imported: "4,980 answers were imported."."""
     what = count(summary.new, KINDS[summary.kind].noun)
-    said = f"{what} {'is' if summary.new == 1 else 'are'} in." if summary.new else "No new row came in."
-    if summary.feedback_added:
-        said += f" {summary.feedback_added:,} with user feedback."
-    return said
+    words = f"{what} {'was' if summary.new == 1 else 'were'} imported." if summary.new else "No new rows."
+    return f"{words} {summary.feedback_added:,} with user feedback." if summary.feedback_added else words
 
 
 def button_words(summary: ImportSummary) -> str:
-    """Return what the button does."""
-    return f"Import {count(summary.new, 'row')}" if summary.new else "Add the feedback"
+    """Return the label of the button."""
+    return f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback"
 
 
 def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
-    """Return the fields that no row of this file goes without."""
+    """Return the fields that every row of this file needs."""
     taken = {use.ours for use in columns if use.ours is not None and use.theirs is not None}
     return kind_class(kind).required(taken)
 
 
 def field_words(field: str | None) -> str | None:
-    """Return a field as people call it."""
+    """Return the name of a field on a page."""
     return None if field is None else WORDS.get(field, field)
 
 
-def columns_frame(kind: str, columns: Sequence[ColumnUse]) -> pd.DataFrame:
-    """Return what was recognised as what: the fields that were found, the columns that are none, what is missed."""
+COLUMN_COLUMNS = (
+    Column("Judgeboard", width=130),
+    Column("In your file", width=150),
+    Column("How", width=370),
+    Column("First row", width=260),
+)
+
+
+def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
+    """Return the recognised columns, the unknown ones, and the fields that the file lacks."""
     needed = required(kind, columns)
-    titles = {"Judgeboard": "str", "In your file": "str", "How": "str", "First row": "str"}
-    return frame(
-        titles,
-        (
-            (field_words(use.ours) or "–", use.theirs or "–", how_words(use, needed), shown(use.example))
-            for use in _worth_a_line(needed, columns)
-        ),
+    rows = (
+        (field_words(use.ours) or UNKNOWN, use.theirs or UNKNOWN, how_words(use, needed), shown(use.example))
+        for use in _worth_a_line(needed, columns)
     )
+    return Table(COLUMN_COLUMNS, tuple(rows))
 
 
 def _worth_a_line(required: Sequence[str], columns: Sequence[ColumnUse]) -> list[ColumnUse]:
-    """The columns in the order of interest; a field that no column holds stands there only if somebody misses it."""
+    """Return the columns, most important first; a missing field is listed only if it matters."""
     missed = [use for use in columns if use.theirs is None and (use.ours in MISSED or use.ours in required)]
-    held = [use for use in columns if use.theirs is not None]
+    present = [use for use in columns if use.theirs is not None]
     needed = [use for use in missed if use.ours in required]
-    fields = [use for use in held if use.ours is not None]
-    return [*needed, *fields, *(use for use in held if use.ours is None), *(use for use in missed if use not in needed)]
+    fields = [use for use in present if use.ours is not None]
+    return [
+        *needed,
+        *fields,
+        *(use for use in present if use.ours is None),
+        *(use for use in missed if use not in needed),
+    ]
 
 
 def how_words(use: ColumnUse, needed: Sequence[str] = ()) -> str:
-    """Return how it was decided, and what goes without a field that matters but is not required."""
+    """Return how a column was recognised, or the effect of a missing field."""
     missed = MISSED.get(use.ours or "") if use.theirs is None and use.ours not in needed else None
     passages = f", a list of {len(use.example)}" if use.ours == "context" and isinstance(use.example, list) else ""
     return f"{use.how}{passages}{f': {missed}' if missed else ''}"
@@ -284,20 +296,20 @@ def shown(value: Any) -> str | None:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def first_rows(kind: str, records: Sequence[Any]) -> pd.DataFrame:
-    """Return the first records as they will be stored; those with other fields than the first are left out."""
+def first_rows(kind: str, records: Sequence[Any]) -> Table:
+    """Return the first records as they will be stored; records with other fields than the first are skipped."""
     maker = kind_class(kind)(None)
     rows = [maker.as_row(record) for record in records if type(record) is type(records[0])]
     names = [name for name in rows[0] if any(row.get(name) not in (None, [], {}) for row in rows)]
     cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names}
-    types = {name: _type(values) for name, values in cells.items()}
-    titles = {_TITLES.get(name, capital(WORDS.get(name, name))): types[name] for name in names}
-    return frame(titles, zip(*cells.values(), strict=True))
+    titles = {name: _TITLES.get(name, capital(WORDS.get(name, name))) for name in names}
+    columns = (Column(title, _format(cells[name]), width=_WIDTHS.get(title)) for name, title in titles.items())
+    return Table(tuple(columns), tuple(zip(*cells.values(), strict=True)))
 
 
-def _type(values: Sequence[object]) -> str:
+def _format(values: Sequence[object]) -> Format:
     kinds = {type(value) for value in values if value is not None}
-    return "Int64" if kinds == {int} else "Float64" if kinds and kinds <= {int, float} else "str"
+    return "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "text"
 
 
 _CELLS: Mapping[str, Callable[[Any], object]] = {

@@ -1,7 +1,7 @@
-"""Buttons with keys that count a press once and lose none: held keys, mashed keys, keys pressed in quick succession.
+"""Buttons with keys that count every press once, also held keys and keys pressed in quick succession.
 
-Streamlit may end a callback at any use of ``st.session_state`` when the next press has arrived. So a callback here
-touches nothing of Streamlit: it hands the press to the session's `Keyboard`, and the page works it off at its next run.
+Streamlit may end a callback at any use of ``st.session_state`` if the next press has arrived. So a callback here does
+not use Streamlit: it stores the press in the session's `Keyboard`, and the next run of the page executes it.
 """
 
 import time
@@ -14,12 +14,12 @@ import streamlit as st
 
 from judgeboard.reviews.checks import SHORTEST_LIMIT, active_seconds
 
-SAME_KEY = 0.25  # seconds between two presses of one key that are meant as two
-FRESH_ROW = 0.7  # seconds in which nobody has read the row that just appeared
+SAME_KEY = 0.25  # seconds; two presses of one key within them count as one
+FRESH_ROW = 0.7  # seconds; nobody can have read a row that appeared within them
 
 
 class Turn(IntEnum):
-    """In which order presses that arrive together are worked off: what is given before what it is given with."""
+    """The order in which presses that arrive together are executed: grades before their decision."""
 
     GIVE = 0
     DECIDE = 1
@@ -29,9 +29,9 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press that was meant: what it does, and when among those that arrive with it.
+    """An accepted press: its action, and its turn among those that arrive with it.
 
-    ``each``: two in quick succession are meant as two, as for a key that goes on to the next thing each time.
+    ``each``: two presses in quick succession count as two, as for a key that moves to the next item.
     """
 
     turn: Turn
@@ -41,11 +41,11 @@ class Press:
 
 @dataclass
 class Keyboard:
-    """The presses of one browser session, and when each key and the row on the screen were seen last.
+    """The presses of one browser session, and the last time of each key and of the row on the screen.
 
-    Times are seconds of a clock that only rises. ``taken`` counts every press that arrived, meant or not: the browser
-    sends one again that does not show in it. ``counted`` are the seconds spent on the row up to the last sign of life
-    at ``alive``, where no pause counts more than ``longest``.
+    Times are seconds of a monotonic clock. ``taken`` counts every press that arrived, accepted or not: the browser
+    sends a press again that is missing from it. ``counted`` is the time spent on the row until the last activity at
+    ``alive``; no pause counts more than ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Keyboard:
     longest: float = SHORTEST_LIMIT
 
     def press(self, key: str, press: Press, now: float) -> bool:
-        """Take a press; False where it is not meant: a held key, or a decision on a row that just appeared."""
+        """Accept a press; False for a held key, and for a decision on a row that has just appeared."""
         self.taken += 1
         self._stir(now)
         before = self.pressed.get(key)
@@ -69,19 +69,19 @@ class Keyboard:
         if press.turn is Turn.DECIDE:
             if now - max(self.appeared, self.decided) < FRESH_ROW:
                 return False
-            self.decided = now  # another row follows, which nobody has read yet
+            self.decided = now  # the next row appears now
         self.waiting.append(press)
         return True
 
     def work_off(self) -> Iterator[Press]:
-        """Yield what was pressed, each once; what is given comes before the decision that it is given with."""
+        """Yield the accepted presses in their order, each once."""
         while self.waiting:
-            press = min(self.waiting, key=lambda one: one.turn)
+            press = min(self.waiting, key=lambda press: press.turn)
             self.waiting.remove(press)
             yield press
 
     def appear(self, row: str, now: float, longest: float = SHORTEST_LIMIT) -> None:
-        """Say which row is on the screen, and how long a pause may be there without being an absence."""
+        """Note the row on the screen, and the longest pause on it that is no absence."""
         if row != self.row:
             self.row, self.appeared = row, now
             self.counted, self.alive = 0.0, now
@@ -89,7 +89,7 @@ class Keyboard:
         self._stir(now)
 
     def seconds(self, now: float) -> float:
-        """How long somebody has looked at the row, absences left out (review.time_spent)."""
+        """Return the time spent on the row, without absences (review.time_spent)."""
         return self.counted + self._pause(now)
 
     def _stir(self, now: float) -> None:
@@ -102,8 +102,8 @@ class Keyboard:
 
 def keyboard() -> Keyboard:
     """Return the keyboard of this browser session."""
-    held: Keyboard = st.session_state.setdefault("keyboard", Keyboard())
-    return held
+    presses: Keyboard = st.session_state.setdefault("keyboard", Keyboard())
+    return presses
 
 
 def key_button(
@@ -120,21 +120,20 @@ def key_button(
     disabled: bool = False,
     each: bool = False,
 ) -> None:
-    """Show a button that also listens to a key.
+    """Show a button with a keyboard shortcut.
 
     Args:
-        label: Words of ours, never text from a log.
-        act: What a press does. It may not touch Streamlit, and is done at the page's next run (`Keyboard.work_off`).
-        key: Unique on the page and different for each row: a press then belongs to the row that was on the screen
-            when it was made, however late it arrives.
-        turn: Its turn among presses that arrive together; a decision is not taken from a row that just appeared.
-        shortcut: The key, shown in the button.
-        chosen: Filled, as a grade that was given.
-        quiet: Without a border, as the buttons of the head line.
-        icon: A ``:material/…:`` icon.
-        tip: What the button means.
-        disabled: Shown but deaf.
-        each: Two presses in quick succession are two; the browser still counts a held key once.
+        label: a constant text, never text from a log.
+        act: the action, executed at the page's next run (`Keyboard.work_off`); it must not use Streamlit.
+        key: unique on the page and for each row, so that a late press still belongs to its row.
+        turn: its turn among presses that arrive together; a row that has just appeared takes no decision.
+        shortcut: the key, shown in the button.
+        chosen: shows the button filled, as a selected grade.
+        quiet: shows the button without a border.
+        icon: a ``:material/…:`` icon.
+        tip: explanation of the button.
+        disabled: disables the button.
+        each: counts two presses in quick succession as two; the browser still counts a held key once.
     """
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
@@ -151,6 +150,6 @@ def key_button(
     )
 
 
-def take_press(held: Keyboard, name: str, press: Press) -> None:
-    """Hand a press of the key or button ``name`` to the keyboard; the callback of a button."""
-    held.press(name, press, time.monotonic())
+def take_press(presses: Keyboard, name: str, press: Press) -> None:
+    """Store a press of the key or button ``name``; the callback of a button."""
+    presses.press(name, press, time.monotonic())

@@ -1,4 +1,4 @@
-"""The form of the Rejudge page: which rows, which judge, and what it will take."""
+"""The form of the Rejudge page: which answers, which judge, and the estimated cost and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ RowsName = Literal["open", "match", "failed", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class JobRows:
-    """What a job selects: the filter, how a run asks (all, failed, plain), and both in words."""
+    """The answers of a job: the filter, the mode (all, failed, plain), and both in words."""
 
     where: RowFilter
     mode: str
@@ -37,22 +37,22 @@ class JobRows:
 
 
 def names(where: RowFilter) -> dict[RowsName, str]:
-    """Return what can be chosen under a filter, in words."""
+    """Return the choices under a filter, in words."""
     return {
         "open": "Answers with an open flag",
-        "match": "All answers" if where == RowFilter() else "All that the filter finds",
-        "failed": "Those without a usable verdict",
-        "plain": "Those not asked yet",
+        "match": "All answers" if where == RowFilter() else "All answers that match the filter",
+        "failed": "Answers without a usable verdict",
+        "plain": "Answers not judged yet",
     }
 
 
 def first_choice(where: RowFilter) -> RowsName:
-    """Return what is chosen where nobody chose: who comes with a filter means what it finds."""
+    """Return the default choice: a filter selects all its answers."""
     return "open" if where == RowFilter() else "match"
 
 
 def rows(name: RowsName, where: RowFilter) -> JobRows:
-    """Return what a choice under a filter selects."""
+    """Return the answers of a choice under a filter."""
     if name == "open":
         flagged = replace(where, states=("open",))
         return JobRows(
@@ -61,7 +61,7 @@ def rows(name: RowsName, where: RowFilter) -> JobRows:
     if name == "failed":
         return JobRows(where, "failed", f"without a usable verdict, {filter_sentence(where)}")
     if name == "plain":
-        return JobRows(where, "plain", f"not asked yet, {filter_sentence(where)}")
+        return JobRows(where, "plain", f"not judged yet, {filter_sentence(where)}")
     return JobRows(where, "all", filter_sentence(where))
 
 
@@ -74,8 +74,8 @@ def job_words(where: RowFilter, mode: str) -> str:
     """Return in words what a job selected."""
     if where.response_ids is not None and len(where.response_ids) == 1:
         return "one answer"
-    said = {"failed": "without a usable verdict, ", "plain": "not asked yet, "}.get(mode, "")
-    return said + filter_sentence(where)
+    mode_words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
+    return mode_words + filter_sentence(where)
 
 
 PARAMETERS = ("response", "rows", "job", "run")
@@ -83,7 +83,7 @@ PARAMETERS = ("response", "rows", "job", "run")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which rows are to be asked about, and the job or run whose outcome is shown."""
+    """The selected answers, and the job or run whose result is shown, as in the address."""
 
     response_id: int | None
     rows: RowsName | None
@@ -91,27 +91,27 @@ class Place:
     run: int | None
 
     def query(self) -> Query:
-        """Return it as the address carries it."""
-        given = zip(PARAMETERS, (self.response_id, self.rows, self.job, self.run), strict=True)
-        return {name: [str(value)] for name, value in given if value is not None}
+        """Return the parameters of the address."""
+        parameters = zip(PARAMETERS, (self.response_id, self.rows, self.job, self.run), strict=True)
+        return {name: [str(value)] for name, value in parameters if value is not None}
 
 
 def place_in_address() -> Place:
-    """Read the address; what cannot be used is left out."""
+    """Read the address; unusable parameters are ignored."""
     rows = st.query_params.get("rows")
     known = next((name for name in names(RowFilter()) if name == rows), None)
     return Place(_number("response"), known, st.query_params.get("job"), _number("run"))
 
 
 def _number(name: str) -> int | None:
-    given = st.query_params.get(name, "")
-    return int(given) if given.isdecimal() and len(given) < 19 else None
+    value = st.query_params.get(name, "")
+    return int(value) if value.isdecimal() and len(value) < 19 else None
 
 
 def lead(estimate: CallEstimate) -> str:
-    """Return the calls with what they cost and take, as far as it is known: "61 calls, about $ 0.09 and 40 s."."""
+    """Return the number of calls with estimated cost and time: "61 calls, about $ 0.09 and 40 s."."""
     if not estimate.calls:
-        return "Nothing to ask."
+        return "Nothing to judge."
     took = None if estimate.seconds is None or estimate.seconds < 0.5 else duration(estimate.seconds)
     if estimate.model is None:
         return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
@@ -120,34 +120,35 @@ def lead(estimate: CallEstimate) -> str:
         return f"{calls}, about {money(estimate.cost_micro)}{f' and {took}' if took else ''}."
     time = f", about {took}" if took else ""
     if not estimate.priced:
-        return f"{calls}{time}, cost unknown: no price for {estimate.model}."
-    return f"{calls}{time}; the first of them will tell what one costs."
+        return f"{calls}{time}, cost unknown: there is no price for {estimate.model}."
+    return f"{calls}{time}; the cost is known after the first call."
 
 
 def details(estimate: CallEstimate) -> str:
-    """Return what the numbers rest on, and what becomes of the old verdicts."""
+    """Return the basis of the estimate, and what happens to existing verdicts."""
     if not estimate.calls:
-        return "No answer is selected: choose other rows, or another judge."
-    said = []
+        return "No answer is selected. Choose other rows, or another judge."
+    sentences = []
     if estimate.tokens is not None:
-        said.append(f"From {estimate.tokens:,.0f} tokens an answer in its latest verdicts.")
+        sentences.append(f"Estimated from {estimate.tokens:,.0f} tokens per answer in the latest verdicts.")
     if estimate.continues is not None:
-        said.append(f"Goes on with run {estimate.continues}, which was not finished.")
+        sentences.append(f"Continues run {estimate.continues}, which was not finished.")
     if estimate.version_title is None:
-        said.append("A new judge version. Old verdicts stay, and no figure of another version moves.")
+        sentences.append("Creates a new judge version. Other verdicts and their figures do not change.")
     else:
-        said.append(f"Old verdicts stay; of {estimate.version_title} the newest one counts.")
-    return " ".join(said)
+        sentences.append(f"Existing verdicts are kept; for {estimate.version_title} the newest verdict counts.")
+    return " ".join(sentences)
 
 
 def cost_limit_why(estimate: CallEstimate | None) -> str | None:
-    """Return why no cost limit can be kept, None where it can."""
+    """Return why a cost limit is not possible, None where it is."""
     if estimate is None or estimate.priced:
         return None
-    return f"No price is known for {estimate.model}: name it in a price file (JUDGEBOARD_PRICES)."
+    return f"There is no price for {estimate.model}. Add it to a price file (JUDGEBOARD_PRICES)."
 
 
 OTHER = 0
+NAME_HELP = "Each judge name has its own version numbers. The primary judge is chosen by name."
 KINDS = {"rag": "Chat model", "lexical": "Word overlap, offline"}
 _BLANK: dict[str, Any] = {
     "kind": "rag",
@@ -162,36 +163,36 @@ _BLANK: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Askable:
-    """A stored version that can be asked again, with the job's fields that ask it."""
+    """A stored version that can judge again, with the judge fields of a job."""
 
     version: StoredVersion
     spec: dict[str, Any]
 
     @property
     def words(self) -> str:
-        """What the select calls it: "rag v3 · llama-3.1-8b"."""
+        """The label: "rag v3 · llama-3.1-8b"."""
         return " · ".join(part for part in (self.version.title, self.version.model) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsked:
-    """What the fields say: the judge of a job, and how many calls are in flight at most."""
+    """The judge of a job, and the maximum number of calls at the same time."""
 
     spec: dict[str, Any]
     concurrency: int
 
     @property
     def offline(self) -> bool:
-        """Whether no model is asked."""
+        """Whether the judge makes no model calls."""
         return "model" not in self.spec
 
 
 def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
-    """Show the fields and return what they say.
+    """Show the fields and return the chosen judge.
 
     Args:
-        askable: The versions that can be asked again, those likely to be meant first.
-        first: The version that is chosen at the start, None for another one.
+        askable: the versions that can judge again, the most likely one first.
+        first: the version that is selected at first, None for a new judge.
     """
     known = {one.version.id: one for one in askable}
     st.session_state.setdefault(_key("version"), first if first in known else OTHER)
@@ -211,21 +212,21 @@ def judge_form(askable: Sequence[Askable], first: int | None) -> JudgeAsked:
         )
     kind = st.session_state[_key("kind")]
     if kind != "rag":
-        return JudgeAsked({"kind": kind, **_given("name")}, 16)
-    st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint names it")
+        return JudgeAsked({"kind": kind, **_filled("name")}, 16)
+    st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
     st.text_input(
         "Address",
         key=_key("base_url"),
         placeholder=provider_address("openai") or OPENAI.base_url,
-        help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need none: they are asked at "
-        "Anthropic. The key of the server (OPENAI_API_KEY) is sent only to its own address (OPENAI_BASE_URL, else "
+        help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need no address: they use "
+        "Anthropic's. The server sends its key (OPENAI_API_KEY) only to its own address (OPENAI_BASE_URL, else "
         "OpenAI's).",
     )
     return JudgeAsked(_chat_spec(), _more())
 
 
 def judge_as_set_up(askable: Sequence[Askable]) -> JudgeAsked | None:
-    """Show the versions alone, for whom nothing else of a judge is to choose; None where none can be asked again."""
+    """Show only the stored versions, for people who may not define a new judge; None without any."""
     if not askable:
         return None
     known = {one.version.id: one for one in askable}
@@ -242,15 +243,19 @@ def askable_kinds() -> frozenset[str]:
 
 def _more() -> int:
     with st.popover("More", icon=":material/tune:", width="stretch"):
-        st.text_input("Expert of", key=_key("domain"), help="What the prompt says the judge is an expert of.")
-        st.number_input("Tokens of a verdict", 1, 100_000, key=_key("max_output"), step=64)
-        st.toggle("Ask for each claim with its quotes", key=_key("claims"))
-        st.text_input("Name", key=_key("name"), help="Versions count within a name; current and primary go by it.")
-        return int(st.number_input("Calls in flight", 1, 1024, key=_key("concurrency"), step=8))
+        st.text_input("Expert of", key=_key("domain"), help="Field of expertise in the judge's prompt.")
+        st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
+        st.toggle("Judge each claim, with quotes", key=_key("claims"))
+        st.text_input(
+            "Name",
+            key=_key("name"),
+            help="Each judge name has its own version numbers. The primary judge is chosen by name.",
+        )
+        return int(st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8))
 
 
 def _chat_spec() -> dict[str, Any]:
-    spec: dict[str, Any] = {"kind": "rag", **_given("name"), **_given("model"), **_given("base_url")}
+    spec: dict[str, Any] = {"kind": "rag", **_filled("name"), **_filled("model"), **_filled("base_url")}
     spec.setdefault("model", load_settings().model)
     spec["max_output"] = int(st.session_state[_key("max_output")])
     spec["domain"] = (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN
@@ -258,13 +263,13 @@ def _chat_spec() -> dict[str, Any]:
     return spec
 
 
-def _given(field: str) -> dict[str, str]:
+def _filled(field: str) -> dict[str, str]:
     text = (st.session_state[_key(field)] or "").strip()
     return {field: text} if text else {}
 
 
 def _prefill(known: dict[int, Askable]) -> None:
-    """Set the fields as the chosen version has them; another judge is a chat model under a name of its own."""
+    """Set the fields to those of the selected version; a new judge is a chat model with its own name."""
     chosen = known.get(st.session_state[_key("version")])
     values = _BLANK | (chosen.spec if chosen else {})
     for field in _BLANK if chosen else ("kind", "name"):
@@ -274,8 +279,8 @@ def _prefill(known: dict[int, Askable]) -> None:
 def _complete(known: dict[int, Askable]) -> None:
     """Set the fields that have no value.
 
-    Streamlit forgets those that it did not show, a number field can be emptied, and a browser that is slow to hear of a
-    choice says meanwhile that there is none.
+    Streamlit forgets fields that were not shown, a number field can be emptied, and a slow browser may still report no
+    choice.
     """
     chosen = known.get(st.session_state[_key("version")])
     for field, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
@@ -284,7 +289,7 @@ def _complete(known: dict[int, Askable]) -> None:
 
 
 def _key(field: str) -> str:
-    return f"ask_{field}"  # apart from the fields of the filter row
+    return f"ask_{field}"  # distinct from the fields of the filter row
 
 
 _ROWS = "rejudge_rows"
@@ -292,11 +297,11 @@ _CAME_FROM = "rejudge_came_from"
 
 
 def form(place: Place, where: RowFilter) -> Place:
-    """Show the form; return the place with the rows chosen in it, and with the job that was asked for."""
+    """Show the form; return the place with the chosen rows and, after a press, the new job."""
     selected, place = _rows(place, where)
     judge = _judge()
     if judge is None:
-        caption("No judge that can be asked again has judged here: a lead asks one for the first time.")
+        caption("No stored judge can be used here. A lead must run one first.")
         return place
     estimate = _estimate(judge, selected)
     limit = _cost_limit(judge, estimate)
@@ -304,7 +309,7 @@ def form(place: Place, where: RowFilter) -> Place:
         return place
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
-    reviewer = ask_reviewer("It stands beside the job.")
+    reviewer = ask_reviewer("Your name is stored with the job.")
     pressed = st.button(
         f"Rejudge {count(estimate.calls, 'answer')}",
         key="rejudge_start",
@@ -326,7 +331,7 @@ def form(place: Place, where: RowFilter) -> Place:
             actor=reviewer,
         )
     except JudgeboardError as error:
-        problem(f"Not asked: {error}.")
+        problem(f"The job was not started: {error}.")
         return place
     return replace(place, job=job_id, run=None)
 
@@ -354,12 +359,12 @@ def _answer(response_id: int) -> None:
             "div",
             tag("div", "One answer", cls="jb-label"),
             tag("div", answer.external_id, cls="jb-id jb-line"),
-            tag("div", " ".join((answer.query or "forgotten").split()), cls="jb-line"),
+            tag("div", " ".join((answer.query or "deleted").split()), cls="jb-line"),
         )
     )
     with st.container(horizontal=True, gap="small"):
         st.button("Open item", key="rejudge_item", type="tertiary", on_click=pick_rows, args=(item(response_id),))
-        st.button("Other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
+        st.button("Choose other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
 def _judge() -> JudgeAsked | None:
@@ -370,7 +375,7 @@ def _judge() -> JudgeAsked | None:
         versions = [version for version in known if version.kind in kinds and version.id not in retired]
         primary = primary_judge(connection)
         specs = [(version, judge_spec(connection, version)) for version in versions]
-    # The primary judge's newest version is what is most likely meant, then the newest of the others.
+    # Most likely: the newest version of the primary judge, then the newest of the others.
     askable = sorted(
         (Askable(version, spec) for version, spec in specs if spec is not None),
         key=lambda each: (each.version.name != primary, -each.version.id),
@@ -382,7 +387,7 @@ def _judge() -> JudgeAsked | None:
 
 def _estimate(judge: JudgeAsked, selected: JobRows) -> CallEstimate | None:
     if not judge.offline and not judge.spec["model"]:
-        caption("Name the chat model to see what it takes.")
+        caption("Enter a model to see the estimated cost and time.")
         return None
     try:
         return estimate_calls(
@@ -405,7 +410,7 @@ def _cost_limit(judge: JudgeAsked, estimate: CallEstimate | None) -> float | Non
         key="rejudge_max_cost",
         placeholder="no limit",
         disabled=why_not is not None,
-        help="No further call is made once the calls have cost this much.",
+        help="The job makes no further calls after its calls have cost this much.",
     )
     if why_not:
         caption(why_not)

@@ -1,23 +1,23 @@
-"""Rejudge jobs on a page: one that runs, those before it, and what a run changed."""
+"""The parts of the Rejudge page: the current job, earlier jobs, and what a run changed."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, run_comparison, version_comparison
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, may
+from judgeboard.reports.tables import Column, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, problem, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows, row_clicked
+from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows
 from judgeboard_dashboard.widgets.rejudge_form import job_words
-from judgeboard_dashboard.widgets.tables import csv_button, frame, height
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, show_rows
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
     caption,
@@ -36,55 +36,55 @@ TALLY = ("ok", "unparsable", "refused", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """When somebody began to watch a job (seconds of a clock that only rises) and how far it was then."""
+class FirstSeen:
+    """When a page first showed a job (seconds of a monotonic clock), and how far it was then."""
 
     at: float
     asked: int
 
 
-def rate(job: JobProgress, seen: Seen, now: float) -> float | None:
-    """Return verdicts a second since somebody watches, None before the first."""
-    if job.state != "running" or job.asked <= seen.asked or now <= seen.at:
+def rate(job: JobProgress, first: FirstSeen, now: float) -> float | None:
+    """Return verdicts per second since the page first showed the job, None before the first verdict."""
+    if job.state != "running" or job.asked <= first.asked or now <= first.at:
         return None
-    return (job.asked - seen.asked) / (now - seen.at)
+    return (job.asked - first.asked) / (now - first.at)
 
 
 def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:
-    """Return "38 of 61 · 4.1 a second · 6 s left · $ 0.056"."""
+    """Return "38 of 61 · 4.1 per second · 6 s left · $ 0.056"."""
     parts = [f"{job.asked:,} of {job.selected:,}"]
     if verdicts_a_second:
-        parts += [f"{verdicts_a_second:,.1f} a second", f"{duration(job.waiting / verdicts_a_second)} left"]
+        parts += [f"{verdicts_a_second:,.1f} per second", f"{duration(job.waiting / verdicts_a_second)} left"]
     if job.asked:
         parts.append("cost unknown" if job.cost_micro is None else money(job.cost_micro))
     return " · ".join(parts)
 
 
 def share(job: JobProgress) -> float:
-    """Return how much is done, 0 to 1."""
+    """Return the finished share, 0 to 1."""
     return min(1.0, job.asked / job.selected) if job.selected else float(job.state == "done")
 
 
 def sum_words(job: JobProgress) -> str:
-    """Return the tally as a sum, so that everybody sees that nothing is missing."""
+    """Return the counts as a sum, which shows that no answer is missing."""
     numbers = [job.ok, job.unparsable, job.refused, job.error, job.waiting]
     return f"{' + '.join(f'{number:,}' for number in numbers)} = {sum(numbers):,}."
 
 
 def state_words(job: JobProgress) -> str:
-    """Return what is going on, or what became of it and what to do."""
+    """Return the state of a job, and the next step."""
     so_far = f"{job.asked:,} of {job.selected:,}"
-    began = job.run_id is not None
+    started = job.run_id is not None
     words = {
-        "running": "You may leave this page: the job goes on without it.",
-        "stopping": "Stopping: the calls in flight are finished and stored.",
-        "cancelled": f"Cancelled at {so_far}. Asking for the same again goes on from there.",
+        "running": "You can leave this page: the job continues.",
+        "stopping": "Stopping: waiting for the running calls, which are stored.",
+        "cancelled": f"Cancelled at {so_far}. To continue, start the same job again.",
         "stopped": f"Stopped at {so_far}: {job.why}.",
-        "failed": f"Stopped at {so_far}: {job.why}." if began else f"Could not begin: {job.why}.",
+        "failed": f"Stopped at {so_far}: {job.why}." if started else f"Could not start: {job.why}.",
     }
     if job.state == "waiting":
-        no_worker = "Waits for a worker: no process takes jobs now. Start one: `judgeboard worker`"
-        return "Waits for its turn." if job.worker_alive else no_worker
+        no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
+        return "Waiting for a free worker." if job.worker_alive else no_worker
     return words.get(job.state) or _done_words(job)
 
 
@@ -92,21 +92,21 @@ def _done_words(job: JobProgress) -> str:
     took = ""
     if job.started_at is not None and job.finished_at is not None:
         took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
-    said = [f"Done{took}."]
+    sentences = [f"Done{took}."]
     if failed := job.asked - job.ok:
-        said.append(f"{count(failed, 'answer')} without a usable verdict.")
+        sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
     if job.waiting:
-        said.append(f"{count(job.waiting, 'answer')} not reached: no longer selected when their turn came.")
-    return " ".join(said)
+        sentences.append(f"{count(job.waiting, 'answer')} not reached: the filter no longer selected them.")
+    return " ".join(sentences)
 
 
 REPAINT_SECONDS = 0.5
-LARGE = 20_000  # answers; the tally of a larger job is counted less often
+LARGE = 20_000  # answers; larger jobs are counted less often
 LARGE_REPAINT_SECONDS = 3.0
 
 
 def job_panel(job: JobProgress) -> None:
-    """Show a job; while it goes on the panel repaints itself, and the page runs anew when it ends."""
+    """Show a job; the panel repaints itself until the job ends, then the whole page runs again."""
     often = REPAINT_SECONDS if job.selected <= LARGE else LARGE_REPAINT_SECONDS
     repaint = None if job.finished else often
 
@@ -126,7 +126,7 @@ def _panel(job: JobProgress) -> None:
             show(tag("div", tag("b", _name(job)), f" · {' · '.join(_about(job))}", cls="jb-say jb-line"))
             if not job.finished and job.state != "stopping" and _may_cancel(job):
                 st.button(
-                    "Cancel",
+                    "Cancel job",
                     key="job_cancel",
                     type="tertiary",
                     icon=":material/stop_circle:",
@@ -155,7 +155,7 @@ def _about(job: JobProgress) -> list[str]:
         judge,
         job_words(job.where, job.mode),
         count(job.selected, "answer"),
-        f"asked by {job.actor} {asked_at}",
+        f"requested by {job.actor}, {asked_at}",
     ]
 
 
@@ -166,9 +166,9 @@ def _tally(job: JobProgress) -> list[Html]:
     return [*parts, tag("span", sum_words(job), cls="jb-cap")]
 
 
-def _seen(job: JobProgress) -> Seen:
-    seen: Seen = st.session_state.setdefault(f"seen_{job.id}_{job.state}", Seen(time.monotonic(), job.asked))
-    return seen
+def _seen(job: JobProgress) -> FirstSeen:
+    first: FirstSeen = st.session_state.setdefault(f"seen_{job.id}_{job.state}", FirstSeen(time.monotonic(), job.asked))
+    return first
 
 
 def _cancel(job_id: str) -> None:
@@ -178,100 +178,84 @@ def _cancel(job_id: str) -> None:
         problem(str(error))
 
 
-JOB_COLUMNS = {
-    "Run": "Int64",
-    "Asked": "str",
-    "By": "str",
-    "Judge": "str",
-    "Rows": "str",
-    "State": "str",
-    "Answers": "Int64",
-    "Usable": "Int64",
-    "Cost": "str",
-}
+JOB_COLUMNS = (
+    Column("Run", "integer", width=55),
+    Column("Requested", width=110),
+    Column("By", width=90),
+    Column("Judge", width=120),
+    Column("Rows", width=190),
+    Column("State", width=130),
+    Column("Answers", "count", width=75),
+    Column("Usable", "count", width=70),
+    Column("Cost"),
+)
 
 
 def earlier_jobs(jobs: Sequence[JobProgress]) -> None:
-    """Show them, newest first; a click opens one."""
+    """Show finished and other jobs, newest first; a click opens one."""
     if not jobs:
         return
     heading("Earlier jobs")
-    table = frame(JOB_COLUMNS, (_job_cells(job) for job in jobs))
-    key = f"jobs_{jobs[0].id}_{len(jobs)}"
-    st.dataframe(
-        table,
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=6),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [Rows("rejudge", {"job": job.id}) for job in jobs]),
-        column_config={
-            "Run": st.column_config.NumberColumn(width=55),
-            "Asked": st.column_config.TextColumn(width=110),
-            "By": st.column_config.TextColumn(width=90),
-            "Judge": st.column_config.TextColumn(width=120),
-            "Rows": st.column_config.TextColumn(width=190),
-            "State": st.column_config.TextColumn(width=130),
-            "Answers": st.column_config.NumberColumn(width=75),
-            "Usable": st.column_config.NumberColumn(width=70),
-            "Cost": st.column_config.TextColumn(width=80, alignment="right"),
-        },
+    rows = tuple(
+        (
+            job.run_id,
+            when(job.created_at),
+            job.actor,
+            job.judge_title or job.judge.get("name") or job.judge["kind"],
+            job_words(job.where, job.mode),
+            f"{job.state}: {job.why}" if job.why and job.state != "cancelled" else job.state,
+            job.selected,
+            job.ok,
+            money(job.cost_micro),
+        )
+        for job in jobs
     )
-    csv_button(table, "jobs", key="jobs_csv")
-
-
-def _job_cells(job: JobProgress) -> tuple[object, ...]:
-    return (
-        job.run_id,
-        when(job.created_at),
-        job.actor,
-        job.judge_title or job.judge.get("name") or job.judge["kind"],
-        job_words(job.where, job.mode),
-        f"{job.state}: {job.why}" if job.why and job.state != "cancelled" else job.state,
-        job.selected,
-        job.ok,
-        money(job.cost_micro),
+    show_rows(
+        Table(JOB_COLUMNS, rows),
+        key=f"jobs_{jobs[0].id}_{len(jobs)}",
+        targets=[Rows("rejudge", {"job": job.id}) for job in jobs],
+        most=6,
+        columns={"Cost": st.column_config.TextColumn(width=80, alignment="right")},
     )
+    csv_button(Table(JOB_COLUMNS, rows), "jobs", key="jobs_csv")
 
 
 PAGE_SIZE = 50
-MOST_UNASKED = 5_000  # usable verdicts of a run that are compared without being asked
+MAX_AT_ONCE = 5_000  # usable verdicts of a run that are compared without a press
 BEFORE = 0
-CHANGE_COLUMNS = {
-    "Question": "str",
-    "Old": "Float64",
-    "New": "Float64",
-    "Change": "Float64",
-    "Flip": "str",
-    "Old quality": "Int64",
-    "New quality": "Int64",
-    "People": "str",
-    "Id": "str",
-}
+CHANGE_COLUMNS = (
+    Column("Question", width=250),
+    Column("Old", "number", width=60, help="Groundedness before"),
+    Column("New", "number", width=60, help="Groundedness now"),
+    Column("Change", "number"),
+    Column("Flip", width=85, help="The new side of the threshold, if the verdict changed sides"),
+    Column("Old quality", "integer", width=90),
+    Column("New quality", "integer", width=95),
+    Column("People", width=100),
+    Column("Id", width=125),
+)
 PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """What is compared: the run, its judge version, and the versions beside which it may be put."""
+    """A run, its judge version, and all versions that it can be compared with."""
 
     run_id: int
     version_id: int
     versions: tuple[StoredVersion, ...]
 
     def title(self, version_id: int) -> str:
-        """Return what people call a version."""
+        """Return the name and number of a version."""
         return next((version.title for version in self.versions if version.id == version_id), f"version {version_id}")
 
 
 def comparison(run_id: int, version_id: int, usable: int) -> None:
-    """Show what a run said beside what was said before; where nothing was, beside another version.
+    """Compare the verdicts of a run with earlier ones; without any, with those of another version.
 
-    Of a run with very many usable verdicts only at a press: all of them are read.
+    A comparison reads all verdicts: for a large run it starts with a button.
     """
-    if usable > MOST_UNASKED and not _wanted(run_id, usable):
+    if usable > MAX_AT_ONCE and not _wanted(run_id, usable):
         return
     with reading() as connection:
         compare = Compare(run_id, version_id, tuple(list_versions(connection)))
@@ -289,23 +273,22 @@ def comparison(run_id: int, version_id: int, usable: int) -> None:
 def _wanted(run_id: int, usable: int) -> bool:
     key = f"compare_{run_id}"
     if not st.session_state.get(key):
-        st.session_state[key] = st.button(f"Compare {usable:,} verdicts with those before", key=f"{key}_button")
+        st.session_state[key] = st.button(f"Compare {usable:,} verdicts with earlier ones", key=f"{key}_button")
     return bool(st.session_state[key])
 
 
 def _say(found: ComparisonPage, compare: Compare, beside: int) -> None:
     if not found.comparison.rows:
-        said = "The judge had said nothing of these answers before." if beside == BEFORE else found.sentence
-        sentence(said)
+        sentence("The judge has no earlier verdicts on these answers." if beside == BEFORE else found.sentence)
         return
     lead, colon, rest = found.sentence.partition(": ")
     sentence(rest, lead=f"{lead}:") if colon else sentence(found.sentence)
     if beside != BEFORE:
-        caption(f"All answers that both {compare.title(beside)} and {compare.title(compare.version_id)} judged.")
+        caption(f"Includes all answers judged by both {compare.title(beside)} and {compare.title(compare.version_id)}.")
 
 
 def _beside(compare: Compare) -> int:
-    """Which verdicts are the old ones: those before the run, or another version's."""
+    """Return whose verdicts are the old ones: BEFORE for those before the run, else a version."""
     others = {version.id: version.title for version in compare.versions if version.id != compare.version_id}
     if not others:
         return BEFORE
@@ -316,7 +299,7 @@ def _beside(compare: Compare) -> int:
     chosen: int = st.selectbox(
         "Compare with",
         [BEFORE, *others],
-        format_func=lambda version_id: others.get(version_id, "the verdict before"),
+        format_func=lambda version_id: others.get(version_id, "the earlier verdict"),
         key=key,
         width=260,
     )
@@ -331,57 +314,42 @@ def _found(compare: Compare, beside: int, offset: int, limit: int = PAGE_SIZE) -
 
 
 def _table(found: ComparisonPage, compare: Compare, beside: int, offset: int) -> Compared:
-    table = _frame(found)
-    event = st.dataframe(
-        table,
+    chosen = choose_row(
+        _change_rows(found),
         key=f"changes_{compare.run_id}_{beside}_{offset}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=8),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        column_config={
-            "Question": st.column_config.TextColumn(width=250),
-            "Old": st.column_config.NumberColumn(format="%.2f", width=60, help="Groundedness before"),
-            "New": st.column_config.NumberColumn(format="%.2f", width=60, help="Groundedness now"),
-            "Change": st.column_config.NumberColumn(format="%+.2f", width=75),
-            "Old quality": st.column_config.NumberColumn(width=90),
-            "New quality": st.column_config.NumberColumn(width=95),
-            "Flip": st.column_config.TextColumn(width=85, help="The side that the verdict changed to"),
-            "People": st.column_config.TextColumn(width=100),
-            "Id": st.column_config.TextColumn(width=125),
-        },
+        most=8,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
     )
-    rows = event.selection.rows
-    return found.shown[rows[0] if rows and rows[0] < len(found.shown) else 0]
+    return found.shown[chosen]
 
 
-def _frame(found: ComparisonPage) -> pd.DataFrame:
-    return frame(CHANGE_COLUMNS, (_change_cells(row, found.texts.get(row.pair.response_id)) for row in found.shown))
-
-
-def _change_cells(row: Compared, texts: PairTexts | None) -> tuple[object, ...]:
-    return (
-        None if texts is None or texts.question is None else " ".join(texts.question.split()),
-        row.pair.old.groundedness,
-        row.pair.new.groundedness,
-        row.change,
-        f"now {row.flip}" if row.flip else None,
-        row.pair.old.quality,
-        row.pair.new.quality,
-        PEOPLE[row.people] if row.people else None,
-        None if texts is None else texts.external_id,
-    )
+def _change_rows(found: ComparisonPage) -> Table:
+    rows = []
+    for row in found.shown:
+        texts = found.texts.get(row.pair.response_id)
+        rows.append(
+            (
+                None if texts is None else one_line(texts.question),
+                row.pair.old.groundedness,
+                row.pair.new.groundedness,
+                row.change,
+                f"now {row.flip}" if row.flip else None,
+                row.pair.old.quality,
+                row.pair.new.quality,
+                PEOPLE[row.people] if row.people else None,
+                None if texts is None else texts.external_id,
+            )
+        )
+    return Table(CHANGE_COLUMNS, tuple(rows))
 
 
 def _foot(found: ComparisonPage, compare: Compare, beside: int, offset: int) -> None:
     total = len(found.comparison.rows)
     with st.container(key="changes_foot", horizontal=True, vertical_alignment="center", gap="small"):
         last = offset + len(found.shown)
-        show(tag("div", f"{offset + 1:,}–{last:,} of {total:,} · changed side first", cls="jb-cap jb-line"))
+        show(tag("div", f"{offset + 1:,}–{last:,} of {total:,} · changes of side first", cls="jb-cap jb-line"))
         csv_button(
-            lambda: _frame(_found(compare, beside, 0, total)), f"run-{compare.run_id}-changes", key="changes_csv"
+            lambda: _change_rows(_found(compare, beside, 0, total)), f"run-{compare.run_id}-changes", key="changes_csv"
         )
         for label, goal in (("Previous 50", offset - PAGE_SIZE), ("Next 50", offset + PAGE_SIZE)):
             if total > PAGE_SIZE:
@@ -419,13 +387,13 @@ def _row(row: Compared, texts: PairTexts | None, compare: Compare) -> None:
 
 
 def _side(name: str, verdict: OneVerdict, reasoning: str | None, compare: Compare) -> Html:
-    said = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
+    grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
     if verdict.label:
-        said.append(str(verdict.label))
+        grades.append(str(verdict.label))
     return tag(
         "div",
-        tag("div", f"{name} · {compare.title(verdict.version_id)}", tag("span", " · ".join(said)), cls="jb-label"),
-        tag("div", reasoning or "No reasoning was given.", cls="jb-reason" if reasoning else "jb-mut"),
+        tag("div", f"{name} · {compare.title(verdict.version_id)}", tag("span", " · ".join(grades)), cls="jb-label"),
+        tag("div", reasoning or "No reasoning.", cls="jb-reason" if reasoning else "jb-mut"),
         cls="jb-side",
     )
 

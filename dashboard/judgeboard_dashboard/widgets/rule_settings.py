@@ -1,14 +1,16 @@
-"""The form of thresholds and rules on the Settings page, with what a change would do."""
+"""The flag rules on the Settings page: the form of thresholds, the button that applies them, prompt differences."""
 
 import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
+from itertools import zip_longest
 from typing import Any, Literal
 
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.flags.rule import Thresholds
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.settings import variable_of
 from judgeboard.store.judge_versions import StoredVersion
@@ -23,7 +25,7 @@ AROUND = 2  # equal lines shown around a change
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of two prompts; a gap stands for equal lines that are left out."""
+    """A line of the difference of two prompts; a gap replaces equal lines."""
 
     kind: Literal["same", "added", "removed", "gap"]
     text: str
@@ -31,7 +33,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class ParamLine:
-    """A parameter in both versions, as JSON; None where a version has no such parameter."""
+    """A parameter of two judge versions, as JSON; None where a version lacks it."""
 
     name: str
     old: str | None
@@ -39,7 +41,7 @@ class ParamLine:
 
     @property
     def differs(self) -> bool:
-        """Whether the two versions differ in it."""
+        """Whether the versions differ."""
         return self.old != self.new
 
 
@@ -62,7 +64,7 @@ def prompt_difference(old: str | None, new: str | None) -> list[DiffLine]:
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[ParamLine]:
-    """Return every parameter, with kind, model and scale among them; those that differ come first."""
+    """Return every parameter, including kind, model and scale, those that differ first."""
     before, after = dict(_params(old)), dict(_params(new))
     names = dict.fromkeys((*before, *after))
     return sorted(
@@ -77,99 +79,68 @@ def _params(version: StoredVersion) -> Iterator[tuple[str, str]]:
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberField:
-    """A threshold: what it is called, what it does, from where to where it goes."""
-
-    label: str
-    tip: str
-    low: float
-    high: float
-    step: float
-
-    def refused(self, value: float | None) -> str | None:
-        """Return why a number cannot be the threshold, None where it can; nan is in no range."""
-        if value is not None and self.low <= value <= self.high:
-            return None
-        given = "" if value is None else f", not {value:g}"
-        return f"{self.label}: a number from {self.low:g} to {self.high:g}{given}."
+# The number fields of the form, in pairs: all thresholds that have a range.
+NUMBERS: dict[str, Field[Any]] = {field.name: field for field in fields(Thresholds) if "range" in field.metadata}
 
 
-NUMBERS: dict[str, NumberField] = {
-    "low_groundedness": NumberField(
-        "Groundedness is low below", "Rule “low groundedness”: the primary judge's groundedness, 0 to 1.", 0, 1, 0.05
-    ),
-    "low_quality": NumberField(
-        "Quality is low up to", "Rule “low quality”: the primary judge's quality, 1 to 4.", 0, 4, 1
-    ),
-    "feedback_gap": NumberField(
-        "User and judge differ from",
-        "Rule “feedback gap”: their distance on the scale of 1 to 4.",
-        0.25,
-        3,
-        0.25,
-    ),
-    "disagree_groundedness": NumberField(
-        "Judges differ from, groundedness", "Rule “judges disagree”: the distance of two judges, 0 to 1.", 0.01, 1, 0.05
-    ),
-    "disagree_quality": NumberField(
-        "Judges differ from, quality", "Rule “judges disagree”: the distance of two judges, 1 to 3.", 1, 3, 1
-    ),
-    "random_share": NumberField(
-        "Drawn at random, share", "Rule “random sample”: 0.02 draws 2 % of all answers.", 0, 1, 0.01
-    ),
-}
+def refused(key: str, value: float | None) -> str | None:
+    """Return why a number cannot be this threshold, None where it can."""
+    low, high = NUMBERS[key].metadata["range"]
+    if value is not None and low <= value <= high:  # nan is in no range
+        return None
+    entered = "" if value is None else f", not {value:g}"
+    return f"{NUMBERS[key].metadata['label']}: enter a number from {low:g} to {high:g}{entered}."
 
 
 def origin_words(line: SettingLine) -> str:
-    """Return where the value in force comes from: the environment, somebody, or nobody."""
+    """Return the origin of a value in words."""
     if line.origin == "env":
-        return f"set by {variable_of(line.key)}, which wins over what is stored here"
+        return f"set by {variable_of(line.key)}, which overrides the value stored here"
     if line.origin == "stored" and line.at is not None:
         return f"by {line.by}, {when(line.at)}"
-    return "the default"
+    return "default"
 
 
-def changed(lines: list[SettingLine], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given other than it is in force; what the environment sets cannot be changed here."""
+def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]:
+    """Return the entered values that differ from those in force, without those that the environment sets."""
     return {
-        line.key: given[line.key]
+        line.key: entered[line.key]
         for line in lines
-        if line.origin != "env" and line.key in given and not _same(given[line.key], line.value)
+        if line.origin != "env" and line.key in entered and not _same(entered[line.key], line.value)
     }
 
 
-def _same(given: Any, in_force: Any) -> bool:
-    if isinstance(given, float) and isinstance(in_force, int | float):
-        return abs(given - in_force) < 1e-9
-    if isinstance(given, tuple | list):
-        return sorted(given) == sorted(in_force or ())
-    return bool(given == in_force)
+def _same(entered: Any, in_force: Any) -> bool:
+    if isinstance(entered, float) and isinstance(in_force, int | float):
+        return abs(entered - in_force) < 1e-9
+    if isinstance(entered, tuple | list):
+        return sorted(entered) == sorted(in_force or ())
+    return bool(entered == in_force)
 
 
 _SAVED = "settings_saved"
 
 
 def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
-    """Show the form; what is changed is stored at a press, as one more row each."""
+    """Show the form; the Save button stores each changed value."""
     heading("Flag rules")
     by_key = {line.key: line for line in lines}
-    given: dict[str, Any] = {}
+    entered: dict[str, Any] = {}
     with st.container(border=True, key="settings_rules"):
-        given[PRIMARY_JUDGE] = _primary(by_key[PRIMARY_JUDGE], judges)
-        for row in (("low_groundedness", "low_quality"), ("feedback_gap", "random_share")):
-            _numbers(row, by_key, given)
-        _numbers(("disagree_groundedness", "disagree_quality"), by_key, given)
-        given["always_review"] = _always(by_key["always_review"], query_types)
-        given["random_seed"] = _seed(by_key["random_seed"])
-        refused = [why for key in NUMBERS if (why := NUMBERS[key].refused(given[key])) is not None]
-        for why in refused:
-            problem(f"Not to be saved. {why}")
-        _save({} if refused else changed(lines, given), [line for line in lines if line.origin == "stored"])
+        entered[PRIMARY_JUDGE] = _primary(by_key[PRIMARY_JUDGE], judges)
+        keys = list(NUMBERS)
+        for pair in zip_longest(keys[::2], keys[1::2]):
+            _numbers([key for key in pair if key is not None], by_key, entered)
+        entered["always_review"] = _always(by_key["always_review"], query_types)
+        entered["random_seed"] = _seed(by_key["random_seed"])
+        reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
+        for reason in reasons:
+            problem(f"Cannot be saved. {reason}")
+        _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
 
 
 def just_saved() -> bool:
-    """Whether a setting was saved in this session since the rules were applied."""
+    """Whether a setting was saved in this session after the rules were last applied."""
     return bool(st.session_state.get(_SAVED))
 
 
@@ -185,27 +156,27 @@ def _primary(line: SettingLine, judges: Sequence[str]) -> str | None:
         "Primary judge",
         options,
         key=_key(line.key),
-        placeholder="nobody has judged yet",
+        placeholder="no judge yet",
         disabled=line.origin == "env",
-        help="Low-score rules, the feedback gap, the quadrant and the trends read its current verdicts.",
+        help="Rules for low scores and the feedback gap, the quadrant and the trends use its current verdicts.",
     )
-    _origin(line, default="the first that judged")
+    _origin(line, default="default: the first judge")
     return chosen if chosen is not None else line.value
 
 
-def _numbers(keys: Sequence[str], by_key: dict[str, SettingLine], given: dict[str, Any]) -> None:
-    for column, key in zip(st.columns(len(keys), gap="small"), keys, strict=True):
-        field, line = NUMBERS[key], by_key[key]
+def _numbers(keys: Sequence[str], by_key: dict[str, SettingLine], entered: dict[str, Any]) -> None:
+    for column, key in zip(st.columns(2, gap="small"), keys, strict=False):
+        line, metadata = by_key[key], NUMBERS[key].metadata
         _start(line, float(line.value))
         with column:
-            given[key] = st.number_input(
-                # Without bounds: Streamlit would put the lowest in place of a number beyond them and say nothing.
-                field.label,
+            entered[key] = st.number_input(
+                # Without bounds: Streamlit silently replaces a number outside them by the lowest.
+                metadata["label"],
                 value=None,
-                step=float(field.step),
+                step=float(metadata["step"]),
                 format="%.4g",
                 key=_key(key),
-                help=field.tip,
+                help=metadata["help"],
                 disabled=line.origin == "env",
             )
             _origin(line)
@@ -215,7 +186,7 @@ def _always(line: SettingLine, query_types: Sequence[str]) -> tuple[str, ...]:
     options = sorted({*query_types, *line.value})
     _start(line, list(line.value))
     chosen = st.multiselect(
-        "Query types that people see in full",
+        "Query types to review in full",
         options,
         key=_key(line.key),
         placeholder="none",
@@ -229,28 +200,28 @@ def _always(line: SettingLine, query_types: Sequence[str]) -> tuple[str, ...]:
 def _seed(line: SettingLine) -> str:
     _start(line, line.value)
     seed: str = st.text_input(
-        "Seed of the random draw",
+        "Seed of the random sample",
         max_chars=LONGEST_SEED,
         key=_key(line.key),
         disabled=line.origin == "env",
-        help="The same seed draws the same answers; another one draws anew.",
+        help="The same seed selects the same answers.",
     )
     _origin(line)
     return seed
 
 
 def _origin(line: SettingLine, default: str | None = None) -> None:
-    said = default if line.origin == "default" and default else origin_words(line)
-    show(tag("div", said, cls="jb-cap jb-line", title=said))
+    words = default if line.origin == "default" and default else origin_words(line)
+    show(tag("div", words, cls="jb-cap jb-line", title=words))
 
 
 def _start(line: SettingLine, value: Any) -> None:
-    """Set a field to what is in force, unless somebody is changing it."""
+    """Set a field to the value in force, unless it is being edited."""
     st.session_state.setdefault(_key(line.key), value)
 
 
 def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
-    reviewer = ask_reviewer("It stands beside the setting.")
+    reviewer = ask_reviewer("Your name is stored with the setting.")
     label = f"Save {count(len(changes), 'change')}" if changes else "Save"
     with st.container(key="settings_buttons", horizontal=True, gap="small"):
         off = not changes or reviewer is None
@@ -258,7 +229,7 @@ def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
             _store(changes, reviewer)
         nothing = not stored or reviewer is None
         if (
-            st.button("All defaults", key="settings_defaults", type="tertiary", disabled=nothing, wrap=False)
+            st.button("Restore defaults", key="settings_defaults", type="tertiary", disabled=nothing, wrap=False)
             and reviewer is not None
         ):
             _store(dict.fromkeys(line.key for line in stored), reviewer)
@@ -284,11 +255,19 @@ _APPLIED = "settings_applied"
 
 
 def apply_rules(responses: int) -> None:
-    """Show the button, after a change with the reason for it; what came of it stays until the next change."""
+    """Show the button; after a change, why to press it; after a press, the result."""
     applied = st.session_state.get(_APPLIED)
     if just_saved():
-        said = "Saved. New verdicts are flagged by it; what is stored has the flags of before until you apply it: "
-        show(tag("div", said, commands("here, or in a terminal `judgeboard flag`"), cls="jb-note"))
+        show(
+            tag(
+                "div",
+                commands(
+                    "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the "
+                    "rules, with this button or with `judgeboard flag`."
+                ),
+                cls="jb-note",
+            )
+        )
         applied = None
     elif isinstance(applied, FlagSummary):
         show(tag("div", applied_words(applied), cls="jb-say"))
@@ -297,8 +276,8 @@ def apply_rules(responses: int) -> None:
         key="settings_apply",
         icon=":material/flag:",
         disabled=not responses,
-        help="Raises what the rules now ask for and supersedes open flags whose reason is gone. Decided flags stay. "
-        "The page must stay open; what is done stays done.",
+        help="Raises new flags, and supersedes open flags whose reason no longer holds. Decided flags do not change. "
+        "Keep this page open until it is done.",
         wrap=False,
     )
     if pressed:
@@ -308,7 +287,7 @@ def apply_rules(responses: int) -> None:
 
 
 def applied_words(summary: FlagSummary) -> str:
-    """Return what applying the rules came to."""
+    """Return the result of applying the rules."""
     return (
         f"Applied to {count(summary.logged, 'answer')}: {count(summary.raised, 'flag')} raised, "
         f"{summary.superseded:,} superseded."
@@ -318,7 +297,7 @@ def applied_words(summary: FlagSummary) -> str:
 def _bar() -> Callable[[int, int], None]:
     bar = st.progress(0.0, text="0 answers")
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
 
-    return told
+    return report

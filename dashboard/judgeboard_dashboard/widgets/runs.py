@@ -1,15 +1,15 @@
-"""The parts of the Runs page: the tables of runs and imports, and what went wrong in a run."""
+"""The parts of the Runs page: runs, imports, and the failed calls of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
+from judgeboard.reports.tables import Column, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, request_rejudge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
@@ -19,34 +19,35 @@ from judgeboard.store.storing import ImportBatch
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, problem, reading, seen, store
-from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows, responses, row_clicked
-from judgeboard_dashboard.widgets.tables import csv_button, frame, height
+from judgeboard_dashboard.widgets.navigation import Rows, item, pick_rows, responses
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, show_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, money, when
 
-SILENT = timedelta(minutes=2)
-RUN_COLUMNS = {
-    "Run": "Int64",
-    "Kind": "str",
-    "Judge version": "str",
-    "State": "str",
-    "Asked": "Int64",
-    "ok": "Int64",
-    "unparsable": "Int64",
-    "refused": "Int64",
-    "error": "Int64",
-    "not reached": "Int64",
-    "Selected": "Int64",
-    "Usable": "Float64",
-    "Cost": "str",
-    "Took": "str",
-    "By": "str",
-    "Why": "str",
-}
+SILENT = timedelta(minutes=2)  # after which the process of a run may be gone
+# The columns up to the state, and the counts that add up, fit into 800 px.
+RUN_COLUMNS = (
+    Column("Run", "integer", width=45),
+    Column("Kind", width=66),
+    Column("Judge version", width=120),
+    Column("State", width=85),
+    Column("Asked", "count", width=60),
+    Column("ok", "count", width=60),
+    Column("unparsable", "count", width=82),
+    Column("refused", "count", width=62),
+    Column("error", "count", width=52),
+    Column("not reached", "count", width=85),
+    Column("Selected", "count", width=75),
+    Column("Usable", "number"),
+    Column("Cost"),
+    Column("Took", width=90),
+    Column("By", width=85),
+    Column("Why", width=205, help="Why the run stopped, or for how long it has stored nothing"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run with its counts; ``heard_at`` is when its latest verdict came."""
+    """A run with its counts; ``heard_at`` is the time of its latest verdict."""
 
     run: StoredRun
     counts: Counts
@@ -54,63 +55,41 @@ class RunLine:
 
     @property
     def failed(self) -> int:
-        """Asks without a usable verdict."""
+        """Calls without a usable verdict."""
         return self.counts.asked - self.counts.ok
 
     @property
     def not_reached(self) -> int | None:
-        """What was selected and not asked; None for an import, which selects nothing."""
+        """Selected answers that were not asked about; None for an import."""
         return None if self.run.selected is None else max(0, self.run.selected - self.counts.asked)
 
     @property
     def cost_micro(self) -> int | None:
-        """What all asks cost; None as soon as one is unknown."""
+        """Cost of all calls; None if any cost is unknown."""
         if not self.counts.asked or self.counts.unpriced:
             return None
         return self.counts.cost_micro or 0
 
 
 def run_table(lines: Sequence[RunLine], now: datetime) -> RunLine:
-    """Show the table and return the chosen run; the first one is chosen by itself."""
-    table = run_frame(lines, now)
-    event = st.dataframe(
-        table,
+    """Show the runs and return the selected one; at first the newest."""
+    chosen = choose_row(
+        run_rows(lines, now),
         key=f"runs_{lines[0].run.id}_{len(lines)}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=10),
-        selection_mode="single-row-required",
-        on_select="rerun",
-        # State and all that adds up stand within 800 px; why one stopped is said under the table too.
-        column_config={
-            "Run": st.column_config.NumberColumn(width=45),
-            "Kind": st.column_config.TextColumn(width=66),
-            "Judge version": st.column_config.TextColumn(width=120),
-            "State": st.column_config.TextColumn(width=85),
-            "Asked": st.column_config.NumberColumn(width=60, format="localized"),
-            "ok": st.column_config.NumberColumn(width=60, format="localized"),
-            "unparsable": st.column_config.NumberColumn(width=82, format="localized"),
-            "refused": st.column_config.NumberColumn(width=62, format="localized"),
-            "error": st.column_config.NumberColumn(width=52, format="localized"),
-            "not reached": st.column_config.NumberColumn(width=85, format="localized"),
-            "Selected": st.column_config.NumberColumn(width=75, format="localized"),
+        most=10,
+        columns={
             "Usable": st.column_config.ProgressColumn(
-                width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok of asked"
+                width=105, min_value=0, max_value=100, format="%.1f %%", color="primary", help="ok as a share of asked"
             ),
             "Cost": st.column_config.TextColumn(width=75, alignment="right"),
-            "Took": st.column_config.TextColumn(width=90),
-            "By": st.column_config.TextColumn(width=85),
-            "Why": st.column_config.TextColumn(width=205, help="Why it stopped, or how long it has said nothing"),
         },
     )
-    rows = event.selection.rows
-    return lines[rows[0] if rows and rows[0] < len(lines) else 0]
+    return lines[chosen]
 
 
-def run_frame(lines: Sequence[RunLine], now: datetime) -> pd.DataFrame:
-    """Return runs as a table."""
-    return frame(RUN_COLUMNS, (_run_cells(line, now) for line in lines))
+def run_rows(lines: Sequence[RunLine], now: datetime) -> Table:
+    """Return runs as a table; ``Usable`` in percent."""
+    return Table(RUN_COLUMNS, tuple(_run_cells(line, now) for line in lines))
 
 
 def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
@@ -136,78 +115,70 @@ def _run_cells(line: RunLine, now: datetime) -> tuple[object, ...]:
 
 
 def why_words(line: RunLine, now: datetime) -> str | None:
-    """Return why a run is in its state; one that says nothing for long may have lost its process."""
+    """Return why a run is in its state, or for how long a running one has stored nothing."""
     run = line.run
     if run.state is RunState.RUNNING:
         silent = now - (line.heard_at or run.started_at)
-        return f"silent for {duration(silent.total_seconds())}" if silent > SILENT else None
+        return f"no verdict for {duration(silent.total_seconds())}" if silent > SILENT else None
     return None if run.state is RunState.DONE else run.why_stopped or None
 
 
 def took_words(line: RunLine, now: datetime) -> str:
-    """Return how long a run took; of one that never said its end, until its last verdict."""
+    """Return how long a run took; without an end, until its last verdict."""
     run = line.run
     end = run.finished_at or line.heard_at or now.astimezone(UTC)
     return duration(max(0.0, (end - run.started_at).total_seconds()))
 
 
-PROBLEM_COLUMNS = {"Status": "str", "Reason": "str", "Steps": "Int64", "Example": "str"}
+PROBLEM_COLUMNS = (
+    Column("Status", width=95),
+    Column("Reason", width=395),
+    Column("Steps", "count", width=75),
+    Column("Example", width=125, help="Opens the answer or the pair"),
+)
 OF_ANSWERS = ("judge", "rejudge")
 NOT_OK = ("error", "refused", "unparsable")
 
 
 def problems(line: RunLine, now: datetime) -> None:
-    """Show the reasons of a run and what can be done about them."""
+    """Show why calls of a run failed, and what to do."""
     run = line.run
     why = why_words(line, now)
-    state = f"It is {run.state.value}: {why.rstrip('.')}." if why else None
+    state = f"This run is {run.state.value}: {why.rstrip('.')}." if why else None
     if not line.failed:
-        heading(f"Run {run.id}: {'no ask went wrong' if state else 'nothing went wrong'}")
+        heading(f"Run {run.id}: no failures")
         caption(state, asked_words(line))
         _ways(line)
         return
-    heading(f"Run {run.id}: what went wrong, {line.failed:,} of {line.counts.asked:,}")
+    heading(f"Run {run.id}: {line.failed:,} of {line.counts.asked:,} failed")
     if state:
         caption(state)
     with reading() as connection:
         found = run_problems(connection, run.id)
-    _table(run.id, found)
+    _problem_table(run.id, found)
     _ways(line)
 
 
 def asked_words(line: RunLine) -> str:
-    """Say what a run without failures asked; only runs over the log ask once an answer."""
+    """Return what a run without failures did; only runs over the log make one call per answer."""
     asked = line.counts.asked
     if not asked:
-        return "It has not asked anything."
+        return "No calls yet."
     if line.run.kind == "import":
         return f"{count(asked, 'verdict')} imported, all usable."
     if line.run.kind in OF_ANSWERS:
-        return f"{count(asked, 'answer')} asked, all with a usable verdict."
-    several = " A case can take several: its answer and each judgment of it." if line.run.kind == "suite" else ""
-    return f"{count(asked, 'ask')}, all with a usable reply.{several}"
+        return f"{count(asked, 'answer')} judged, all with a usable verdict."
+    several = " A case can take several calls: its answer and each judgment." if line.run.kind == "suite" else ""
+    return f"{count(asked, 'call')}, all with a usable reply.{several}"
 
 
-def _table(run_id: int, found: Sequence[RunProblem]) -> None:
-    table = frame(PROBLEM_COLUMNS, ((each.status, _reason(each), each.steps, each.example) for each in found))
-    key = f"problems_{run_id}_{len(found)}"
-    st.dataframe(
-        table,
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=8),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [_rows_of(each) for each in found]),
-        column_config={
-            "Status": st.column_config.TextColumn(width=95),
-            "Reason": st.column_config.TextColumn(width=395),
-            "Steps": st.column_config.NumberColumn(width=75, format="localized"),
-            "Example": st.column_config.TextColumn(width=125, help="Opens the answer or the pair"),
-        },
+def _problem_table(run_id: int, found: Sequence[RunProblem]) -> None:
+    rows = Table(
+        PROBLEM_COLUMNS,
+        tuple((each.status, one_line(each.reason) or "no reason", each.steps, each.example) for each in found),
     )
-    csv_button(table, f"run-{run_id}-problems", key="problems_csv")
+    show_rows(rows, key=f"problems_{run_id}_{len(found)}", targets=[_rows_of(each) for each in found], most=8)
+    csv_button(rows, f"run-{run_id}-problems", key="problems_csv")
 
 
 def _rows_of(each: RunProblem) -> Rows:
@@ -216,12 +187,8 @@ def _rows_of(each: RunProblem) -> Rows:
     return Rows("runs", {}) if each.pair_id is None else Rows("pairs", {"pair": str(each.pair_id)})
 
 
-def _reason(each: RunProblem) -> str:
-    return " ".join(each.reason.split()) if each.reason else "no reason was given"
-
-
 def _ways(line: RunLine) -> None:
-    """Buttons: ask the failed again, open them, see what changed."""
+    """Show the buttons: retry the failed calls, open their answers, see what changed."""
     run = line.run
     if run.version_id is None:
         return
@@ -229,35 +196,39 @@ def _ways(line: RunLine) -> None:
         if line.failed:
             _retry(line, run.version_id)
             failed = RowFilter(judge_version=run.version_id, statuses=NOT_OK)
-            _open("Open those without a verdict", responses(failed), "run_open")
+            _open("Open answers without a verdict", responses(failed), "run_open")
         if run.kind == "rejudge" and line.counts.ok:
-            _open("See what changed", Rows("rejudge", {"run": str(run.id)}), "run_changes")
+            _open("Show changes", Rows("rejudge", {"run": str(run.id)}), "run_changes")
 
 
 def _retry(line: RunLine, version_id: int) -> None:
-    """Ask again what this judge version has no usable verdict on; what was mended meanwhile is not asked."""
+    """Show the button that judges again all answers on which this version has no usable verdict."""
     if not permitted(Action.REJUDGE_MANY):
-        show(tag("div", f"{Action.REJUDGE_MANY.words} is for leads and admins.", cls="jb-cap"), width="content")
+        show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"), width="content")
         return
     where = line.run.selection.where if line.run.selection else RowFilter()
     try:
         with reading() as connection:
             spec = judge_spec(connection, get_version(connection, version_id))
         if spec is None:
-            show(tag("div", "This judge version cannot be asked again from here.", cls="jb-cap"), width="content")
+            show(tag("div", "This judge version cannot be used from this page.", cls="jb-cap"), width="content")
             return
         estimate = estimate_calls(seen(), judge=spec, where=where, mode="failed")
     except JudgeboardError as error:
         problem(str(error))
         return
     if not estimate.calls:
-        show(tag("div", "All of them have a usable verdict by now.", cls="jb-cap"), width="content")
+        show(tag("div", "All of these answers have a usable verdict now.", cls="jb-cap"), width="content")
         return
-    reviewer = ask_reviewer("It stands beside the job.")
+    reviewer = ask_reviewer("Your name is stored with the job.")
     if reviewer is None:
         return
     pressed = st.button(
-        f"Retry the {estimate.calls:,}", key="run_retry", type="primary", icon=":material/restart_alt:", wrap=False
+        f"Retry {count(estimate.calls, 'call')}",
+        key="run_retry",
+        type="primary",
+        icon=":material/restart_alt:",
+        wrap=False,
     )
     if pressed:
         try:
@@ -265,7 +236,7 @@ def _retry(line: RunLine, version_id: int) -> None:
                 store(), judge=spec, where=where, mode="failed", estimate=estimate.as_dict(), actor=reviewer
             )
         except JudgeboardError as error:
-            problem(f"Not asked: {error}.")
+            problem(f"The job was not started: {error}.")
             return
         pick_rows(Rows("rejudge", {"job": job_id}))
         st.rerun()
@@ -275,69 +246,45 @@ def _open(label: str, rows: Rows, key: str) -> None:
     st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False)
 
 
-IMPORT_COLUMNS = {
-    "File": "str",
-    "In": "Int64",
-    "Rejected": "Int64",
-    "Conflicts": "Int64",
-    "Kind": "str",
-    "At": "str",
-    "By": "str",
-}
+IMPORT_COLUMNS = (
+    Column("File", width=178),
+    Column("Stored", "count", width=62),
+    Column("Rejected", "count", width=72),
+    Column("Conflicts", "count", width=75),
+    Column("Kind", width=82),
+    Column("At", width=110),
+    Column("By", width=78),
+)
 
 
 def imports_table(batches: Sequence[ImportBatch]) -> None:
     """Show imports, newest first."""
     heading("Imports")
     if not batches:
-        caption("Nothing was imported yet: `judgeboard import FILE`")
+        caption("No imports yet. Import a file: `judgeboard import FILE`")
         return
-    table = imports_frame(batches)
-    st.dataframe(
-        table,
-        key=f"imports_{batches[0].id}",
-        hide_index=True,
-        placeholder="",
-        row_height=36,
-        height=height(len(table), most=8),
-        column_config={
-            "File": st.column_config.TextColumn(width=178),
-            "In": st.column_config.NumberColumn(width=62, format="localized"),
-            "Rejected": st.column_config.NumberColumn(width=72, format="localized"),
-            "Conflicts": st.column_config.NumberColumn(width=75, format="localized"),
-            "Kind": st.column_config.TextColumn(width=82),
-            "At": st.column_config.TextColumn(width=110),
-            "By": st.column_config.TextColumn(width=78),
-        },
-    )
+    rows = import_rows(batches)
+    show_rows(rows, key=f"imports_{batches[0].id}", most=8)
     with st.container(key="imports_foot", horizontal=True, vertical_alignment="center", gap="small"):
         caption(where_rejected(batches))
-        csv_button(table, "imports", key="imports_csv")
+        csv_button(rows, "imports", key="imports_csv")
 
 
-def imports_frame(batches: Sequence[ImportBatch]) -> pd.DataFrame:
-    """Return imports as a table; one that broke off has no counts."""
-    return frame(IMPORT_COLUMNS, (_import_cells(batch) for batch in batches))
+def import_rows(batches: Sequence[ImportBatch]) -> Table:
+    """Return imports as a table; an interrupted import has no counts."""
+    rows = []
+    for batch in batches:
+        counts = batch.counts or {}
+        numbers = (counts.get(name) for name in ("new", "rejected", "conflicts"))
+        rows.append((batch.file, *numbers, batch.kind, when(batch.at), batch.actor))
+    return Table(IMPORT_COLUMNS, tuple(rows))
 
 
 def where_rejected(batches: Sequence[ImportBatch]) -> str:
-    """Say where the rejected rows are, and of imports that broke off how to complete them."""
-    said = []
+    """Return where the rejected rows are, and how to complete interrupted imports."""
+    sentences = []
     if any((batch.counts or {}).get("rejected") for batch in batches):
-        said.append("Rejected rows of a command stand beside their file, as FILE.rejected.jsonl.")
+        sentences.append("The command writes rejected rows to FILE.rejected.jsonl, in the folder of the file.")
     if any(batch.finished_at is None for batch in batches):
-        said.append("Without counts: it broke off. The same import again completes it.")
-    return " ".join(said)
-
-
-def _import_cells(batch: ImportBatch) -> tuple[object, ...]:
-    counts = batch.counts or {}
-    return (
-        batch.file,
-        counts.get("new"),
-        counts.get("rejected"),
-        counts.get("conflicts"),
-        batch.kind,
-        when(batch.at),
-        batch.actor,
-    )
+        sentences.append("An import without counts was interrupted. To complete it, run the same import again.")
+    return " ".join(sentences)

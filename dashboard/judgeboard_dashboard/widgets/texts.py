@@ -1,21 +1,19 @@
-"""Sentences, headings, captions, numbers, times and names as every page writes them."""
+"""Sentences, headings, captions, numbers, times and names on all pages."""
 
 import re
 from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.open_flags import ORDERS
-from judgeboard.store.overview import WorkState, work_state
+from judgeboard.store.overview import work_state
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.session import reading
-
-UNKNOWN_AMOUNT = "unknown"
 
 
 def money(micro: int | None) -> str:
     """Return millionths of a dollar as "$ 4.07", "$ 0.056", "$ 0"; None is "unknown", never 0."""
     if micro is None:
-        return UNKNOWN_AMOUNT
+        return "unknown"
     dollars = micro / 1_000_000
     if dollars == 0:
         return "$ 0"
@@ -32,12 +30,9 @@ def duration(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
-        return _two(whole // 60, "min", whole % 60, "s")
-    return _two(whole // 3600, "h", whole % 3600 // 60, "min")
-
-
-def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
-    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    minutes = whole % 3600 // 60
+    return f"{whole // 3600} h" + (f" {minutes} min" if minutes else "")
 
 
 WHY_DIFFERS = {
@@ -59,12 +54,12 @@ def rule_words(rule: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text with its first letter in upper case and the others as they are."""
+    """Return a text with an upper-case first letter."""
     return text[:1].upper() + text[1:]
 
 
 def shortened(text: str, longest: int = 200) -> str:
-    """Return the start of a text that was too long, with an ellipsis."""
+    """Return at most ``longest`` characters of a text, with an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
@@ -74,12 +69,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def score(value: float | None) -> str:
-    """Return a groundedness with two digits, "–" where there is none."""
+    """Return a groundedness with two decimals, "–" without one."""
     return UNKNOWN if value is None else two_decimals(value)
 
 
 def short(value: float) -> str:
-    """Return a grade as it was given: 0.5, 0.35, 1."""
+    """Return a grade without trailing zeros: 0.5, 0.35, 1."""
     return f"{value:.4g}"
 
 
@@ -89,14 +84,14 @@ def clock(moment: datetime) -> str:
 
 
 def day(moment: datetime | date) -> str:
-    """Return a day: "12 Mar", with the year where it is not this one."""
+    """Return a day: "12 Mar", with the year if it is not this year."""
     shown = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
     this_year = shown.year == datetime.now(UTC).year
     return f"{shown.day} {shown:%b}" if this_year else f"{shown.day} {shown:%b %Y}"
 
 
 def when(moment: datetime) -> str:
-    """Return a moment of the log or of the desk: "12 Mar 09:41"."""
+    """Return a time in UTC: "12 Mar 09:41"."""
     return f"{day(moment)} {clock(moment)}"
 
 
@@ -109,8 +104,8 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 _COMMAND = re.compile(r"`([^`]+)`")
-# Numbers outside brackets: an interval is read second. "1 in 4" is one thing, so is "79 %". A digit in a name, as in
-# gpt-4 or llama-3.1-8b, is none.
+# Numbers outside the brackets of intervals: "1 in 4" and "79 %" are one number each; digits in names such as gpt-4 are
+# none.
 _NUMBER = re.compile(
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
@@ -118,84 +113,67 @@ _NUMBER = re.compile(
 
 
 def sentence(text: str, *, lead: str = "") -> None:
-    """Show the sentence over a page, ``lead`` in bold before it; where there is a lead, only it is bold."""
+    """Show the sentence at the top of a page; its numbers are bold, or only its ``lead`` if there is one."""
     body = [commands(text)] if lead else [bold_numbers(text)]
     show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
 
 
 def heading(text: str) -> None:
-    """Show the heading of a part of a page; any text, shown as it is."""
+    """Show the heading of a part of a page."""
     show(tag("div", text, cls="jb-part"))
 
 
 def caption(*texts: str | None) -> None:
-    """Show the small line under a chart or table."""
-    said = " ".join(text for text in texts if text)
-    show(tag("div", commands(said), cls="jb-cap jb-under"))
+    """Show small text under a chart or table; None is skipped."""
+    show(tag("div", commands(" ".join(text for text in texts if text)), cls="jb-cap jb-under"))
 
 
 def note(text: str, *, lead: str) -> None:
-    """Show a thing to know beside the figures, with the amber bar."""
+    """Show a warning with its ``lead`` in bold."""
     show(tag("div", tag("b", lead), " ", commands(text), cls="jb-note"))
 
 
 def instead(text: str) -> None:
-    """Show a sentence in the place of a chart that cannot be drawn."""
+    """Show a sentence in place of a chart."""
     show(tag("div", tag("span", commands(text)), cls="jb-instead"))
 
 
 def empty(*texts: str) -> None:
-    """Show what a page says when it has nothing, one line each."""
+    """Show the text of an empty page, one line each."""
     show(tag("div", *(tag("div", commands(text)) for text in texts), cls="jb-empty"))
 
 
 def commands(text: str) -> Html:
-    """Return a sentence of the core with its commands, in backquotes, as code; all else is text."""
+    """Return a sentence; commands in backquotes become code."""
     parts = _COMMAND.split(text)
     return join(tag("span", part, cls="jb-code") if place % 2 else part for place, part in enumerate(parts))
 
 
 def bold_numbers(text: str) -> Html:
-    """Return a sentence with its numbers bold; one that names a command has none."""
+    """Return a sentence with bold numbers; a sentence with a command gets none."""
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)
-    return join(_bold(part) if place % 2 else part for place, part in enumerate(parts))
-
-
-def _bold(number: str) -> Html:
-    """A number; "79 %" and "1 in 4" are never broken over two lines."""
-    return tag("b", number, cls="jb-whole" if " " in number else None)
+    return join(
+        # jb-whole keeps "79 %" and "1 in 4" on one line
+        tag("b", part, cls="jb-whole" if " " in part else None) if place % 2 else part
+        for place, part in enumerate(parts)
+    )
 
 
 def nothing_waits() -> None:
-    """Say why the queue is empty: nothing imported, nothing judged, or all done."""
+    """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
     now = datetime.now(UTC)
     with reading() as connection:
         state = work_state(connection, now)
-    show(tag("div", *_lines(state, now), cls="jb-empty"))
-
-
-def command(text: str) -> Html:
-    """Return a command to type, as code."""
-    return tag("span", text, cls="jb-code")
-
-
-def _lines(state: WorkState, now: datetime) -> list[Html]:
+    answers = count(state.responses, "answer")
     if not state.responses:
-        return [
-            tag("div", "No answers yet. Import a log: ", command("judgeboard import FILE")),
-            tag("div", "Or try the sample: ", command("judgeboard demo")),
-        ]
-    if not state.any_judged:
-        said = f"{count(state.responses, 'answer')}, none judged."
-        return [tag("div", said), tag("div", "Judge them: ", command("judgeboard judge --judge lexical"))]
-    last = state.last_flag_at
-    since = ""
-    if last is not None:
-        today = last.astimezone(UTC).date() == now.date()
-        since = f" The last flag came {'at' if today else 'on'} {clock(last) if today else day(last)}."
-    return [
-        tag("div", f"Nothing waits. {state.decided_today:,} decided today.{since}"),
-        tag("div", f"{count(state.responses, 'answer')} in this database."),
-    ]
+        empty("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+    elif not state.any_judged:
+        empty(f"{answers}, none judged.", "Judge them: `judgeboard judge --judge lexical`")
+    else:
+        last, since = state.last_flag_at, ""
+        if last is not None:
+            today = last.astimezone(UTC).date() == now.date()
+            since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
+        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database.")

@@ -107,7 +107,7 @@ def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(desk: Desk) -> No
 
 def test_an_address_that_nobody_verified_is_nobodys(desk: Desk) -> None:
     page = desk.sign_in("mal")  # with the admin's address
-    expect(page.get_by_text("did not say that it has verified")).to_be_visible()
+    expect(page.get_by_text("has not verified")).to_be_visible()
     assert desk.events(kind="refused", actor="not verified")
     assert not desk.events(kind="sign_in", actor=ANN)
 
@@ -121,7 +121,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin.get_by_label("E-mail address").fill("Bob@example.org")
     admin.get_by_label("E-mail address").press("Enter")
     admin.get_by_role("button", name="Add", exact=True).click()
-    expect(admin.get_by_text(f"{BOB} may come in, as reviewer.")).to_be_visible()
+    expect(admin.get_by_text(f"{BOB} may sign in, as reviewer.")).to_be_visible()
 
     page = desk.sign_in("bob")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -142,7 +142,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin.get_by_test_id("stSelectbox").filter(has_text="New role").click()
     admin.get_by_role("option", name="Lead").click()
     admin.get_by_role("button", name="Change role").click()
-    expect(admin.get_by_text(f"{BOB} is lead now.")).to_be_visible()
+    expect(admin.get_by_text(f"{BOB} is now lead.")).to_be_visible()
     page.goto("/settings")
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
     expect(page.get_by_text("Database in use")).to_have_count(0)

@@ -231,7 +231,7 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
     [
         (["judge", "--jury", "m1"], "two different models"),
         (["judge", "--jury", "m1,m1"], "two different models"),
-        (["judge", "--jury", "m1,m2", "--model", "m3"], "leave --model out"),
+        (["judge", "--jury", "m1,m2", "--model", "m3"], "remove --model"),
         (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
         (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
         (["judge"], "Missing option '--judge'"),

@@ -73,7 +73,7 @@ def test_a_cell_that_there_is_not_is_left_out_and_said(
     open_page: OpenPage, figures: FiguresLog, address: dict[str, str]
 ) -> None:
     app = open_page("responses", **address)
-    assert "left out" in texts(app, "jb-note")[0]
+    assert "is ignored" in texts(app, "jb-note")[0]
     assert count_in(app) == 113
 
 

@@ -54,24 +54,24 @@ def responses(store: Store) -> int:
 
 def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
     page = AppTest.from_file(VIEW, default_timeout=30).run()
-    assert "nothing is written before you press Import" in said(page)
+    assert "Nothing is stored until you press Import" in said(page)
     assert "judgeboard import FILE" in said(page)
 
 
 def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
     page = upload([*LOG, {"id": "b", "question": "q", "response": 7}])
-    assert "4 of 5 rows can come in." in said(page)
-    assert "1 is rejected. Nothing is written before you press Import." in said(page)
+    assert "4 of 5 rows can be imported." in said(page)
+    assert "1 is rejected. Nothing is stored until you press Import." in said(page)
     columns, first, rejected = (table.value for table in page.dataframe)
     how = dict(zip(columns["Judgeboard"], columns["How"], strict=True))
     assert how["passages"] == "recognised by name, a list of 2"
-    assert how["asked at"] == "not in the file: these rows will not show in Trends"
+    assert how["asked at"] == "not in the file: Trends will not include these rows"
     assert list(first["Id"]) == ["a0", "a1", "a2", "a3"]
     assert list(first["Passages"]) == [2, 2, 2, 2]
     assert rejected["Line"].tolist() == [5]
     assert responses(sqlite_store) == 0
     page.button(key="import_start").click().run()
-    assert "4 answers are in. Next: judge them." in said(page).replace("</b>", "")
+    assert "4 answers were imported. Next: judge these answers." in said(page).replace("</b>", "")
     assert responses(sqlite_store) == 4
     with sqlite_store.reading() as connection:
         (batch,) = list_batches(connection)
@@ -81,44 +81,44 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
 def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
     upload(LOG).button(key="import_start").click().run()
     again = upload(LOG)
-    assert "Nothing new: all 4 rows are here since" in said(again)
+    assert "Nothing new: all 4 rows are already stored since" in said(again)
     assert not [button for button in again.button if button.key == "import_start"]
 
 
 def test_other_content_under_a_known_id_is_a_conflict(upload, sqlite_store: Store) -> None:
     upload(LOG).button(key="import_start").click().run()
     page = upload([{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl")
-    assert "1 of 2 rows can come in." in said(page)
-    assert "1 conflicts with what is here" in said(page)
+    assert "1 of 2 rows can be imported." in said(page)
+    assert "1 conflicts with stored rows" in said(page)
 
 
 def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     page = upload([{**row, "rating": number % 2} for number, row in enumerate(LOG)])
-    assert "None of 4 rows can come in." in said(page)
-    assert "Say what the columns mean" in said(page)
+    assert "None of 4 rows can be imported." in said(page)
+    assert "Some columns are not clear" in said(page)
     assert "not sure: values 1 and 0. Thumbs or stars?" in page.dataframe[0].value["How"].tolist()
     scale = next(one for one in page.get("button_group") if one.label == "User feedback is in rating as")
     scale.set_value("thumbs").run()
-    assert "4 of 4 rows can come in." in said(page)
+    assert "4 of 4 rows can be imported." in said(page)
     assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
     page.button(key="import_start").click().run()
-    assert "4 answers are in. 4 with user feedback." in said(page)
+    assert "4 answers were imported. 4 with user feedback." in said(page)
 
 
 def test_columns_of_other_names_can_be_named(upload) -> None:
     page = upload(b"nr,Frage,Antwort\n1,Was?,Das.\n2,Wo?,Hier.\n", name="log.csv")
-    assert "None of 2 rows can come in." in said(page)
+    assert "None of 2 rows can be imported." in said(page)
     for label, column in (("Question is in", "Frage"), ("Answer is in", "Antwort")):
         next(one for one in page.selectbox if one.label == label).set_value(column).run()
-    assert "2 of 2 rows can come in." in said(page)
+    assert "2 of 2 rows can be imported." in said(page)
     assert page.dataframe[1].value["Question"].tolist() == ["Was?", "Wo?"]
     next(one for one in page.selectbox if one.label == "Answer is in").set_value(None).run()
-    assert "None of 2 rows can come in." in said(page)
+    assert "None of 2 rows can be imported." in said(page)
 
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
-    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id: it is made of what is read of a row" in said(page)
+    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id column: ids are derived from the columns read" in said(page)
     assert "Not read" not in said(upload(LOG))
 
 
@@ -133,10 +133,10 @@ WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
     "a picture": (PNG, "picture.png", "picture.png is not a file of rows: it starts with &#x27;PNG&#x27;."),
     "a picture called rows": (PNG, "rows.jsonl", "rows.jsonl is not JSON lines: it starts with &#x27;PNG&#x27;."),
     "nothing": (b"", "rows.jsonl", "rows.jsonl is empty: there is nothing to import"),
-    "blank lines": (b"\n\n  \n", "rows.jsonl", "There is no row in this file."),
-    "answers": (list(LOG), "log.jsonl", "None of 4 rows can come in."),
-    "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "None of 1 row can come in."),
-    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "There is no row in this file."),
+    "blank lines": (b"\n\n  \n", "rows.jsonl", "This file has no rows."),
+    "answers": (list(LOG), "log.jsonl", "None of 4 rows can be imported."),
+    "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "None of 1 row can be imported."),
+    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "This file has no rows."),
     "a long id": (
         [{"id": "x" * 3_000_000, "annotator": "A", "judge": "J", "quality": 1}],
         "rows.jsonl",
@@ -170,10 +170,10 @@ def test_grades_find_their_answers(upload) -> None:
     page = upload(
         [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}], "grades.jsonl", kind="People's grades"
     )
-    assert "1 of 2 rows can come in." in said(page)
+    assert "1 of 2 rows can be imported." in said(page)
     assert page.dataframe[1].value["Reviewer"].tolist() == ["Jon", "Jon"]
     page.button(key="import_start").click().run()
-    assert "1 grade is in." in said(page)
+    assert "1 grade was imported." in said(page)
 
 
 def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> None:
@@ -181,7 +181,7 @@ def test_who_has_no_name_is_asked_for_it_first(sqlite_store: Store, upload) -> N
     page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
     page.run()
     assert page.button(key="import_start").disabled
-    assert [field.label for field in page.text_input] == ["Source", "Who is reviewing?"]
+    assert [field.label for field in page.text_input] == ["Source", "Your name"]
 
 
 def test_hostile_rows_stay_text(upload) -> None:
@@ -197,27 +197,27 @@ RECORDED = {
     "Pairs of answers": (
         {**PAIR, "judge": "j", "verdict_order_ab": {"depth": "a"}, "human": [{"annotator": "ada", "preference": "b"}]},
         {"A first": "depth A", "People": 1},
-        "1 row is in.",
+        "1 row was imported.",
     ),
     "Verdicts on pairs": (
         {"pair_id": "p0", "judge": "j", "order": "ba", "verdict": "n"},
         {"Shown": "B first", "Verdict": "tie"},
-        "1 verdict is in.",
+        "1 verdict was imported.",
     ),
     "People's grades": (
         {"pair_id": "p0", "annotator": "ada", "depth": 1, "preference": "tie"},
         {"Reviewer": "ada", "Prefers": "depth +1, tie"},
-        "1 grade is in.",
+        "1 grade was imported.",
     ),
     "Samples of answers": (
         {"id": "q", "question": "how many?", "samples": ["A", None], "model": "m"},
         {"Judge": "m", "Samples": "A, –"},
-        "1 question is in.",
+        "1 question was imported.",
     ),
     "Repeated scores": (
         {"id": "r", "question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [5, 4]},
         {"Judge": "m", "Scores": "5, 4"},
-        "1 answer is in.",
+        "1 answer was imported.",
     ),
 }
 
@@ -228,7 +228,7 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
         store_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
     row, shown, done = RECORDED[kind]
     page = upload([row], kind=kind)
-    assert "1 of 1 row can come in." in said(page)
+    assert "1 of 1 row can be imported." in said(page)
     columns, first = (table.value for table in page.dataframe)
     assert "not in the file" not in set(columns["How"])
     assert {name: first[name][0] for name in shown} == shown

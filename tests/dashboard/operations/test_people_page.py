@@ -6,7 +6,7 @@ from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
-from judgeboard_dashboard.widgets.administration import WORDS, event_words
+from judgeboard_dashboard.widgets.administration import EVENT_WORDS, event_words
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
@@ -21,10 +21,10 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("settings", part="People")
-    assert "Nobody signs in here" in said(page)
+    assert "Sign-in is off" in said(page)
     page.text_input(key="people_address").set_value(" Bob@example.org")
     page.button(key="people_add_button").click().run()
-    assert f"{BOB} may come in, as reviewer." in said(page)
+    assert f"{BOB} may sign in, as reviewer." in said(page)
     page.selectbox(key="people_name").set_value(BOB).run()
     page.selectbox(key=f"people_new_role_{BOB}_reviewer").set_value(Role.LEAD).run()
     page.button(key="people_change").click().run()
@@ -58,8 +58,8 @@ def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, o
     add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
     page = open_page("settings", part="People")
     rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
-    assert (rows[ANN]["Role"], rows[ANN]["Known from"], rows[ANN]["Last seen"]) == ("lead", "signs in", "–")
-    assert (rows["Mara"]["Role"], rows["Mara"]["Known from"]) == ("admin", "typed at a desk")
+    assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == ("lead", "sign-in", "–")
+    assert (rows["Mara"]["Role"], rows["Mara"]["Origin"]) == ("admin", "name on a page")
     assert rows["Mara"]["Last seen"] != "–"
 
 
@@ -84,12 +84,12 @@ def test_a_version_is_retired_and_taken_back(page_rows, open_page, said, sqlite_
     assert "was retired by Mara" in said(page)
     listed = next(table.value for table in page.dataframe if "Judge version" in table.value)
     assert listed["Judge version"][0].endswith("(retired)")
-    assert page.button(key="version_retire").label == "Take back"
+    assert page.button(key="version_retire").label == "Restore version"
     page.button(key="version_retire").click().run()
     assert "was retired" not in said(page)
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("kind", EVENT_WORDS)
 def test_what_somebody_did_is_said_in_words(kind: str) -> None:
     assert "_" not in event_words(kind)
     assert event_words("made_of_words") == "made of words"

@@ -17,11 +17,11 @@ EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
 def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page, said) -> None:
     page = open_page("rejudge")
-    assert "Nothing was judged again yet." in said(page)
+    assert "No jobs yet." in said(page)
     assert "judgeboard judge --judge rag --model NAME --rejudge all" in said(page)
     assert "at the left" not in said(page)
     # No model is known yet: it is said what is missing, and there is nothing to press.
-    assert "Name the chat model" in said(page)
+    assert "Enter a model" in said(page)
     assert not [button for button in page.button if button.key == "rejudge_start"]
 
 
@@ -36,7 +36,7 @@ def test_a_judge_is_chosen_and_asked(page_rows, open_page, said, sqlite_store: S
     assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
     assert job.judge == {"kind": "lexical"}
     assert page.query_params["job"] in (job.id, [job.id])
-    assert "no process takes jobs now" in said(page)
+    assert "none is running" in said(page)
     assert "judgeboard worker" in said(page)
 
 
@@ -46,7 +46,7 @@ def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, said, 
     page.text_input(key="ask_base_url").set_value(endpoint.url).run()
     page.text_input(key="ask_domain").set_value("rocks").run()
     page.number_input(key="rejudge_max_cost").set_value(0.5).run()
-    assert "9 calls; the first of them will tell what one costs." in said(page)
+    assert "9 calls; the cost is known after the first call." in said(page)
     page = page.button(key="rejudge_start").click().run()
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
@@ -86,7 +86,7 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page, said) -> None:
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
     page.button(key="rejudge_start").click().run()
     page = page.button(key="rejudge_start").click().run()
-    assert "Not asked: Mara asked for the same at" in said(page)
+    assert "The job was not started: Mara asked for the same at" in said(page)
 
 
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page, said) -> None:
@@ -115,7 +115,7 @@ def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, said, sqlite_s
 
 
 def test_a_job_that_is_none_is_said(page_rows, open_page, said) -> None:
-    assert "There is no such job." in said(open_page("rejudge", job="rejudge-nothing"))
+    assert "This job does not exist." in said(open_page("rejudge", job="rejudge-nothing"))
 
 
 def test_earlier_jobs_are_listed(page_rows, open_page, sqlite_store: Store) -> None:

@@ -58,14 +58,14 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page, s
     assert (run["State"], run["By"]) == ("done", "Mara")
     within_800_px = ["State", "Asked", "ok", "unparsable", "refused", "error", "not reached"]
     assert list(runs.columns)[3:10] == within_800_px
-    assert "what went wrong, 3 of 12" in said(page)
+    assert "3 of 12 failed" in said(page)
     assert problems.iloc[0].tolist() == ["unparsable", "groundedness 85 is above 1", 2, "plain-02"]
     assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
 
 
 def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Store, endpoint) -> None:
     page = open_page("runs")
-    assert page.button(key="run_retry").label == "Retry the 3"
+    assert page.button(key="run_retry").label == "Retry 3 calls"
     endpoint.server.script = lambda _request, _number: verdict()
     page.button(key="run_retry").click().run()
     again = recent_jobs(sqlite_store)[0]
@@ -82,7 +82,7 @@ def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, sai
     waiting = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("runs")
     assert "A job is waiting" in said(page)
-    assert page.button(key=f"watch_{waiting}").label == "Watch it"
+    assert page.button(key=f"watch_{waiting}").label == "Open job"
 
 
 def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store: Store) -> None:
@@ -93,7 +93,7 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store:
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
     page = open_page("runs")
     table = page.dataframe[-1].value
-    assert table[["File", "In", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
+    assert table[["File", "Stored", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
     assert "FILE.rejected.jsonl" in said(page)
     assert "'=may.jsonl" in csv_text(table)
 
@@ -101,16 +101,16 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, said, sqlite_store:
 @pytest.mark.parametrize(
     ("kind", "asked", "said"),
     [
-        ("judge", 1, "1 answer asked, all with a usable verdict."),
-        ("rejudge", 0, "It has not asked anything."),
+        ("judge", 1, "1 answer judged, all with a usable verdict."),
+        ("rejudge", 0, "No calls yet."),
         ("import", 2_912, "2,912 verdicts imported, all usable."),
-        ("ssr", 48, "48 asks, all with a usable reply."),
+        ("ssr", 48, "48 calls, all with a usable reply."),
     ],
 )
 def test_only_runs_over_the_log_count_answers(kind: str, asked: int, said: str) -> None:
     assert asked_words(_line(asked, kind=kind)) == said
     assert asked_words(_line(48, kind="suite")) == (
-        "48 asks, all with a usable reply. A case can take several: its answer and each judgment of it."
+        "48 calls, all with a usable reply. A case can take several calls: its answer and each judgment."
     )
 
 
@@ -118,7 +118,7 @@ def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
     assert why_words(_line(1, state=RunState.STOPPED, why_stopped="the cost limit was reached"), NOW) == (
         "the cost limit was reached"
     )
-    assert why_words(_line(1, state=RunState.RUNNING), NOW) == "silent for 5 min"
+    assert why_words(_line(1, state=RunState.RUNNING), NOW) == "no verdict for 5 min"
     assert why_words(_line(1, state=RunState.DONE), NOW) is None
 
 

@@ -26,18 +26,18 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, said, sqlit
     page.button(key="settings_save").click().run()
     assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
     assert "by Mara, " in said(page)
-    assert "what is stored has the flags of before" in said(page)
+    assert "Stored answers keep their flags" in said(page)
     assert "judgeboard flag" in said(page)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "why"),
     [
-        ("low_groundedness", math.nan, "Groundedness is low below: a number from 0 to 1."),
-        ("low_groundedness", 1e308, "Groundedness is low below: a number from 0 to 1, not 1e+308."),
-        ("low_groundedness", -0.5, "Groundedness is low below: a number from 0 to 1, not -0.5."),
-        ("feedback_gap", math.inf, "User and judge differ from: a number from 0.25 to 3."),
-        ("feedback_gap", None, "User and judge differ from: a number from 0.25 to 3."),
+        ("low_groundedness", math.nan, "Low groundedness below: enter a number from 0 to 1."),
+        ("low_groundedness", 1e308, "Low groundedness below: enter a number from 0 to 1, not 1e+308."),
+        ("low_groundedness", -0.5, "Low groundedness below: enter a number from 0 to 1, not -0.5."),
+        ("feedback_gap", math.inf, "User and judge differ by: enter a number from 0.25 to 3."),
+        ("feedback_gap", None, "User and judge differ by: enter a number from 0.25 to 3."),
     ],
 )
 def test_a_threshold_out_of_its_range_is_said_and_not_stored(
@@ -61,7 +61,7 @@ def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page, sa
     page.button(key="settings_apply").click().run()
     assert "superseded." in said(page)
     assert "Applied to 30 answers" in said(page)
-    assert "flags of before" not in said(page)
+    assert "keep their flags" not in said(page)
 
 
 def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
@@ -81,7 +81,7 @@ def test_the_environment_wins_and_says_so(page_rows, open_page, said, monkeypatc
     page = open_page("settings")
     field = page.number_input(key="setting_low_quality")
     assert (field.value, field.disabled) == (3, True)
-    assert "set by JUDGEBOARD_LOW_QUALITY, which wins" in said(page)
+    assert "set by JUDGEBOARD_LOW_QUALITY, which overrides" in said(page)
 
 
 def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:

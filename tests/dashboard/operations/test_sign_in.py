@@ -72,9 +72,9 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
     [
         ({"client_id": ""}, "client_id, client_secret, server_metadata_url"),
         ({"server_metadata_url": None}, "server_metadata_url"),
-        ({"my_okta": PROVIDER}, "no underscore"),
+        ({"my_okta": PROVIDER}, "not contain an underscore"),
         ({"redirect_uri": "https://desk.example.org/"}, "/oauth2callback"),
-        ({"redirect_uri": "desk.example.org/oauth2callback"}, "own address"),
+        ({"redirect_uri": "desk.example.org/oauth2callback"}, "the address of this server"),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )
@@ -98,7 +98,7 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_opens_the_desk_
 ) -> None:
     monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
     with pytest.raises(
-        BadInput, match=r"nobody could sign in: JUDGEBOARD_ADMIN is set, and \.streamlit/secrets\.toml has"
+        BadInput, match=r"sign-in is not set up correctly: JUDGEBOARD_ADMIN is set, but \.streamlit/secrets\.toml has"
     ):
         serving.serve(str(sqlite_store.engine.url.database))
 
@@ -109,7 +109,7 @@ def test_secrets_that_cannot_be_read_open_the_desk_to_nobody(monkeypatch: pytest
     before = st.get_option("secrets.files")
     try:
         st.config.set_option("secrets.files", [str(broken)])
-        assert sign_in().fault == "the secrets file cannot be read: it is not TOML"
+        assert sign_in().fault == "the secrets file is not valid TOML"
     finally:
         st.config.set_option("secrets.files", before)
 
@@ -132,12 +132,12 @@ def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, said, s
     page = open_signed_in("queue", okta=PROVIDER)
     assert [button.label for button in page.button] == ["Sign in", "Sign in with okta"]
     assert not page.dataframe
-    assert "for those whom an admin has added" in said(page)
+    assert "An admin must have added you" in said(page)
 
 
 def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in, said) -> None:
     page = open_signed_in("queue", cookie_secret="short")
-    assert "Its log says what" in said(page)
+    assert "log has the details" in said(page)
     assert "cookie_secret" not in said(page)
     assert not page.button
 
@@ -189,7 +189,7 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page = open_signed_in("queue")
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
-    assert "a lead asks one for the first time" in said(page.run())
+    assert "A lead must run one first" in said(page.run())
     with sqlite_store.writing() as connection:
         ensure_version(connection, make_judge("rag", name="ours", model="m", api_key="none").version)
     page.run()

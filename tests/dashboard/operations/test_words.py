@@ -7,7 +7,7 @@ import pytest
 from judgeboard.runs.jobs import CallEstimate, JobProgress
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, first_choice, job_words, lead, rows
-from judgeboard_dashboard.widgets.rejudge_jobs import Seen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.widgets.rejudge_jobs import FirstSeen, bar_text, rate, share, state_words, sum_words
 from judgeboard_dashboard.widgets.texts import duration, money
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
@@ -60,28 +60,29 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     known = CallEstimate(61, 90_000, 40, 1420, "gpt-4o-mini", priced=True, version_title="rag v3")
     assert lead(known) == "61 calls, about $ 0.09 and 40 s."
     assert details(known) == (
-        "From 1,420 tokens an answer in its latest verdicts. Old verdicts stay; of rag v3 the newest one counts."
+        "Estimated from 1,420 tokens per answer in the latest verdicts. "
+        "Existing verdicts are kept; for rag v3 the newest verdict counts."
     )
     unpriced = CallEstimate(61, None, 40, 1420, "llama", priced=False)
-    assert lead(unpriced) == "61 calls, about 40 s, cost unknown: no price for llama."
-    assert "No price is known for llama" in str(cost_limit_why(unpriced))
+    assert lead(unpriced) == "61 calls, about 40 s, cost unknown: there is no price for llama."
+    assert "There is no price for llama" in str(cost_limit_why(unpriced))
     assert cost_limit_why(known) is None
     first = CallEstimate(1, None, None, None, "gpt-4o-mini", priced=True)
-    assert lead(first) == "1 call; the first of them will tell what one costs."
-    assert "no figure of another version moves" in details(first)
+    assert lead(first) == "1 call; the cost is known after the first call."
+    assert "Other verdicts and their figures do not change" in details(first)
     assert lead(CallEstimate(400, 0, 0.01, None, None, priced=True)) == "400 answers, offline: no cost."
-    assert lead(CallEstimate(0, 0, None, None, None, priced=True)) == "Nothing to ask."
-    assert "Goes on with run 14" in details(CallEstimate(23, None, None, None, "m", priced=True, continues=14))
+    assert lead(CallEstimate(0, 0, None, None, None, priced=True)) == "Nothing to judge."
+    assert "Continues run 14" in details(CallEstimate(23, None, None, None, "m", priced=True, continues=14))
 
 
 def test_a_running_job_says_how_far_it_is() -> None:
     running = job()
     assert sum_words(running) == "36 + 1 + 0 + 1 + 23 = 61."
     assert share(running) == pytest.approx(38 / 61)
-    seen = Seen(at=100.0, asked=18)
+    seen = FirstSeen(at=100.0, asked=18)
     assert rate(running, seen, 105.0) == pytest.approx(4.0)
-    assert rate(running, Seen(at=100.0, asked=38), 105.0) is None
-    assert bar_text(running, 4.0) == "38 of 61 · 4.0 a second · 6 s left · $ 0.056"
+    assert rate(running, FirstSeen(at=100.0, asked=38), 105.0) is None
+    assert bar_text(running, 4.0) == "38 of 61 · 4.0 per second · 6 s left · $ 0.056"
     assert bar_text(job(cost_micro=None), None) == "38 of 61 · cost unknown"
     assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"
 
@@ -89,13 +90,13 @@ def test_a_running_job_says_how_far_it_is() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "You may leave this page"),
-        ({"state": "waiting"}, "Waits for its turn."),
+        ({}, "You can leave this page"),
+        ({"state": "waiting"}, "Waiting for a free worker."),
         ({"state": "waiting", "worker_alive": False}, "Start one: `judgeboard worker`"),
-        ({"state": "stopping"}, "the calls in flight are finished"),
+        ({"state": "stopping"}, "waiting for the running calls"),
         ({"state": "cancelled"}, "Cancelled at 38 of 61."),
         ({"state": "stopped", "why": "HTTP 401: check the key"}, "Stopped at 38 of 61: HTTP 401: check the key."),
-        ({"state": "failed", "run_id": None, "why": "no key"}, "Could not begin: no key."),
+        ({"state": "failed", "run_id": None, "why": "no key"}, "Could not start: no key."),
         ({"state": "failed", "why": "it broke off"}, "Stopped at 38 of 61: it broke off."),
         ({"state": "done", "finished_at": START + timedelta(seconds=15)}, "Done in 15 s. 2 answers without a usable"),
         ({"state": "done"}, "23 answers not reached"),

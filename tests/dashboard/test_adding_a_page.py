@@ -1,0 +1,74 @@
+"""A page is a file in views/ and a line in PAGES; the colours of all pages are in theme.py."""
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from judgeboard_dashboard import theme
+
+PACKAGE = Path(theme.__file__).parent
+VIEW = '''
+"""The page Prompt versions."""
+
+import streamlit as st
+
+from judgeboard.store.judge_versions import list_versions
+from judgeboard_dashboard.session import page, reading
+
+with page("Prompt versions"), reading() as connection:
+    st.write(f"{len(list_versions(connection))} versions")
+'''
+
+
+@pytest.mark.usefixtures("page_rows")
+def test_a_file_and_a_line_add_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(PACKAGE / "views", tmp_path / "views")
+    (tmp_path / "views" / "prompt_versions.py").write_text(VIEW, encoding="utf-8")
+    app_file = tmp_path / "app.py"
+    source = (PACKAGE / "app.py").read_text(encoding="utf-8")
+    line = '    "settings": "Settings",\n'
+    assert line in source
+    app_file.write_text(source.replace(line, f'{line}    "prompt_versions": "Prompt versions",\n', 1), encoding="utf-8")
+
+    menus: list[list[str]] = []
+    navigation = st.navigation
+
+    def recorded(pages: dict[str, list[Any]], **options: Any) -> Any:
+        menus.append([page.title for page in pages[""]])
+        return navigation(pages, **options)
+
+    monkeypatch.setattr(st, "navigation", recorded)
+    app = AppTest.from_file(app_file, default_timeout=30)
+    app.session_state["reviewer_name"] = "Mara"
+    app.switch_page("views/prompt_versions.py")
+    app.run()
+
+    assert not app.exception
+    assert menus[-1][-1] == "Prompt versions"
+    assert app.title[0].value == "Prompt versions"
+    assert re.fullmatch(r"\d+ versions", app.markdown[-1].value)
+
+
+def test_colours_are_only_in_the_palette() -> None:
+    colour = re.compile(r"#[0-9a-fA-F]{6}\b")
+    files = [path for path in PACKAGE.rglob("*") if path.suffix in {".py", ".css", ".js"}]
+    found = [path.name for path in files if colour.search(path.read_text(encoding="utf-8"))]
+    assert found == ["theme.py"]
+
+
+def test_a_severity_colour_is_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    theme.style_sheet.cache_clear()
+    monkeypatch.setattr(theme, "LIGHT", replace(theme.LIGHT, bad=("#010203", "#040506")))
+    try:
+        sheet = theme.style_sheet()
+    finally:
+        theme.style_sheet.cache_clear()
+    assert "--jb-bad: light-dark(#010203, " in sheet
+    assert "--jb-bad-ground: light-dark(#040506, " in sheet
+    assert theme.palette().bad == ("#010203", "#040506")
