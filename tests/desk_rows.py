@@ -45,7 +45,7 @@ class DeskRows:
 
     def all(self, table: type[Table]) -> list[dict[str, Any]]:
         with self.store.reading() as connection:
-            rows = connection.execute(select(table.__table__).order_by(table.__table__.c.id)).mappings()
+            rows = connection.execute(select(table).order_by(table.c.id)).mappings()
             return [dict(row) for row in rows]
 
     def responses(self) -> list[dict[str, Any]]:

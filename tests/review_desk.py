@@ -81,7 +81,7 @@ class Desk:
 def rows_of(store: Store, table: type[Table]) -> list[dict[str, Any]]:
     """Every row of a table by id."""
     with store.reading() as connection:
-        found = connection.execute(select(table.__table__).order_by(table.__table__.c.id)).mappings()
+        found = connection.execute(select(table).order_by(table.c.id)).mappings()
         return [dict(row) for row in found]
 
 

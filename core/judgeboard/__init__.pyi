@@ -79,12 +79,6 @@ from .methods.audit import (
     audit_async as audit_async,
 )
 from .methods.audit import (
-    audit_independently as audit_independently,
-)
-from .methods.audit import (
-    audit_independently_async as audit_independently_async,
-)
-from .methods.audit import (
     audit_recorded as audit_recorded,
 )
 from .methods.audit import (

@@ -21,7 +21,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
-from judgeboard.methods.audit import audit, audit_independently, audit_recorded, make_independent, make_supreme
+from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.methods.audit_report import AuditReport, AuditSample
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.json_output import to_plain
@@ -315,7 +315,7 @@ def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tu
         supreme = make_independent(
             store, options.get("audited", "teacher"), kind=kind, model="big", base_url=endpoint.base_url
         )
-        return audit_independently(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
+        return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
 
 def test_a_judge_that_asks_no_model_is_audited_by_one_that_does(sqlite_log: GradedLog) -> None:
@@ -402,7 +402,7 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
         with RecordingEndpoint() as endpoint:
             supreme = make_independent(sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url)
             with pytest.raises(BadInput, match=said):
-                audit_independently(sqlite_log.store, supreme, audited)
+                audit(sqlite_log.store, supreme, audited)
             assert endpoint.requests == []
     assert (rows(sqlite_log.store, RUN), rows(sqlite_log.store, VERSION)) == ([], before)
 

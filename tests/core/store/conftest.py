@@ -83,7 +83,7 @@ class Desk:
 
     def rows(self, table: Any) -> list[dict[str, Any]]:
         with self.store.reading() as connection:
-            rows = connection.execute(select(table.__table__).order_by(table.__table__.c.id))
+            rows = connection.execute(select(table).order_by(table.c.id))
             return [dict(row._mapping) for row in rows]
 
 
