@@ -233,11 +233,9 @@ def _notes(
         which = "Its " if cut == pairs.n else f"On {cut:,} of {pairs.n:,} answers its "
         notes.append(f"{audited.title} gives no label. {which}groundedness is cut at {cut_at:g}.")
     if unflagged:
-        notes.append(
-            f"{unflagged:,} of the marked verdicts raise no flag: the judge has a newer verdict on these answers."
-        )
+        notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
     if not_comparable:
-        notes.append(f"{not_comparable:,} verdicts are not compared: the two judges have no measure in common there.")
+        notes.append(f"Not compared: {not_comparable:,}, because the two judges have no measure in common.")
     return tuple(notes)
 
 

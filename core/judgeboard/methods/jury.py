@@ -323,8 +323,8 @@ def combine_jury(
 
 
 def _superseded_note(closed: int) -> str:
-    flags = "1 open flag was" if closed == 1 else f"{closed:,} open flags were"
-    return f"{flags} of {judges_disagree.NAME} superseded, because the members of a jury count as one judge."
+    flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
+    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
 
 
 def _superseded(connection: Connection) -> int:

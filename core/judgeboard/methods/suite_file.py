@@ -123,7 +123,7 @@ MAX_DROP = 0.05
 
 @dataclass(frozen=True)
 class Case:
-    """A question with reference, context and checks; ``id`` names it in recordings, ``line`` is its line in the file."""
+    """A question with reference, context and checks; ``id`` names it in recordings, ``line`` is its line."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 

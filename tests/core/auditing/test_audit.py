@@ -100,7 +100,7 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, g
         assert (estimate.value, estimate.n, estimate.method) == (1.0, 5, "Wilson")
         assert (estimate.low, estimate.high) == (pytest.approx(0.5655, abs=1e-4), 1.0)
     assert report.false_alarm_rate.value is None
-    assert report.false_alarm_rate.reason == "by the people's grades no audited verdict is right"
+    assert report.false_alarm_rate.reason == "no audited verdict is right according to people"
     assert [each.response_id for each in report.caught] == ids
     assert to_plain(report)["precision"]["method"] == "Wilson"
 
@@ -217,7 +217,7 @@ def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log: GradedLog) 
     sqlite_log.review_all(ids, label=GOOD.value)
     report, _ = review(sqlite_log.store, always(WRONG))
     assert [each.judge for each in (*report.caught, *report.accused)] == ["hallucinated", "grounded"]
-    assert report.notes == ("teacher v1 gives no label: its groundedness is cut at 0.5.",)
+    assert report.notes == ("teacher v1 gives no label. Its groundedness is cut at 0.5.",)
 
 
 def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog) -> None:
@@ -241,7 +241,7 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     report, _ = review(sqlite_log.store, always(WRONG), audited="teacher v1")
     assert (report.audited, report.marked, report.flags_raised) == (3, 3, 2)
     assert report.notes == (
-        "1 of the marked verdicts raise no flag: their judge has a newer verdict on these answers.",
+        "Marked verdicts without a flag: 1. The judge has a newer verdict on these answers.",
     )
 
 
@@ -395,8 +395,8 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
     sqlite_log.say_all(labels, [1, 2], label=GOOD)
     before = rows(sqlite_log.store, VERSION)
     for audited, kind, said in (
-        ("teacher", "rag", "teacher v1 gives no groundedness, quality or label, the supreme judge groundedness and"),
-        ("labels", "rating", "labels v1 gives label, the supreme judge quality: nothing to compare"),
+        ("teacher", "rag", "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and"),
+        ("labels", "rating", "labels v1 gives label, the supreme judge gives quality. There is nothing to compare"),
         ("labels", "rubric", "the supreme judge no groundedness, quality or label: nothing to compare"),
     ):
         with RecordingEndpoint() as endpoint:

@@ -70,7 +70,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         model = ["--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
         assert audit(log, *model) == 2, "a rag judge gives no label, and the teacher nothing else"
         refused = capsys.readouterr().err
-        assert "teacher v1 gives label, the supreme judge groundedness and quality: nothing to compare." in refused
+        assert "teacher v1 gives label, the supreme judge gives groundedness and quality: nothing to compare." in refused
         assert refused.count("\n") == 1
         assert endpoint.requests == []
         assert audit(log, *model, "--judge", "grade", "--json") == 0

@@ -68,7 +68,7 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: Graded
     assert [(row["response_id"], row["groundedness"], row["quality"]) for row in rows] == [
         (id_, 0.8, None) for id_ in ids
     ]
-    version = report.jury.version
+    version = report.jury.judge_version
     assert (version.kind, version.title) == ("jury", "jury v1")
     assert version.params["members"] == sorted(log.version(name).fingerprint for name in ("one", "two", "three"))
     assert version.params["rule"]["label"] == "majority, a tie is split"
@@ -79,7 +79,7 @@ def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: Graded
     ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
     first = judge_by_jury(log.store, ["one", "two", "three"])
     again = judge_by_jury(log.store, ["three", "two", "one", "two v1"])  # in no order, and nobody twice
-    assert again.jury.version == first.jury.version
+    assert again.jury.judge_version == first.jury.judge_version
     assert len(of_jury(log.store)) == 3
     log.say(log.version("two"), {ids[1]: {"quality": 1}})
     judge_by_jury(log.store, ["one", "two", "three"])
@@ -153,7 +153,7 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
     report = judge_by_jury(log.store, ["one", "two", "three"])
     assert (report.labelled, report.unanimous_items) == (4, 0)
     assert report.notes[0] == (
-        "two v1 gives no label on 4 answers and has no vote on it there; among the judges and against people its "
+        "two v1 gives no label on 4 answers and does not vote on the label there. For agreement, its people its "
         "groundedness is cut at 0.5."
     )
     assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum

@@ -69,7 +69,7 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     app = open_page("audits")
     assert "people graded none of these answers yet" in texts(app, "jb-say")[0]
     assert app.dataframe[0].value["Value"].tolist() == ["–"] * 3, "a reason would be cut in a cell"
-    assert any("Not measured: people graded none of the audited verdicts." in text for text in texts(app, "jb-cap"))
+    assert any("Not measured: people graded none of the audited answers." in text for text in texts(app, "jb-cap"))
     assert any("No answer here." in text for text in texts(app, "jb-cap"))
 
 
