@@ -16,7 +16,7 @@ from judgeboard.health.report import (
     health_page,
     health_sentence,
     judges_in_use,
-    of_controls,
+    needing_control_answers,
 )
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
@@ -91,13 +91,13 @@ def _checks(found: HealthPage) -> None:
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
-        made = of_controls(checks) if state is State.NOT_MEASURED else ()
+        made = needing_control_answers(checks) if state is State.NOT_MEASURED else ()
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
                     caption("For all of these controls:" if len(made) > 1 else None)
-                    st.code(found.controls_command(made), language=None, wrap_lines=True)
+                    st.code(found.control_answers_command(made), language=None, wrap_lines=True)
 
 
 def _check(check: Check, *, command: bool) -> None:
