@@ -1,6 +1,5 @@
 """Controls in a log: seeded, the same again, and never among what people review or measure."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.people.roster import raise_flags
+from judgeboard.reports.json_output import to_json
 from judgeboard.reports.stats import measure
 from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.decisions import grade
@@ -133,7 +133,7 @@ def figures(store: Store) -> str:
             # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
             replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]
-    return repr(shown) + json.dumps(measure(store))
+    return repr(shown) + to_json(measure(store))
 
 
 def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
@@ -166,7 +166,7 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store)
 
 
 def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
-    with pytest.raises(BadInput, match="choose passages_removed"):
+    with pytest.raises(BadInput, match="the kinds are passages_removed"):
         make_control_answers(sqlite_store, kinds=["upside_down"])
     with pytest.raises(BadInput, match="n must"):
         make_control_answers(sqlite_store, n=0)

@@ -119,7 +119,7 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
 def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Open, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
     assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
-    app = open_page("self_reference", tries="3", gate="3 of 3")
+    app = open_page("self_reference", samples="3", gate="3 of 3")
     assert "where 3 of 3 of its own tries agree" in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
@@ -165,7 +165,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: Open, sqlite_
 
 
 def test_tries_beyond_those_chosen_are_set_apart(open_page: Open, filled: list[int]) -> None:
-    (panel,) = texts(open_page("self_reference", tries="3", gate="3 of 3"), "jb-one")
+    (panel,) = texts(open_page("self_reference", samples="3", gate="3 of 3"), "jb-one")
     assert "3. " in panel.split("Recorded too, but only the first 3 count")[0]
     assert "4. " in panel.split("Recorded too, but only the first 3 count")[1]
     (panel,) = texts(open_page("self_reference"), "jb-one")
