@@ -240,9 +240,7 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log.store, always(WRONG), audited="teacher v1")
     assert (report.audited, report.marked, report.flags_raised) == (3, 3, 2)
-    assert report.notes == (
-        "Marked verdicts without a flag: 1. The judge has a newer verdict on these answers.",
-    )
+    assert report.notes == ("Marked verdicts without a flag: 1. The judge has a newer verdict on these answers.",)
 
 
 def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_this_one(
@@ -395,7 +393,11 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
     sqlite_log.say_all(labels, [1, 2], label=GOOD)
     before = rows(sqlite_log.store, VERSION)
     for audited, kind, said in (
-        ("teacher", "rag", "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and"),
+        (
+            "teacher",
+            "rag",
+            "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and",
+        ),
         ("labels", "rating", "labels v1 gives label, the supreme judge gives quality. There is nothing to compare"),
         ("labels", "rubric", "the supreme judge no groundedness, quality or label: nothing to compare"),
     ):
@@ -436,7 +438,7 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
     wider, _ = review(sqlite_log.store, always(RIGHT), sample=AuditSample(0.5, seed=4))
     assert first.notes == ()
     assert wider.notes == (
-        f"{first.audited} of the {wider.audited} reviews are of a draw of 20 %, and keep that as their probability.",
+        f"{first.audited} of {wider.audited} reviews belong to a sample of 20 % and keep that sampling probability.",
     )
     kept = Counter(row["inclusion_probability"] for row in rows(sqlite_log.store, REVIEWED))
     assert kept == {0.2: first.audited, 0.5: wider.audited - first.audited}

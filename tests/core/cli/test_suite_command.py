@@ -111,7 +111,7 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     assert ran(sqlite_store, playing(scores=some), suite) == 0, "without a baseline there is no regression"
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
     out = capsys.readouterr().out
-    assert "against run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
+    assert "baseline run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
     assert "the pass rate fell by 33 points" in out
     assert run(["suite", "show", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0

@@ -82,12 +82,12 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_p
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "Shown its own answer where 4 of 5 of its own tries agree, the judge prefers the better one"
+        "If the judge sees its own answer when at least 4 of its 5 samples agree, it prefers the better answer"
     )
     assert "The gate is on for 60 % of 5 questions; its answer is then right on 67 %" in sentence
     notes = " ".join(texts(app, "jb-cap"))
     assert "On 1 question no answer is the most common one" in notes
-    assert "there B is the verdict of A" in notes
+    assert "B uses the verdict of A there" in notes
     assert len(charts(app)) == 3
 
 
