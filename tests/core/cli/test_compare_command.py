@@ -122,7 +122,7 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     out = capsys.readouterr().out
     assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
     assert "4 pairs: A better 2, B better 1, tie 0; inconsistent: 0 prefer A and B, 1 a tie in one order" in out
-    assert "self-consistency: 75 %" in out
+    assert "same preference in both orders: 75 %" in out
 
 
 def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
@@ -139,7 +139,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
     code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
     assert code == 1
-    assert "unmeasured 1" in capsys.readouterr().out
+    assert "no verdict 1" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
     assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0
@@ -155,7 +155,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
         (["--a", "x", "--b", "y", "--judge-version", "j"], "together"),
         (["--recorded", "--judge-version", "j", "--model", "m"], "takes no --model"),
         (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
-        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "two sources"),
+        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "different sources"),
         (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers with source 'x'"),
     ],
 )

@@ -52,7 +52,10 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
     land_bad(sqlite_store, 2, messages=None)
     with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 0
-        assert "2 eligible answers have no logged messages: --rebuild-messages" in capsys.readouterr().out
+        assert (
+            "2 eligible answers have no logged messages. To use query and passages instead, add --rebuild-messages"
+            in capsys.readouterr().out
+        )
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
         assert "2 new ones kept" in capsys.readouterr().out
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
