@@ -115,7 +115,7 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
         assert len(endpoint.requests) == asked
         said = capsys.readouterr().out
         assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in said
-        assert "the call for a try failed: 1 question." in said
+        assert "the call for a sample failed: 1 question." in said
         endpoint.script = Solver()
         assert run([*command, "--rejudge", "failed"]) == 0
         assert run(command) == 0
