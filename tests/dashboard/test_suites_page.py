@@ -36,8 +36,8 @@ def test_without_a_run_the_page_names_the_command(open_page: Open, page_rows: Pa
 def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: list[int]) -> None:
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")
-    assert sentence.startswith("On 24 cases it scores ")
-    assert "It fails: " in sentence
+    assert sentence.startswith("Average score ")
+    assert "The gate fails: " in sentence
     assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
     assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
     assert len(charts(app)) == 1
