@@ -115,7 +115,7 @@ def written(endpoint: RecordingEndpoint) -> list[dict[str, Any]]:
     return [request.body for request in endpoint.requests if not is_judging(request.body)]
 
 
-def rows(store: Store, table: type[Table]) -> list[dict[str, Any]]:
+def rows(store: Store, table: Table) -> list[dict[str, Any]]:
     """Every row of a table, by id."""
     with store.reading() as connection:
         found = connection.execute(select(table).order_by(table.c.id))

@@ -34,8 +34,8 @@ from .methods.attempts import deselect_attempt as deselect_attempt, select_attem
 from .methods.audit import (
     audit as audit,
     audit_async as audit_async,
-    audit_independently as audit_independently,
-    audit_independently_async as audit_independently_async,
+)
+from .methods.audit import (
     audit_recorded as audit_recorded,
     make_supreme as make_supreme,
 )

@@ -72,8 +72,8 @@ def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, op
     assert "Each pair was asked in one order only: its verdict is that order's" in said
     assert "where both orders agree" not in said
     figures = app.dataframe[0].value
-    assert {"Names both", "Tie in one order", "Same in both orders", "Right if consistent"}.isdisjoint(figures)
-    assert figures["Right by gold"].tolist()[0].startswith("50 %")
+    assert {"Prefers A and B", "Tie in one order", "Same in both orders", "If consistent"}.isdisjoint(figures)
+    assert figures["Accuracy"].tolist()[0].startswith("50 %")
 
 
 def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: OpenPage) -> None:
@@ -90,8 +90,8 @@ def test_several_aspects_of_all_pairs_need_no_slice(opened: Store, open_page: Op
         store_comparisons(connection, version, None, items)
     figures = open_page("pairs").dataframe[0].value
     assert "Slice" not in figures, "all of them are of all pairs"
-    assert "Right by gold" not in figures, "there is none"
-    assert figures["Names both"].tolist() == [1, 1]
+    assert "Accuracy" not in figures, "there is none"
+    assert figures["Prefers A and B"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,14 @@ def test_without_a_run_the_page_names_the_command(open_page: Open, page_rows: Pa
 def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: list[int]) -> None:
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")
-    assert sentence.startswith("On 24 cases it scores ")
-    assert "It fails: " in sentence
+    assert sentence.startswith("Average score ")
+    assert "The gate fails: " in sentence
     assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
     assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
     assert len(charts(app)) == 1
     parts = texts(app, "jb-part")
-    assert parts[:3] == ["Over its runs", "By dimension", "Cases that do not pass, 9"]
-    assert f"Against run {runs[1]}" in parts
+    assert parts[:3] == ["Average score per run", "By dimension", "Cases that do not pass, 9"]
+    assert f"Compared with run {runs[1]}" in parts
     changes = table(app, "Change")
     assert changes[0][:3] == [-2.5, 5.0, 2.5]
     assert len(changes) == 22, "two were not measured before"
@@ -51,7 +51,7 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: Open, runs: l
 
 def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(open_page: Open, runs: list[int]) -> None:
     app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
-    assert "Whether it passes is not available: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
+    assert "The gate could not be measured: 2 of 24 cases have no score, more than 5 %." in texts(app, "jb-say")[0]
     assert "Cases without a score, 2" in texts(app, "jb-part")
     (failed,) = table(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]

@@ -1,4 +1,4 @@
-"""``judgeboard audit``: let a supreme judge review another judge's verdicts."""
+"""The command `audit`: a supreme judge reviews another judge's verdicts."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -25,27 +25,33 @@ SHOWN = 5  # answers of each list
         "judgeboard audit --recorded --supreme-version nli --judge-version 'rag v2' --json",
     )
 )
-@click.option("--judge-version", required=True, metavar="NAME|FINGERPRINT", help="The judge that is audited.")
-@click.option("--supreme-model", "model", metavar="MODEL", help="The model that reviews, as its endpoint names it.")
-@click.option("--recorded", is_flag=True, help="Compare with what is stored of --supreme-version; ask nobody.")
+@click.option("--judge-version", required=True, metavar="NAME|FINGERPRINT", help="The audited judge.")
+@click.option("--supreme-model", "model", metavar="MODEL", help="Name of the reviewing model at its endpoint.")
+@click.option(
+    "--recorded", is_flag=True, help="Compare with the stored verdicts of --supreme-version; make no model calls."
+)
 @click.option("--supreme-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge that audits.")
 @click.option(
     "--approach",
     type=click.Choice(["1", "2"]),
-    help="1: it is shown the verdicts (default). 2: it scores the answers itself; what is far apart is a mark.",
+    help="1: the supreme judge reviews each verdict (default). 2: it scores the answers itself; verdicts far from its "
+    "own are marked as wrong.",
 )
 @click.option(
-    "--judge", "kind", metavar="KIND", help="With --approach 2: the kind of judge that scores (the audited's)."
+    "--judge",
+    "kind",
+    metavar="KIND",
+    help="With --approach 2: kind of the supreme judge (default: the kind of the audited judge).",
 )
-@click.option("--name", help="What people call the supreme judge ('supreme').")
+@click.option("--name", help="Name of the supreme judge (default: supreme).")
 @click.option(
     "--sample",
     "share",
     type=options.FiniteRange(0, 1, min_open=True),
-    help=f"The share of verdicts to look at ({LIVE_SAMPLE:g}; with --recorded all).",
+    help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds draw equal answers.")
-@click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again where the review was not usable.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds select equal answers.")
+@click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
 @endpoint_options
 @options.where
 @as_json
@@ -62,10 +68,10 @@ def audit_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Review a judge's verdicts by another judge, and measure its marks by what people said.
+    """Let a supreme judge review another judge's verdicts, and compare its marks with people's grades.
 
-    Positive is a verdict that is wrong by the people's label. What is marked wrong is flagged for a person, as
-    supreme_disagrees. The same command again goes on where an earlier one ended.
+    A positive is a verdict that is wrong by people's label. A verdict that the supreme judge marks as wrong gets the
+    flag supreme_disagrees. A repeated command continues an interrupted audit.
     """
     from judgeboard.methods.audit_report import AuditSample
     from judgeboard.store.engine import open_store
@@ -90,13 +96,13 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
     from judgeboard.settings import load_settings
 
     if recorded != (chosen["supreme_version"] is not None):
-        raise BadInput("--recorded and --supreme-version belong together: both, or a --supreme-model to ask")
+        raise BadInput("give --recorded and --supreme-version together, or --supreme-model")
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
         raise BadInput(
-            "the supreme judge needs a model: give --supreme-model NAME (or recorded replies: --replies FILE)"
+            "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
         )
     if chosen["kind"] is not None and chosen["approach"] != "2":
-        raise BadInput("--judge is the kind of judge that scores the answers itself: it needs --approach 2")
+        raise BadInput("--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself")
 
 
 def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
@@ -114,22 +120,20 @@ def _recorded(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> 
 
 
 def _asked(store: "Store", sample: "AuditSample", chosen: dict[str, Any]) -> "AuditReport":
-    from judgeboard.methods.audit import audit, audit_independently, audited_version, make_independent, make_supreme
+    from judgeboard.methods.audit import audit, audited_version, make_independent, make_supreme
 
-    again = chosen["rejudge"] is not None
+    audited = chosen["judge_version"]
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
         with store.reading() as connection:
-            audited_version(connection, chosen["judge_version"])
-        if chosen["approach"] == "2":
-            scoring = make_independent(store, chosen["judge_version"], **chosen)
-            return audit_independently(store, scoring, chosen["judge_version"], sample=sample, again=again, **how)
-        supreme = make_supreme(**chosen)
-        return audit(store, supreme, chosen["judge_version"], sample=sample, again=again, **how)
+            audited_version(connection, audited)
+        supreme = make_independent(store, audited, **chosen) if chosen["approach"] == "2" else make_supreme(**chosen)
+        return audit(store, supreme, audited, sample=sample, again=chosen["rejudge"] is not None, **how)
 
 
 def report_lines(report: "AuditReport") -> list[str]:
-    """Return what an audit came to, in lines for a terminal."""
+    """Return an audit in lines for a terminal."""
     from judgeboard.cli.options import cost_text
+    from judgeboard.methods.audit_report import rates
     from judgeboard.stats.estimates import percent, percent_words
 
     account = report.account
@@ -139,14 +143,9 @@ def report_lines(report: "AuditReport") -> list[str]:
     asked += f"; cost {cost_text(account.cost_micro)}" if account.run_id else ""
     audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
     wrong = f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}"
-    right = f"accused {report.fp:,} (right and marked), right and left alone {report.tn:,}"
+    right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"
     lines = [asked, f"{audited}; {report.flags_raised:,} flags", f"{wrong}, {right}"]
-    for words, estimate in (
-        ("precision (marks that are wrong verdicts)", report.precision),
-        ("recall (wrong verdicts that are marked)", report.recall),
-        ("false alarms (right verdicts that are marked)", report.false_alarm_rate),
-    ):
-        lines.append(f"{words}: {percent_words(estimate)}")
+    lines += [f"{name.lower()} ({meaning}): {percent_words(estimate)}" for name, estimate, meaning in rates(report)]
     for name in ("caught", "missed", "accused"):
         answers = getattr(report, name)
         shown = ", ".join(each.external_id for each in answers[:SHOWN])
@@ -154,5 +153,5 @@ def report_lines(report: "AuditReport") -> list[str]:
             lines.append(f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else ""))
     lines += report.notes
     if account.why_stopped:
-        lines += [f"stopped: {account.why_stopped}", "The same command goes on where this one ended."]
+        lines += [f"stopped: {account.why_stopped}", "Repeat the command to continue."]
     return lines

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
         "judgeboard repeats --name gpt-4",
     )
 )
-@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="One judge version.")
-@click.option("--name", metavar="NAME", help="All versions of a judge's name together: one with several rubrics.")
+@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="Judge version: name, 'name v3' or fingerprint.")
+@click.option("--name", metavar="NAME", help="All versions of this judge together, for example several rubrics.")
 @as_json
 @options.database
 def repeats_command(judge_version: str | None, name: str | None, as_json: bool, db: str | None) -> int:
-    """Measure a judge that was asked the same several times: how often it says the same, and how often it is right.
+    """Measure how far repeats of a judge agree with each other and with people.
 
-    Asks nobody: `judgeboard judge --repeats 3` does, and `judgeboard import --kind repeats` reads repeats.
+    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """
     from judgeboard.cli.options import seen
     from judgeboard.methods.repeats import repeats_report
     from judgeboard.store.engine import open_store
 
     if (judge_version is None) == (name is None):
-        raise BadInput("say which judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
+        raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
     with closing(open_store(db)) as store, seen(store).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name)
     if as_json:
@@ -47,7 +47,7 @@ def repeats_command(judge_version: str | None, name: str | None, as_json: bool, 
 
 
 def repeats_lines(report: "RepeatsReport") -> list[str]:
-    """Return what the repeats came to, in lines for a terminal."""
+    """Return the report on repeats in lines for a terminal."""
     from judgeboard.stats.estimates import number_words, percent_words
 
     account = report.account
@@ -56,9 +56,9 @@ def repeats_lines(report: "RepeatsReport") -> list[str]:
     for each in report.measures:
         left_out = f" ({each.incomplete:,} incomplete left out)" if each.incomplete else ""
         lines.append(
-            f"{each.measure}: the same every time on {percent_words(each.self_consistency)} of {each.items:,} "
+            f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
             f"answers{left_out}, alpha {number_words(each.krippendorff_alpha)}, "
-            f"mean spread {number_words(each.spread)}; as people say: {percent_words(each.accuracy)}"
+            f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
         )
     return [*lines, *report.notes]
 
@@ -69,21 +69,21 @@ def repeats_lines(report: "RepeatsReport") -> list[str]:
         "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
     )
 )
-@click.option("--recorded", is_flag=True, help="Combine what is stored of the members; this command asks nobody.")
+@click.option("--recorded", is_flag=True, help="Combine the stored verdicts of the members (required; no model calls).")
 @click.option(
-    "--members", required=True, metavar="A,B,C", help="Judge versions: names (the newest), titles, fingerprints."
+    "--members", required=True, metavar="A,B,C", help="Judge versions: names (newest version), titles or fingerprints."
 )
-@click.option("--name", help="What people call the jury ('jury').")
+@click.option("--name", help="Name of the jury (default: jury).")
 @options.where
 @as_json
 @options.database
 def jury_command(
     recorded: bool, members: str, name: str | None, where: tuple[str, ...], as_json: bool, db: str | None
 ) -> int:
-    """Combine the stored verdicts of several judges, and measure them against each other and against people.
+    """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
 
-    Groundedness is the median (the mean of the middle two), quality the lower median, the label the majority; a tie
-    of labels is no verdict. The jury's verdicts are kept as a judge version that names its members.
+    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. The
+    jury's verdicts are stored as a judge version of its own.
     """
     from judgeboard.cli.options import actor
     from judgeboard.methods.jury import judge_by_jury
@@ -91,7 +91,7 @@ def jury_command(
     from judgeboard.store.filters import parse_where
 
     if not recorded:
-        raise BadInput("this combines what is stored: say --recorded. To ask a jury: judgeboard judge --jury m1,m2,m3")
+        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: judgeboard judge --jury m1,m2,m3")
     with closing(open_store(db)) as store:
         report = judge_by_jury(store, options.listed(members), name=name, where=parse_where(where), actor=actor())
     if as_json:
@@ -103,7 +103,7 @@ def jury_command(
 
 
 def jury_lines(report: "JuryReport") -> list[str]:
-    """Return what a jury came to, in lines for a terminal."""
+    """Return the report on a jury in lines for a terminal."""
     from judgeboard.stats.estimates import number_words, percent_words
 
     account = report.account
@@ -112,13 +112,13 @@ def jury_lines(report: "JuryReport") -> list[str]:
     lines = [
         f"{heads}: {report.items:,} answers = {account.ok:,} ok + {account.unparsable:,} without a verdict "
         f"({report.split:,} split)"
-        + (f"; {account.not_reached:,} that not every member was asked about" if account.not_reached else ""),
+        + (f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""),
         (
             f"with people: accuracy {percent_words(report.jury.accuracy)}, kappa {number_words(report.jury.kappa)}, "
             f"n {report.jury.accuracy.n:,}"
         ),
         f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}",
-        f"unanimous and wrong by people's grades: {percent_words(report.wrong_together)}",
+        f"unanimous but wrong according to people: {percent_words(report.wrong_together)}",
     ]
     lines += [
         f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"

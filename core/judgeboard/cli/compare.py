@@ -1,4 +1,4 @@
-"""``judgeboard compare``: ask a judge which of two answers is better, in both orders, and measure it."""
+"""The command `compare`: a judge compares pairs of answers in both orders."""
 
 from contextlib import closing
 from pathlib import Path
@@ -23,24 +23,28 @@ if TYPE_CHECKING:
         "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
     )
 )
-@click.option("--a", "source_a", metavar="SOURCE", help="With --b: pair the logged answers of two sources by question.")
-@click.option("--b", "source_b", metavar="SOURCE", help="The other source.")
+@click.option(
+    "--a", "source_a", metavar="SOURCE", help="With --b: compare the logged answers of two sources, paired by question."
+)
+@click.option("--b", "source_b", metavar="SOURCE", help="The second source.")
 @click.option("--pairs", "file", type=click.Path(path_type=Path), help="Import this file of pairs and compare them.")
-@click.option("--recorded", is_flag=True, help="Read what is stored of --judge-version; ask nobody.")
-@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: whose comparisons.")
-@click.option("--source", help="With --pairs: the name of the set, where the file gives none.")
-@click.option("--by", type=click.Choice(["query_type"]), help="Also the figures of each query type.")
-@click.option("--aspect", "aspects", multiple=True, help="Compare in this aspect (overall); repeat for several.")
+@click.option(
+    "--recorded", is_flag=True, help="Measure the stored comparisons of --judge-version; make no model calls."
+)
+@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
+@click.option("--source", help="With --pairs: name of the set, if the file has none.")
+@click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
+@click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
 @click.option(
     "--unusable",
     type=click.Choice(["drop", "tie", "wrong"]),
     default="drop",
     show_default=True,
-    help="What an unusable verdict counts as where verdicts are held against gold or people.",
+    help="How an unusable verdict counts for agreement with gold or people.",
 )
-@click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again in the orders without a usable verdict.")
-@click.option("--name", help="What people call this judge ('pairwise'). Versions count within a name.")
-@click.option("--domain", help="What the judge is an expert of, for its prompt: 'climbing knowledge'.")
+@click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
+@click.option("--name", help="Name of the judge (default: pairwise). Each name has its own version numbers.")
+@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
 @as_json
 @options.database
@@ -61,10 +65,10 @@ def compare_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Compare pairs of answers, each in both orders: two calls a pair.
+    """Compare pairs of answers in both orders (two calls per pair).
 
-    A verdict counts where both orders agree; a difference is inconsistent and counted. The same command again goes on
-    where an earlier one ended. Exit codes as `judgeboard judge`.
+    A pair has a verdict if both orders agree; other pairs count as inconsistent. A repeated command continues an
+    interrupted run. Exit codes as `judgeboard judge`.
     """
     from judgeboard.cli.options import seen
     from judgeboard.methods.pair_report import measure_pairs
@@ -72,12 +76,11 @@ def compare_command(
     from judgeboard.reports.json_output import to_plain
     from judgeboard.store.engine import open_store
 
-    _check(
-        given=[source_a is not None or source_b is not None, file is not None, recorded],
-        whole=(source_a is None) == (source_b is None),
-        judge_version=judge_version,
-        recorded=recorded,
-    )
+    ways = (source_a is not None or source_b is not None, file is not None, recorded)
+    if sum(ways) != 1 or (source_a is None) != (source_b is None):
+        raise BadInput("choose the pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
+    if recorded != (judge_version is not None):
+        raise BadInput("give --recorded and --judge-version together, or --model")
     if recorded:
         nobody_asked(context, "domain", "source")
     if file is not None:
@@ -106,13 +109,6 @@ def _chosen_version_id(store: "Store", judge_version: str) -> int:
 
     with store.reading() as connection:
         return choose_version(connection, judge_version, versions_that_compared(connection), "compared pairs").id
-
-
-def _check(*, given: list[bool], whole: bool, judge_version: str | None, recorded: bool) -> None:
-    if sum(given) != 1 or not whole:
-        raise BadInput("say which pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
-    if recorded != (judge_version is not None):
-        raise BadInput("--recorded and --judge-version belong together: both, or a --model to ask")
 
 
 def _pairs(store: "Store", a: str | None, b: str | None, file: Path | None, source: str | None) -> "PairSet":
@@ -147,5 +143,5 @@ def _lines(report: "PairReport", made: "PairSet | None") -> list[str]:
     if account.run_id is not None:
         lines.append(f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost_text(account.cost_micro)}")
     if account.why_stopped:
-        lines.append(f"stopped: {account.why_stopped}. The same command goes on where this one ended.")
+        lines.append(f"stopped: {account.why_stopped}. Repeat the command to continue.")
     return [*lines, *(line for group in report.groups for line in group_lines(group))]

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from judgeboard.health.record import Check
 
 
-SOUND, WARNED = 0, 1
-
-
 @click.command(
     epilog=options.example("judgeboard health --judge-version rag", "judgeboard health --judge-version 'rag v3' --json")
 )
@@ -24,21 +21,22 @@ SOUND, WARNED = 0, 1
     "--judge-version",
     required=True,
     metavar="NAME|FINGERPRINT",
-    help="The judge: its name (the newest version), 'name v3' or a fingerprint.",
+    help="Judge version: name (newest version), 'name v3' or fingerprint.",
 )
 @click.option(
     "--families",
     type=click.Path(path_type=Path),
-    help="A table of models of your own (TOML): families, sizes, ladders. Default: JUDGEBOARD_FAMILIES.",
+    help="Your own table of models (TOML): families, sizes, ladders (default: JUDGEBOARD_FAMILIES).",
 )
-@click.option("--gate", is_flag=True, help="Exit code 1 where any check warns.")
+@click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 @json_option
 @options.database
 def health_command(judge_version: str, families: Path | None, gate: bool, as_json: bool, db: str | None) -> int:
-    """Check a judge for faults of its own; what was not measured names the command that would.
+    """Check a judge for typical faults, from stored judgments only.
 
-    Family, size, collapse of scores, controls, verbosity, position, confidence, self-consistency, users, unusable
-    verdicts, cost. Nobody is asked anything. Exit code 0, with --gate 1 where any check warns; 2: a bad option.
+    The checks: family, size, score collapse, control answers, verbosity, position bias, confidence, self-consistency,
+    user feedback, unusable verdicts, cost. A check without data shows the command that measures it. Makes no model
+    calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
     from judgeboard.cli.options import seen
     from judgeboard.health.record import State
@@ -56,7 +54,7 @@ def health_command(judge_version: str, families: Path | None, gate: bool, as_jso
         for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
             for line in _lines(check):
                 click.echo(line)
-    return WARNED if gate and report.warnings else SOUND
+    return int(gate and report.warnings > 0)
 
 
 def _lines(check: "Check") -> list[str]:
@@ -88,9 +86,9 @@ _kinds = click.option(
     ),
 )
 def control_answers_command() -> None:
-    """Answers made from logged ones: surely worse, or just as good. They show what a judge does not notice.
+    """Make and judge control answers: changed copies of logged answers, known to be worse or as good.
 
-    They stay out of the queue, of trends and of agreement.
+    They show what a judge does not notice. They do not appear in queues, trends or agreement.
     """
 
 
@@ -98,13 +96,13 @@ def control_answers_command() -> None:
     epilog=options.example("judgeboard control-answers make --kinds truncated,hedges_removed --n 100")
 )
 @_kinds
-@click.option("--n", type=click.IntRange(1), default=50, show_default=True, help="Control answers of each kind.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the choice. Another seed makes more.")
+@click.option("--n", type=click.IntRange(1), default=50, show_default=True, help="Number of control answers per kind.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed makes more.")
 @options.where
 @json_option
 @options.database
 def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: bool, db: str | None) -> None:
-    """Make control answers from logged ones. The same command again adds nothing."""
+    """Make control answers from logged answers. A repeated command adds nothing."""
     from judgeboard.cli.options import actor
     from judgeboard.methods.control_answers import make_control_answers
     from judgeboard.store.engine import open_store
@@ -118,22 +116,22 @@ def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: 
         show_json({"made": sum(each.made for each in made), "kinds": made})
         return
     for each in made:
-        fewer = "" if each.made + each.known >= n else f"; it applies to no more than {each.made + each.known:,}"
-        known = f", {each.known:,} there already" if each.known else ""
+        fewer = "" if each.made + each.known >= n else f"; only {each.made + each.known:,} answers fit"
+        known = f", {each.known:,} stored before" if each.known else ""
         click.echo(f"{each.kind}: {each.made:,} made{known}{fewer}")
-    click.echo("Ask a judge about them: judgeboard control-answers judge --judge KIND")
+    click.echo("To judge them: judgeboard control-answers judge --judge KIND")
 
 
 @control_answers_command.command(
     epilog=options.example("judgeboard control-answers judge --judge rag --model gpt-4o-mini")
 )
 @_kinds
-@click.option("--judge", "kind", required=True, metavar="KIND", help="As of judgeboard judge: rag, lexical, …")
-@click.option("--name", help="What people call this judge; its kind by default. Versions count within a name.")
+@click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
+@click.option("--name", help="Name of the judge (default: its kind). Each name has its own version numbers.")
 @model_options
-@click.option("--domain", help="What the judge is an expert of, for its prompt: 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also ask for each claim of the answer with its quotes.")
-@click.option("--logprobs", is_flag=True, help="Also keep the expected score, by the probabilities of its digit.")
+@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
+@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer, with quotes.")
+@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
 @few_shot_options
 @json_option
 @options.database
@@ -146,10 +144,10 @@ def judge(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Ask a judge about the control answers, and about their originals where it has not judged them.
+    """Judge the control answers, and those of their originals that the judge has not judged.
 
-    Name the judge as for `judgeboard judge`, with the same options: then it is the same judge version. The same
-    command again goes on where an earlier one ended. Exit codes as `judgeboard judge`.
+    Use the options of your `judgeboard judge` command to get the same judge version. A repeated command continues an
+    interrupted run. Exit codes as `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers
@@ -158,9 +156,9 @@ def judge(
 
     if examples_from_reviews:
         chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
-    asked = make_judge(kind, **chosen)
+    asked_judge = make_judge(kind, **chosen)
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
-        summary = judge_control_answers(store, asked, kinds=options.listed(kinds or ""), **how)
+        summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
     if as_json:
         show_json(summary)
     else:

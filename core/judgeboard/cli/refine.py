@@ -1,4 +1,4 @@
-"""The commands `refine` and `reflect`: better answers from feedback."""
+"""The commands `refine` and `reflect`: new answers from a judge's feedback."""
 
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +21,7 @@ from judgeboard.errors import BadInput
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefinedPrompt, RefineSummary
     from judgeboard.methods.reflect import ReflectSummary
+    from judgeboard.runs.method import RunAccount
 
 
 @click.command(
@@ -33,21 +34,25 @@ if TYPE_CHECKING:
 @click.option(
     "--judge-model",
     metavar="MODEL",
-    help="The chat model that rates; another than the generator. Default: JUDGEBOARD_MODEL.",
+    help="Chat model that rates, different from the generator (default: JUDGEBOARD_MODEL).",
 )
-@click.option("--name", help="What people call the judge; refine by default.")
+@click.option("--name", help="Name of the judge (default: refine).")
 @endpoint_options
 @click.option(
     "--prompts",
     type=click.Path(path_type=Path),
-    help="Answer these instead of logged questions: a prompt a line, as text or JSON (id, prompt or messages).",
+    help="Prompt file instead of logged questions: one prompt per line, as text or JSON (id, prompt or messages).",
 )
 @click.option(
-    "--success-rating", type=click.IntRange(1, 4), default=4, show_default=True, help="Good enough from this rating."
+    "--success-rating", type=click.IntRange(1, 4), default=4, show_default=True, help="Minimum rating of a good answer."
 )
-@click.option("--max-repeats", type=click.IntRange(0), default=3, show_default=True, help="After the first attempt.")
+@click.option("--max-repeats", type=click.IntRange(0), default=3, show_default=True, help="Attempts after the first.")
 @click.option(
-    "--keep", type=click.Choice(["last", "best"]), default="last", show_default=True, help="Where none was good enough."
+    "--keep",
+    type=click.Choice(["last", "best"]),
+    default="last",
+    show_default=True,
+    help="Answer to keep if none is good enough.",
 )
 @options.where
 @as_json
@@ -64,14 +69,13 @@ def refine_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Answer questions, have each answer rated, and answer again on the feedback until it is good enough.
+    """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
 
-    Every attempt is stored; the item page shows them. The same command again goes on where an earlier one ended.
-    Logged questions that are done are not asked again; the prompts of a file are answered (and paid for) anew by every
-    call that finds no unfinished run.
+    Every attempt is stored; the item page shows them. A repeated command continues an interrupted run. Logged questions
+    that are done are skipped. The prompts of a file are answered again, at full cost, unless a run is unfinished.
 
-    Exit codes as `judgeboard judge`: an answer that is never good enough is no error. Recorded --replies name the
-    prompt's id as response_id, a line an attempt.
+    Exit codes as `judgeboard judge`. An answer that is never good enough is no error. In recorded --replies,
+    response_id is the prompt's id, with one line per attempt.
     """
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
@@ -82,8 +86,8 @@ def refine_command(
     from judgeboard.store.filters import parse_where
 
     if (prompts is None) == (not where):
-        raise BadInput("say what to answer: --where FIELD=VALUE (logged questions) or --prompts FILE, one of the two")
-    asked = None if prompts is None else read_prompts(prompts)
+        raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
+    origins = None if prompts is None else read_prompts(prompts)
     chosen["model"] = judge_model
     generator = chosen_generator(chosen)
     judge = make_judge(KIND, **chosen)
@@ -96,7 +100,7 @@ def refine_command(
         closing(open_store(db, create=prompts is not None)) as store,
         run_options(chosen["concurrency"], max_cost) as how,
     ):
-        summary = refine_pending(store, judge, generator, where=parse_where(where), prompts=asked, rule=rule, **how)
+        summary = refine_pending(store, judge, generator, where=parse_where(where), prompts=origins, rule=rule, **how)
     if as_json:
         show_json(summary)
     else:
@@ -106,11 +110,11 @@ def refine_command(
 
 
 def refine_lines(summary: "RefineSummary") -> list[str]:
-    """Return what a run came to, in lines for a terminal."""
+    """Return a run in lines for a terminal."""
     from judgeboard.cli.options import cost_text
 
     if summary.account.run_id is None:
-        return [f"{summary.judge}: nothing to do: no question matches, or all that do are refined with these settings."]
+        return [f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."]
     lines = [
         (
             f"{summary.judge}, run {summary.account.run_id}: {summary.prompts:,} prompts, {summary.passed:,} passed; "
@@ -121,11 +125,17 @@ def refine_lines(summary: "RefineSummary") -> list[str]:
         ratings = " → ".join("–" if one.rating is None else str(one.rating) for one in item.attempts)
         lines.append(f"  {item.id}: {ratings}{'' if item.passed else _not_passed(item)}")
     if len(summary.items) > 20:
-        lines.append(f"  and {len(summary.items) - 20:,} more (--json has them all)")
-    if summary.account.why_stopped:
-        lines.append(f"stopped: {summary.account.why_stopped}; {summary.account.not_reached:,} not reached")
-        lines.append("The same command goes on where this one ended.")
-    return lines
+        lines.append(f"  and {len(summary.items) - 20:,} more (--json lists all)")
+    return [*lines, *_stopped_lines(summary.account)]
+
+
+def _stopped_lines(account: "RunAccount") -> list[str]:
+    if not account.why_stopped:
+        return []
+    return [
+        f"stopped: {account.why_stopped}; {account.not_reached:,} not reached",
+        "Repeat the command to continue.",
+    ]
 
 
 def _not_passed(item: "RefinedPrompt") -> str:
@@ -143,17 +153,26 @@ def _not_passed(item: "RefinedPrompt") -> str:
     )
 )
 @generator_options
-@click.option("--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Judges both answers.")
-@click.option("--name", help="What people call this judge; its kind by default.")
-@model_options
-@click.option("--domain", help="What the judge is an expert of, for its prompt.")
-@click.option("--claims", is_flag=True, help="The judge also gives the claims of the answer.")
-@click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Of at most this quality.")
-@click.option("--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Of at least this length.")
 @click.option(
-    "--query-type", "query_types", multiple=True, default=("complex",), show_default=True, help="Of these types."
+    "--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Kind of judge, for both answers."
 )
-@click.option("--rebuild-messages", is_flag=True, help="Ask from query and passages where no messages were logged.")
+@click.option("--name", help="Name of the judge (default: its kind).")
+@model_options
+@click.option("--domain", help="Field of expertise for the judge's prompt.")
+@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer.")
+@click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Maximum quality.")
+@click.option(
+    "--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Minimum length in characters."
+)
+@click.option(
+    "--query-type",
+    "query_types",
+    multiple=True,
+    default=("complex",),
+    show_default=True,
+    help="Query type. Repeatable.",
+)
+@click.option("--rebuild-messages", is_flag=True, help="Use query and passages if no messages were logged.")
 @options.where
 @as_json
 @options.database
@@ -169,10 +188,10 @@ def reflect_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Have bad answers made anew once, judge them again, and keep the better grounded of the two.
+    """Make bad answers anew once, judge the new answers, and keep the better grounded of the two.
 
-    Both answers and both judgments stay; the item page shows them. An answer without a judgment of this judge is judged
-    first. The same command again goes on where an earlier one ended. Exit codes as `judgeboard judge`.
+    Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
+    judged first. A repeated command continues an interrupted run. Exit codes as `judgeboard judge`.
     """
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
@@ -181,7 +200,7 @@ def reflect_command(
     from judgeboard.store.filters import parse_where
 
     generator = chosen_generator(chosen)
-    if kind in OFFLINE:  # these then concern the generator alone
+    if kind in OFFLINE:  # then these are options of the generator only
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen)
     with closing(open_store(db)) as store, run_options(chosen["concurrency"], max_cost) as how:
@@ -203,16 +222,16 @@ def reflect_command(
 
 
 def reflect_lines(summary: "ReflectSummary") -> list[str]:
-    """Return what a run came to, in lines for a terminal."""
+    """Return a run in lines for a terminal."""
     from judgeboard.cli.options import cost_text
 
     no_messages = (
-        f"{summary.no_messages:,} eligible answers have no logged messages: --rebuild-messages asks from query and "
-        "passages."
+        f"{summary.no_messages:,} eligible answers have no logged messages. To use query and passages instead, add "
+        "--rebuild-messages."
     )
     lines = []
     if summary.account.run_id is None:
-        lines.append(f"{summary.judge}: nothing to do: no answer of these types is bad and not yet reflected on.")
+        lines.append(f"{summary.judge}: nothing to do. No bad answer of these types is left.")
     else:
         lines += [
             (
@@ -221,13 +240,10 @@ def reflect_lines(summary: "ReflectSummary") -> list[str]:
                 f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
             ),
             (
-                f"{summary.identical:,} came back identical, {summary.no_answer:,} gave no answer; "
+                f"{summary.identical:,} new answers identical, {summary.no_answer:,} without an answer; "
                 f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
             ),
         ]
     if summary.no_messages:
         lines.append(no_messages)
-    if summary.account.why_stopped:
-        lines.append(f"stopped: {summary.account.why_stopped}; {summary.account.not_reached:,} not reached")
-        lines.append("The same command goes on where this one ended.")
-    return lines
+    return [*lines, *_stopped_lines(summary.account)]

@@ -1,4 +1,4 @@
-"""``judgeboard ssr``: judge pairs with and without the judge's own answer, and measure when that helps."""
+"""The command `ssr`: a judge compares pairs with and without its own answer."""
 
 import sys
 from collections.abc import Iterator
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
 
 
-_NAMES = {"A": "A no reference", "B": "B always", "C": "C selective"}
-
-
 def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> list[str]:
-    """Return the lines; ``sweep`` adds every threshold that k samples tell apart."""
-    return [*_account(report), *_figures(report), *(_swept(report) if sweep else ()), *_rest(report)]
+    """Return a report in lines for a terminal; ``sweep`` adds all other thresholds."""
+    tuned = () if report.tuned is None else _tuned(report.tuned, report.k)
+    return [*_account(report), *_figures(report), *(_sweep(report) if sweep else ()), *tuned, *report.notes]
 
 
 def _account(report: "SelfReferenceReport") -> Iterator[str]:
@@ -38,23 +36,25 @@ def _account(report: "SelfReferenceReport") -> Iterator[str]:
     if account.why_stopped:
         yield f"stopped: {account.why_stopped}"
     if account.not_reached:
-        yield "The same command goes on where this one ended."
+        yield "Repeat the command to continue."
 
 
 def _figures(report: "SelfReferenceReport") -> Iterator[str]:
+    from judgeboard.methods.self_reference_report import CONDITION_WORDS
+
     yield (
-        f"{report.items:,} items of {report.k} samples; gate on from {report.needed} of {report.k}: "
-        f"{percent_words(report.gate.on_rate)} of the items, its answer right on {percent_words(report.gate.precision)}"
+        f"{report.items:,} items with {report.k} samples; gate on from {report.needed} of {report.k}: "
+        f"{percent_words(report.gate.on_rate)} of the items, own answer right on {percent_words(report.gate.precision)}"
     )
     for name, scores in report.conditions.items():
-        said = percent_words(scores.accuracy)
+        words = percent_words(scores.accuracy)
         if scores.accuracy.value is not None:
-            said += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
-            said += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
-        yield f"{_NAMES[name]}: {said}"
+            words += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
+            words += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
+        yield f"{CONDITION_WORDS[name]}: {words}"
     for each in report.slices:
-        verdicts = {"A": each.without, "B": each.always}
-        known = [f", {name} {percent_words(one)}" for name, one in verdicts.items() if one.value is not None]
+        scores_of = {"A": each.without, "B": each.always}
+        known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
         yield (
             f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
             f"{each.n:,} items{''.join(known)}"
@@ -64,7 +64,7 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
         yield f"{level.agree} of {report.k} agree: {level.n:,} items{right}"
 
 
-def _swept(report: "SelfReferenceReport") -> Iterator[str]:
+def _sweep(report: "SelfReferenceReport") -> Iterator[str]:
     for point in report.sweep:
         yield (
             f"gate from {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
@@ -72,15 +72,9 @@ def _swept(report: "SelfReferenceReport") -> Iterator[str]:
         )
 
 
-def _rest(report: "SelfReferenceReport") -> Iterator[str]:
-    if report.tuned is not None:
-        yield from _tuned(report.tuned, report.k)
-    yield from report.notes
-
-
 def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     label = "optimistic" if tuned.optimistic else "cross-validated"
-    yield f"C with a threshold for each category ({label}): {percent_words(tuned.accuracy)}"
+    yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
     for each in tuned.categories:
         gate = f"from {each.agree} of {k}" if each.agree <= k else "never"
         optimistic = ", optimistic" if each.optimistic else ""
@@ -96,37 +90,46 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
         "judgeboard ssr --recorded --judge-version ssr --sweep --tau-by category",
     ),
 )
-@click.option("--pairs", type=click.Path(path_type=Path), help="Import this file of pairs and ask about them.")
-@click.option("--recorded", is_flag=True, help="Measure what is stored; ask nobody.")
-@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: who sampled and judged.")
-@click.option("--source", help="Of the pairs: of a file without its own; with --recorded, only these.")
-@click.option("--k", type=click.IntRange(1), help="Samples of each question that count, the first ones (5).")
+@click.option("--pairs", type=click.Path(path_type=Path), help="Import this file of pairs and judge them.")
+@click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
+@click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
+@click.option("--source", help="Source of the pairs, if the file has none; with --recorded, only this source.")
+@click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5); the first ones count.")
 @click.option(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
     show_default=True,
-    help="The judge is shown its own answer where at least this share of the samples agree.",
+    help="Minimum share of agreeing samples that turns the gate on (above 0, at most 1).",
 )
-@click.option("--temperature", type=options.FiniteRange(0, 2), help="Of the samples (0.7); verdicts are asked at 0.")
-@click.option("--conditions", default="A,B,C", show_default=True, help="A no reference, B always, C selective.")
-@click.option("--sweep", is_flag=True, help="Also show every other threshold; no further calls.")
-@click.option("--tau-by", type=click.Choice(["category"]), help="Also tune the threshold of each category.")
-@click.option("--limit", type=click.IntRange(1), help="Ask about this many pairs of the file at most.")
 @click.option(
-    "--rejudge", type=click.Choice(["failed"]), help="Ask again for failed samples, and orders without a verdict."
+    "--temperature",
+    type=options.FiniteRange(0, 2),
+    help="Temperature of the samples (default: 0.7); comparisons use 0.",
 )
-@click.option("--name", help="What people call the judge ('ssr').")
-@click.option("--yes", is_flag=True, help="Do not ask before the calls are made.")
+@click.option(
+    "--conditions",
+    default="A,B,C",
+    show_default=True,
+    help="A: without its own answer. B: always with it. C: with it if the gate is on.",
+)
+@click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
+@click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
+)
+@click.option("--name", help="Name of the judge (default: ssr).")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
 @json_option
 @options.database
 @click.pass_context
 def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
-    """Judge pairs with selective self-reference (SSR-Judge).
+    """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge solves each question k times. Where its answers agree, it is shown its own answer as the correct one.
-    Calls and cost are said before the first call. The same command again goes on where an earlier one ended. Exit
+    The judge answers each question k times. If enough of its answers agree, it sees its own answer as the correct one.
+    The number of calls and their maximum cost are shown first. A repeated command continues an interrupted run. Exit
     codes as `judgeboard judge`.
     """
     from judgeboard.store.engine import open_store
@@ -134,28 +137,37 @@ def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: st
     if context.invoked_subcommand is not None:
         return None
     if recorded == (chosen["pairs"] is not None):
-        raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure what is stored")
+        raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure stored samples")
     if recorded:
         nobody_asked(context, "temperature", "limit", "yes")
     elif chosen["judge_version"] is not None:
-        raise BadInput("--judge-version is a stored judge, for --recorded: name the model to ask with --model")
+        raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
     with closing(open_store(db)) as store:
         report = _recorded(store, chosen) if recorded else _asked(store, chosen)
     if report is None:
-        click.echo("nothing was asked", err=True)
+        click.echo("canceled: no calls were made", err=True)
         return 0
-    _show(report, as_json=as_json, sweep=chosen["sweep"])
+    if as_json:
+        show_json(report)
+    else:
+        for line in report_lines(report, sweep=chosen["sweep"]):
+            click.echo(line)
     return report.account.exit_code
 
 
 @ssr_command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
-@click.option("--questions", required=True, metavar="FILE", help="Rows of id, question, options, reference, category.")
+@click.option(
+    "--questions",
+    required=True,
+    metavar="FILE",
+    help="File with id, question, options, reference and category per row.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to; standard output by default.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file (default: standard output).")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
-    """Make pairs from questions with options: the right one against a wrong one drawn at random."""
+    """Make pairs from multiple-choice questions: the correct option and a random wrong one."""
     from judgeboard.methods.own_answers import make_pairs
 
     if output is None:
@@ -210,7 +222,7 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
     again = chosen["rejudge"] is not None
     planned = estimate_run(store, judge, pair_ids, tau=chosen["tau"], conditions=conditions, again=again)
     click.echo(planned.sentence, err=True)
-    if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Ask?", err=True):
+    if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
         return self_refer(
@@ -223,12 +235,3 @@ def _asked(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport | Non
             again=again,
             **how,
         )
-
-
-def _show(report: "SelfReferenceReport", *, as_json: bool, sweep: bool) -> None:
-
-    if as_json:
-        show_json(report)
-        return
-    for line in report_lines(report, sweep=sweep):
-        click.echo(line)

@@ -1,4 +1,4 @@
-"""``judgeboard suite``: run evaluation suites, list their runs, show one."""
+"""The command `suite`: runs suites, lists runs, shows one."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -25,7 +25,7 @@ MOST_FAILURES = 10
     )
 )
 def suite_command() -> None:
-    """Judge a candidate's answers to a suite of cases by a rubric, and gate a build on it."""
+    """Run a suite of test cases and use the result as a gate for a build."""
 
 
 @suite_command.command(
@@ -39,21 +39,22 @@ def suite_command() -> None:
 @click.option(
     "--candidate",
     metavar="WHO",
-    help="Who answers: model:NAME, python:module:function, or source:NAME (answers in the log). "
-    "Default: the suite's own.",
+    help="Candidate: model:NAME, python:module:function, or source:NAME for logged answers (default: the suite's own).",
 )
-@click.option("--candidate-base-url", help="Where the candidate's model is; the judge's address by default.")
-@click.option("--candidate-max-output", type=click.IntRange(1), help="Tokens an answer may have (2,048).")
+@click.option("--candidate-base-url", help="Address of the candidate's model (default: the judge's).")
+@click.option("--candidate-max-output", type=click.IntRange(1), help="Maximum tokens of an answer (default: 2,048).")
 @click.option(
-    "--baseline", metavar="RUN", help="Compare with this run; latest: the newest of the same judge and candidate."
+    "--baseline", metavar="RUN", help="Run to compare with; latest: the newest one of the same judge and candidate."
 )
-@click.option("--max-drop", type=options.FiniteRange(0, 1), help="How far the pass rate may fall (0.05).")
+@click.option(
+    "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
+)
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
-@click.option("--name", help="What people call the judge; the rubric's name by default.")
+@click.option("--name", help="Name of the judge (default: the name of the rubric).")
 @model_options
 @as_json
 @options.database
-def run(
+def run_command(
     file: Path,
     candidate: str | None,
     candidate_base_url: str | None,
@@ -67,12 +68,11 @@ def run(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Have a candidate answer the cases of a suite file and a judge (--model) score the answers.
+    """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
 
-    examples/suite.yaml shows every field of a suite and of a rubric. The same command goes on where an interrupted
-    one ended; a finished one runs anew. A baseline is measured on 20 cases or more that both runs have. Exit code 0:
-    pass; 1: the average is below the threshold, or worse than the baseline; 2: it could not be measured, or was
-    stopped; 130: Ctrl-C.
+    examples/suite.yaml shows all fields of a suite and a rubric. A repeated command continues an interrupted run, or
+    starts a new one. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 the average is
+    below the threshold, or worse than the baseline; 2 not measured, or stopped; 130 Ctrl-C.
     """
     from judgeboard.errors import BadInput
     from judgeboard.methods.suite_file import read_suite
@@ -82,16 +82,16 @@ def run(
     from judgeboard.store.engine import open_store
 
     if junit is not None:
-        require_writable(junit)  # before any call is paid
+        require_writable(junit)  # before any call costs money
     suite = read_suite(file)
     if max_drop is not None:
         suite = replace(suite, max_drop=max_drop)
-    who = candidate or suite.candidate
-    if who is None:
-        raise BadInput("nobody answers: give --candidate model:NAME, python:module:function or source:NAME")
+    candidate = candidate or suite.candidate
+    if candidate is None:
+        raise BadInput("no candidate: give --candidate model:NAME, python:module:function or source:NAME")
     address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
     answering = make_candidate(
-        who,
+        candidate,
         **address | {"base_url": candidate_base_url or chosen["base_url"]},
         **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
     )
@@ -118,13 +118,13 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
         show_json({"runs": runs})
         return 0
     if not runs:
-        click.echo("No suite has been run: judgeboard suite run SUITE.yaml --candidate model:NAME")
-    for one in runs:
-        average = one.average_score.value
+        click.echo("No suite runs yet. To run one: judgeboard suite run SUITE.yaml --candidate model:NAME")
+    for run in runs:
+        average = run.average_score.value
         click.echo(
-            f"run {one.run}  {one.at:%Y-%m-%d %H:%M}  {one.suite}  {one.candidate}  "
+            f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
             f"{'' if average is None else 'average '}{score_words(average)}, "
-            f"{one.measured:,} of {one.total_cases:,} cases scored ({one.state.value})"
+            f"{run.measured:,} of {run.total_cases:,} cases scored ({run.state.value})"
         )
     return 0
 
@@ -132,13 +132,13 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 @suite_command.command("show")
 @click.argument("run_id", type=options.ROW_ID, metavar="RUN")
 @click.option(
-    "--baseline", metavar="RUN", help="Compare with this run; latest: the one before it, same judge and candidate."
+    "--baseline", metavar="RUN", help="Run to compare with; latest: the one before it, of the same judge and candidate."
 )
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the cases as a JUnit file.")
 @as_json
 @options.database
 def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
-    """Show what a run of a suite has come to; exit codes as ``suite run``."""
+    """Show the result of a suite run; exit codes as `suite run`."""
     from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.engine import open_store
@@ -162,7 +162,7 @@ def _show(result: "SuiteResult", junit: Path | None, *, as_json: bool) -> int:
 
 
 def summary_lines(result: "SuiteResult") -> list[str]:
-    """Return what a suite run came to, in lines for a terminal."""
+    """Return a suite run in lines for a terminal."""
     from judgeboard.cli.options import cost_text
     from judgeboard.methods.suite_results import score_words
     from judgeboard.stats.estimates import percent, two_decimals
@@ -192,12 +192,13 @@ def summary_lines(result: "SuiteResult") -> list[str]:
     if hidden:
         lines.append(f"and {hidden:,} more: --json lists all")
     if result.baseline is not None:
-        change, against = result.baseline.mean_change.value, result.baseline
+        baseline = result.baseline
+        change = baseline.mean_change.value
         lines.append(
             "baseline: no case was measured in both runs"
             if change is None
-            else f"against run {against.run}, {against.n:,} cases: average {two_decimals(change, sign=True)}, "
-            f"{against.worse:,} worse, {against.better:,} better, p = {against.p:.3g}"
+            else f"baseline run {baseline.run}, {baseline.n:,} cases: average {two_decimals(change, sign=True)}, "
+            f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
         )
     reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
     return [*lines, *result.notes, f"gate: {result.gate.state.replace('_', ' ')}{reasons}"]

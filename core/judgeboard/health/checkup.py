@@ -1,4 +1,4 @@
-"""Checks what judging and serving need, and says how to fix what is wrong."""
+"""Checks what judging and serving need, and how to fix what is missing."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a cle
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; ``fix`` says what to do where it is not ok."""
+    """One thing that was checked; ``fix`` is the next step if it is not ok."""
 
     ok: bool
     what: str
@@ -25,22 +25,23 @@ class Finding:
 
 
 def check_database(given: str | None, see: Callable[[Store], Readable]) -> list[Finding]:
-    """Open the database and count what is in it, as far as whoever asks may ``see`` it."""
+    """Open the database and count what ``see`` lets the user see."""
     try:
         store = open_store(given)
     except JudgeboardError as error:
         return [Finding(ok=False, what="database", fix=str(error))]
     with see(store).reading() as connection:
         answers, open_flags = count_responses(connection), count_open_flags(connection)
-    found = [Finding(ok=True, what=f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags")]
-    if answers == 0:
-        found.append(Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo"))
     store.close()
-    return found
+    what = f"database {store.shown_url}: {answers:,} answers, {open_flags:,} open flags"
+    findings = [Finding(ok=True, what=what)]
+    if answers == 0:
+        findings.append(Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo"))
+    return findings
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> list[Finding]:
-    """Ask the model for one small verdict, which is one real call."""
+    """Ask the model for one small verdict: one real call."""
     settings = load_settings()
     named = model or settings.model
     chosen = choose_provider(
@@ -48,7 +49,7 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
     )
     address = masked(base_url or provider_address(chosen.name) or chosen.base_url)
     if not named:
-        fix = "name one with --model or JUDGEBOARD_MODEL; offline, judge with --judge lexical"
+        fix = "choose one with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
         return [Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)]
     try:
         verdict = asyncio.run(_ask(model, provider, base_url))

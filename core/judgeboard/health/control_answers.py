@@ -1,4 +1,4 @@
-"""Control answers: does the judge notice what is surely worse, and is it moved by what changes nothing?"""
+"""Control answers: whether the judge notices worse answers, and ignores changes that do not matter."""
 
 import numpy as np
 
@@ -13,19 +13,19 @@ from judgeboard.stats.proportions import superiority
 from judgeboard.store.health import ControlScores
 
 LEAST = 30
-"""Controls that say anything. Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it."""
+"""Minimum number of control answers. Source: "LLM-as-Judge", AI Engineering Patterns (2026), extended."""
 CHANCE = 0.5
-"""A judge that cannot tell original and control apart."""
+"""The value for a judge that cannot distinguish original and control answer."""
 KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
 NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
 NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
-"""What the fault is called that a control shows."""
+"""Kind of control answers to the name of the check, where they differ."""
 
 
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
-    """Warn where the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½: the judge is blind.
+    """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
 
-    Of the scores the one that this control must lower is read, another one only where the judge does not give it.
+    The score is the one that this kind of control answer must lower, or another one if the judge does not give it.
     """
     controls = record.controls.get(kind.name, ControlScores())
     measure = _measure(controls, kind)
@@ -36,24 +36,24 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     before, after = controls.before[measure][rows], controls.after[measure][rows]
     found = superiority(before, after, grouping(controls.groups[rows], n))
     warns = found.low is None or found.low <= CHANCE
-    told = f"{measure} is lower than that of the original in {percent_words(found)} of {n:,} (ties half)"
-    said = (
-        f"It is blind to {kind.words}: {told}, which is no better than chance."
+    figure = f"{measure} is lower than that of the original in {percent_words(found)} of {n:,} (ties count half)"
+    sentence = (
+        f"The judge does not notice {kind.words}: {figure}, no better than chance."
         if warns
-        else f"It notices {kind.words}: {told}."
+        else f"The judge notices {kind.words}: {figure}."
     )
     unnoticed = np.argsort(before - after, kind="stable")
     unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
     ids = tuple(int(each) for each in controls.control_ids[rows][unnoticed])
     command = make_and_judge(record, kind.name)
-    return Check(kind.name, state_of(warns=warns), found, said, command, share=True, response_ids=ids)
+    return Check(kind.name, state_of(warns=warns), found, sentence, command, share=True, response_ids=ids)
 
 
 def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
-    """Warn where the mean change of a score lies beyond its interval: such a control sways the judge.
+    """Warn if the mean change of a score is significantly different from 0.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it; the interval is that at 99 %
-    (`stats.alarm`). Of several scores the one that is moved most clearly is shown.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it; the interval is the 99 % interval
+    (`stats.alarm`). Of several scores the most clearly changed one is shown.
     """
     name = NAMES.get(kind.name, kind.name)
     controls = record.controls.get(kind.name, ControlScores())
@@ -66,20 +66,20 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     measure = max(changes, key=lambda each: _clearness(changes[each]))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
-    moved = f"{measure} changes by {effect_words(change)} on average over {change.n:,} controls"
-    said = (
-        f"It is swayed by {kind.words}, though they say the same: {moved}."
+    effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
+    sentence = (
+        f"The judge scores {kind.words} differently, although they are as good: {effect}."
         if warns
-        else f"It is not surely swayed by {kind.words}: {moved}."
+        else f"The judge does not score {kind.words} differently, as far as measured: {effect}."
     )
-    return Check(name, state_of(warns=warns), change, said, command, response_ids=_moved(controls, measure))
+    return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
 
 
 def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
-    recorded = " Have them judged where the verdicts come from, and import those." * (record.version.kind == RECORDED)
+    recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
     if not controls.made:
-        return f"There are no such controls yet.{recorded}"
-    return f"It takes {LEAST} controls judged together with their originals, and there are {n:,}.{recorded}"
+        return f"There are no such control answers yet.{recorded}"
+    return f"Too few control answers judged with their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
 
 
 def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
@@ -95,7 +95,7 @@ def _change(controls: ControlScores, measure: str) -> Estimate:
 
 
 def _clearness(change: Estimate) -> float:
-    """How many half-widths of its interval a change is away from none."""
+    """The distance of a change from 0 in half-widths of its interval."""
     if change.value is None or change.low is None or change.high is None or abs(change.value) < TIE:
         return 0.0
     half = (change.high - change.low) / 2

@@ -1,11 +1,11 @@
-"""The judge's model beside the models that it judges: its own family, its own family's grades, its size."""
+"""The judge's model compared with the models that it judges: family, self-enhancement, size."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.health.commands import asks_nobody, import_log, with_families
+from judgeboard.health.commands import import_log, no_model_reason, with_families
 from judgeboard.health.record import (
     Check,
     GradedAnswers,
@@ -21,17 +21,17 @@ from judgeboard.stats.means import difference_of_means
 from judgeboard.stats.proportions import share_intervals
 
 MOST_NAMED = 3
-NO_GENERATORS = "The log does not say which models wrote the judged answers."
+NO_GENERATORS = "The log does not contain the models that wrote the judged answers."
 
 
 def family(record: JudgeRecord) -> Check:
-    """Warn where answers were written by a model of the judge's own family.
+    """Warn if the judge's own family wrote some of the answers.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion. An unknown family is said to be unknown.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion.
     """
     judge = record.judge_model
-    if nobody := asks_nobody(record.version):
-        return not_applicable("family", "it asks no model", nobody, share=True)
+    if reason := no_model_reason(record.version):
+        return not_applicable("family", "it calls no model", reason, share=True)
     if not any(record.generators):
         return not_measured("family", NO_GENERATORS, import_log("generator_model"))
     own = record.models.family(judge)
@@ -39,29 +39,29 @@ def family(record: JudgeRecord) -> Check:
         return not_measured("family", f"The family of {judge} is not known.", with_families(record))
     known = {model: n for model, n in record.generators.items() if record.models.family(model) is not None}
     if not known:
-        return not_measured("family", _unknown(record.generators), with_families(record))
+        names = _names(model for model in record.generators if model)
+        return not_measured("family", f"The families of the generators are not known: {names}.", with_families(record))
     mine = sum(n for model, n in known.items() if record.models.family(model) == own)
     share = share_intervals(mine, sum(known.values()))[0]
     rest = sum(record.generators.values()) - sum(known.values())
-    of_rest = f" Of {rest:,} more the family is not known." if rest else ""
-    if not mine:
-        said = f"{judge} ({own}) wrote none of the {share.n:,} answers whose family is known, nor did its family."
-    else:
-        said = (
+    sentence = f"None of the {share.n:,} answers of known families is by the family of {judge} ({own})."
+    if mine:
+        sentence = (
             f"{judge} ({own}) judges its own family: {percent(share.value or 0)} of {share.n:,} answers. "
-            "Judges tend to prefer their own kind; let a judge of another family look too."
+            "Judges tend to prefer their own family. Add a judge of another family."
         )
-    return Check("family", state_of(warns=mine > 0), share, said + of_rest, with_families(record), share=True)
+    sentence += f" The family of {rest:,} more answers is not known." if rest else ""
+    return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
 
 
 def self_enhancement(record: JudgeRecord) -> Check:
-    """Warn where score − human grade is surely higher on answers of the judge's own family than on others.
+    """Warn if score − human grade is significantly higher for the judge's own family than for others.
 
     Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own generations" (NeurIPS
-    2024); measured as methods of Judgeboard do: against people, so that a family that writes better is no fault.
+    2024). Measured against people, so that a family that writes better answers is no fault.
     """
-    if nobody := asks_nobody(record.version):
-        return not_applicable("self_enhancement", "it asks no model", nobody)
+    if reason := no_model_reason(record.version):
+        return not_applicable("self_enhancement", "it calls no model", reason)
     if not any((*record.generators, *(name for graded in record.graded.values() for name in graded.model_names))):
         return not_measured("self_enhancement", NO_GENERATORS, import_log("generator_model"))
     own = record.models.family(record.judge_model)
@@ -81,44 +81,45 @@ def self_enhancement(record: JudgeRecord) -> Check:
         groups = grouping(graded.groups[rows], len(distance))
         most = measure, difference_of_means(distance, mine[rows], groups)
     if most is None:
-        least = f"{MIN_PAIRS} of {own} and {MIN_PAIRS} of other known families"
-        why = f"Too few answers that people graded: it takes {least}."
-        return not_measured("self_enhancement", why, f"{with_families(record)}  # after grading some in the desk")
+        why = (
+            f"Too few graded answers: at least {MIN_PAIRS} of {own} and {MIN_PAIRS} of other known families are needed."
+        )
+        return not_measured("self_enhancement", why, f"{with_families(record)}  # after grading more answers")
     measure, difference = most
     warns = surely_above(difference, 0)
-    said = "grades its own family higher" if warns else "does not surely grade its own family higher"
+    verb = "scores" if warns else "does not significantly score"
     sentence = (
-        f"Against people, {record.judge_model} {said} ({own}) than others: {measure} differs by "
-        f"{effect_words(difference)} on {difference.n:,} graded answers."
+        f"Compared with people, {record.judge_model} {verb} its own family ({own}) higher than others: {measure} "
+        f"differs by {effect_words(difference)} on {difference.n:,} graded answers."
     )
     return Check("self_enhancement", state_of(warns=warns), difference, sentence, with_families(record))
 
 
 def weaker(record: JudgeRecord) -> Check:
-    """Warn where the judge is known to be smaller than a model whose answers it judged.
+    """Warn if the judge is known to be smaller than a model whose answers it judged.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published ones, or an order within one series.
     """
     judge = record.judge_model
-    if nobody := asks_nobody(record.version):
-        return not_applicable("weaker", "it asks no model", nobody, share=True)
+    if reason := no_model_reason(record.version):
+        return not_applicable("weaker", "it calls no model", reason, share=True)
     if not any(record.generators):
         return not_measured("weaker", NO_GENERATORS, import_log("generator_model"))
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
     known = {model: smaller for model, smaller in order.items() if smaller is not None}
     if not known:
-        why = f"Whether {judge} is smaller than {_named(order)} is not known."
+        why = f"The sizes of {judge} and {_names(order)} are not known."
         return not_measured("weaker", why, with_families(record))
     n = sum(record.generators[model] for model in known)
     larger = [model for model, smaller in known.items() if smaller]
     share = share_intervals(sum(record.generators[model] for model in larger), n)[0]
-    said = f"{judge} is no smaller than the models that wrote the {n:,} answers whose size is known."
+    sentence = f"{judge} is not smaller than the models that wrote the answers (n = {n:,} with known sizes)."
     if larger:
-        said = (
-            f"{judge} is smaller than {_named(larger)}, which wrote {percent(share.value or 0)} of {n:,} answers: "
-            "let a stronger judge audit it."
+        sentence = (
+            f"{judge} is smaller than {_names(larger)}, which wrote {percent(share.value or 0)} of {n:,} answers. "
+            "Let a stronger judge audit it."
         )
-    return Check("weaker", state_of(warns=bool(larger)), share, said, with_families(record), share=True)
+    return Check("weaker", state_of(warns=bool(larger)), share, sentence, with_families(record), share=True)
 
 
 def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolArray, BoolArray]:
@@ -130,11 +131,7 @@ def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolAr
     return is_own[graded.models], (is_known & ~is_own)[graded.models]
 
 
-def _named(models: Iterable[str]) -> str:
+def _names(models: Iterable[str]) -> str:
     listed = sorted(models)
     more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
     return ", ".join(listed[:MOST_NAMED]) + more
-
-
-def _unknown(generators: Iterable[str | None]) -> str:
-    return f"The family of what wrote the answers is not known: {_named(model for model in generators if model)}."

@@ -1,4 +1,4 @@
-"""What is known of models by their names: family, and which of two is the larger."""
+"""Families and sizes of models by their names."""
 
 import re
 import tomllib
@@ -15,25 +15,25 @@ from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
 
-# "70b", "1.5B", "8x7b" as a word of a name; "a3b" is what a mixture uses of its size at once.
+# "70b", "1.5B", "8x7b" as a word of a name; "a3b" is the active part of a mixture of experts.
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """Families by pattern, sizes in billions of parameters by pattern, ladders from the smallest to the largest."""
+    """Families and sizes (billions of parameters) by pattern; ladders from the smallest to the largest model."""
 
     families: Mapping[str, str]
     sizes: Mapping[str, float]
     ladders: Mapping[str, tuple[str, ...]]
 
     def family(self, model: str | None) -> str | None:
-        """Return the family of a model; None is unknown."""
+        """Return the family of a model; None if unknown."""
         pattern = _longest(self.families, model)
         return None if pattern is None else self.families[pattern]
 
     def size(self, model: str | None) -> float | None:
-        """Return the size of a model in billions of parameters, listed or in its name; None is unknown."""
+        """Return the size of a model in billions of parameters, listed or in its name; None if unknown."""
         pattern = _longest(self.sizes, model)
         if pattern is not None:
             return self.sizes[pattern]
@@ -41,7 +41,7 @@ class ModelTable:
         return None if found is None else int(found[1] or 1) * float(found[2])
 
     def smaller(self, model: str | None, other: str | None) -> bool | None:
-        """Return whether a model is known to be smaller than another; None where it is not known."""
+        """Return whether a model is smaller than another; None if unknown."""
         for ladder in self.ladders.values():
             rungs = [_rung(ladder, name) for name in (model, other)]
             if rungs[0] is not None and rungs[1] is not None:
@@ -52,15 +52,15 @@ class ModelTable:
 
 @cache
 def shipped_models() -> ModelTable:
-    """Return the table that comes with the package."""
+    """Return the table of the package."""
     return _parse(resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"), "models.toml")
 
 
 def model_table(file: Path | None = None) -> ModelTable:
-    """Return the shipped table, in which the entries of the user's own ``file`` win.
+    """Return the shipped table with the entries of the user's own ``file``, which take precedence.
 
     Raises:
-        BadInput: The file cannot be read, or is no such table.
+        BadInput: The file cannot be read, or is invalid.
     """
     known = shipped_models()
     if file is None:
@@ -70,7 +70,7 @@ def model_table(file: Path | None = None) -> ModelTable:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the table of models {file} cannot be read: {error}") from error
     own = _parse(text, str(file))
-    # Own patterns win over longer shipped ones too: those that fit what they fit are left out.
+    # The user's patterns also replace longer shipped ones that they match.
     return ModelTable(
         {**_not_covered(known.families, own.families), **own.families},
         {**_not_covered(known.sizes, own.sizes), **own.sizes},
@@ -83,8 +83,6 @@ def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, 
 
 
 class _File(BaseModel):
-    """What a table of models holds."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     families: dict[str, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = {}
@@ -97,27 +95,27 @@ _EXPECTED = {"families": "the name of a family", "sizes": "a number of billions"
 
 def _parse(text: str, where: str) -> ModelTable:
     try:
-        given = _File.model_validate(tomllib.loads(text))
+        table = _File.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         form = '[families] with lines like "my-model*" = "OpenAI", [sizes] in billions, [ladders] of lists'
-        raise BadInput(f"the table of models {where} cannot be used ({why}); it holds {form}") from error
+        raise BadInput(f"the table of models {where} is invalid ({why}); expected {form}") from error
     return ModelTable(
-        {pattern.casefold(): family for pattern, family in given.families.items()},
-        {pattern.casefold(): size for pattern, size in given.sizes.items()},
-        {name: tuple(map(str.casefold, models)) for name, models in given.ladders.items()},
+        {pattern.casefold(): family for pattern, family in table.families.items()},
+        {pattern.casefold(): size for pattern, size in table.sizes.items()},
+        {name: tuple(map(str.casefold, models)) for name, models in table.ladders.items()},
     )
 
 
 def _why(error: ErrorDetails) -> str:
     part, *names = map(str, error["loc"])
     if part not in _EXPECTED:
-        return f"[{part}] is none of its parts"
-    return f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is no table"
+        return f"unknown part [{part}]"
+    return f"{names[0]}: not {_EXPECTED[part]}" if names else f"[{part}] is not a table"
 
 
 def _names(model: str) -> tuple[str, ...]:
-    """The name whole and in parts: "openai/gpt-4o" is a gpt-4o, and so is the "GPT-4" of a recorded "GPT-4/CoT"."""
+    """Return the name and its parts: "openai/gpt-4o" is also a gpt-4o, and the recorded "GPT-4/CoT" a GPT-4."""
     whole = model.casefold().strip()
     return (whole, *(part for part in re.split(r"[/:]", whole) if part))
 
@@ -132,7 +130,7 @@ def _longest(patterns: Mapping[str, Any], model: str | None) -> str | None:
 
 
 def _rung(ladder: tuple[str, ...], model: str | None) -> int | None:
-    """The first rung that fits: the smaller models have the narrower patterns."""
+    """The first match: the patterns of smaller models are narrower."""
     return next(
         (
             place

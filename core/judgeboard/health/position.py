@@ -1,4 +1,4 @@
-"""Position in pairs: does the judge prefer the answer that it is shown first?"""
+"""Position in pairs: whether the judge prefers the answer that is shown first."""
 
 import shlex
 
@@ -11,43 +11,44 @@ from judgeboard.stats.estimates import percent_words, surely_above, surely_below
 
 NAME = "position"
 LEAST = 30
-"""Pairs with both orders usable that say anything."""
-NO_PULL = 0.5
+"""Minimum number of pairs with a usable verdict in both orders."""
+NO_BIAS = 0.5
 
 
 def position(record: JudgeRecord) -> Check:
-    """Warn where the share of single verdicts that name the answer shown first surely differs from ½.
+    """Warn if the share of verdicts that prefer the answer shown first differs significantly from ½.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise; of pairs with both orders usable, the interval by
-    pair. Of several aspects the one with the clearest pull is shown.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Counts pairs with a usable verdict in both orders;
+    the interval is by pair. Of several aspects the most biased one is shown.
     """
     if record.version.kind == JURY:
-        said = f"{record.version.title} compares no pairs; each of its members has checks of its own."
-        return not_applicable(NAME, "it compares no pairs", said, share=True)
+        sentence = f"{record.version.title} compares no pairs. Check its members instead."
+        return not_applicable(NAME, "it compares no pairs", sentence, share=True)
     if record.version.kind in OFFLINE:
-        said = f"{record.version.title} asks no model, which could be swayed by an order."
-        return not_applicable(NAME, "it compares no pairs", said, share=True)
+        sentence = f"{record.version.title} calls no model that an order could influence."
+        return not_applicable(NAME, "it compares no pairs", sentence, share=True)
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
     if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):
-        return not_measured(NAME, "It was asked in one order only: nothing tells order from preference.", command)
+        return not_measured(
+            NAME, "It compared the pairs in one order only, so position bias cannot be measured.", command
+        )
     enough = {aspect: rate for aspect, (rate, pairs) in rates.items() if pairs >= LEAST and rate.value is not None}
     if not enough:
         pairs = max((n for _, n in rates.values()), default=0)
-        why = f"It takes {LEAST} pairs judged in both orders, and there are {pairs:,}."
+        why = f"Too few pairs compared in both orders (n = {pairs:,}, at least {LEAST} needed)."
         if record.version.kind in JUDGES:
-            why = "It judges one answer at a time; its model compares pairs as a judge version of its own."
+            why = "It judges one answer at a time. To compare pairs, its model needs a pairwise judge version."
         return not_measured(NAME, why, command, pairs)
-    aspect = max(enough, key=lambda each: _pull(enough[each]))
+    aspect = max(enough, key=lambda name: _bias(enough[name]))
     rate = enough[aspect]
-    first, last = surely_above(rate, NO_PULL), surely_below(rate, NO_PULL)
+    first, last = surely_above(rate, NO_BIAS), surely_below(rate, NO_BIAS)
     on = f" on {aspect}" if len(rates) > 1 else ""
-    said = "It prefers the answer shown first" if first else "It prefers the answer shown last"
+    bias = "The judge prefers the answer shown first" if first else "The judge prefers the answer shown last"
     if not first and not last:
-        said = "The order shown does not surely sway it"
-    sentence = (
-        f"{said}{on}: {percent_words(rate)} of its single verdicts name the first, on {rates[aspect][1]:,} pairs."
-    )
+        bias = "No significant position bias"
+    share_of_first = f"{percent_words(rate)} of the verdicts prefer the first answer"
+    sentence = f"{bias}{on}: {share_of_first} (ties excluded, {rates[aspect][1]:,} pairs)."
     return Check(NAME, state_of(warns=first or last), rate, sentence, command, share=True)
 
 
@@ -60,8 +61,8 @@ def _command(record: JudgeRecord) -> str:
     return compare
 
 
-def _pull(rate: Estimate) -> float:
-    """How many half-widths of its interval a rate is away from ½."""
+def _bias(rate: Estimate) -> float:
+    """The distance of a rate from ½ in half-widths of its interval."""
     if rate.value is None or rate.low is None or rate.high is None:
         return 0.0
-    return abs(rate.value - NO_PULL) / max((rate.high - rate.low) / 2, 1e-9)
+    return abs(rate.value - NO_BIAS) / max((rate.high - rate.low) / 2, 1e-9)

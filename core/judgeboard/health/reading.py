@@ -1,4 +1,4 @@
-"""Reads from the store what the checks of a judge version rest on, and keeps it as long as nothing is stored since."""
+"""Reads the data that the checks of a judge version need, and caches it until something new is stored."""
 
 import re
 import time
@@ -41,14 +41,13 @@ from judgeboard.store.verdicts import repeated_answers
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
 _MOST_LEVELS = 101
 
-MOST = 8
-"""Records kept: each holds the arrays of up to 20,000 answers."""
+MOST = 8  # cached records; each has the arrays of up to 20,000 answers
+# Maximum age of a cached record: on PostgreSQL, of two writers the one with the lower ids may commit later.
 SECONDS = 600.0
-"""How long one is kept at most: of two writers on PostgreSQL the one with the lower ids may be the later one."""
 
 
 def read_record(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-    """Return what is stored of a version."""
+    """Return the stored data of a version."""
     return JudgeRecord(
         version=version,
         models=models,
@@ -76,9 +75,9 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    """Whose repeats tell of a version: its own, for no judge answers for another prompt or model of its name.
+    """Return whose repeats count: the version's own.
 
-    Recorded repeats have a version for each rubric, and are one judge; a verdict that sums up repeats names whose.
+    Recorded repeats have a version per rubric but are one judge; combined repeats name their member.
     """
     if version.kind == RECORDED:
         pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
@@ -90,7 +89,7 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
 
 
 def levels_of(name: str, given: ValueCounts) -> LevelCounts:
-    """Return the levels of a measure, those never given included: tenths of groundedness, the steps of a scale."""
+    """Return all levels of a measure with counts: tenths of groundedness, the steps of a scale."""
     if name == "groundedness":
         return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(given, 0, 10, 10))
     if name == "label":
@@ -100,7 +99,6 @@ def levels_of(name: str, given: ValueCounts) -> LevelCounts:
 
 
 def _ends(given: ValueCounts) -> tuple[int, int]:
-    """The ends of a rubric's scale; where it is none of whole numbers, those of what was given."""
     found = _SCALE.fullmatch(given.scale or "")
     seen = int(np.floor(given.values.min())), int(np.ceil(given.values.max()))
     low, high = (int(found[1]), int(found[2])) if found else seen
@@ -118,7 +116,7 @@ def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]
     found: dict[str, GradedAnswers] = {}
     for grade in GRADES:
         pairs = source.pairs(version_id, grade)
-        # A label that was cut from the groundedness is the groundedness again.
+        # A label cut from groundedness adds nothing to groundedness.
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
             judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
@@ -133,7 +131,6 @@ def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]
 def _by_other_grade(
     connection: Connection, source: PairSource, version_id: int, measure: GradeName
 ) -> GradedAnswers | None:
-    """A score that nobody graded as such, beside what people graded most instead."""
     given = source.graded.verdicts.get(version_id)
     people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
     graded_as = next(grade for grade in GRADES if source.people(grade) is people)
@@ -151,7 +148,6 @@ def _by_other_grade(
 
 
 def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
-    """Grades as numbers; a label, as a text or a position, is 1 where it is grounded."""
     if grade == "label":
         values = (values == Label.GROUNDED.value) | (values == LABELS.index(Label.GROUNDED.value))
     return values.astype(np.float64)
@@ -175,18 +171,18 @@ def _pairs(version: StoredVersion, said: list[BothOrders]) -> Mapping[str, Order
 
 
 class KeptRecords:
-    """The records of the versions looked at last, of one database; for all sessions of a server."""
+    """A cache of the records read last from one database, for all sessions of a server."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start with none; ``clock`` counts seconds."""
+        """Start empty; ``clock`` counts seconds."""
         self._clock = clock
         self._kept: OrderedDict[int, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-        """Return the record of a version, read anew only where anything was stored since, or it is too old.
+        """Return the record of a version; it is read again if something was stored since, or it is too old.
 
-        Nothing is kept of, or from, a connection that may not see everything.
+        Records of connections that hide rows are not cached.
         """
         if hides_rows(connection):
             return read_record(connection, version, models)

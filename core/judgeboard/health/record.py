@@ -1,4 +1,4 @@
-"""What is known of a judge version when its faults are looked for: arrays and counts, no texts."""
+"""The data of a judge version that checks read, and the result of a check; no texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ MEASURES = ("groundedness", "quality", "label", "score")
 
 
 def given_by(scores: Scores) -> list[str]:
-    """Return the measures that hold any score, in the order of ``MEASURES``."""
+    """Return the measures with any score, in the order of ``MEASURES``."""
     return [name for name in MEASURES if name in scores and bool((~np.isnan(scores[name])).any())]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedAnswers:
-    """Answers that the version scored on one measure and people graded, with length, evidence and who wrote each.
+    """Answers that the version scored on one measure and people graded, with length, evidence group and generator.
 
-    ``people`` graded the same measure where ``same``, else another one: their grades then only tell which answers are
-    alike. ``models`` are positions in ``model_names``, "" is unknown.
+    With ``same``, people graded the same measure, else another one: those grades only tell which answers are alike.
+    ``models`` are positions in ``model_names``; "" is unknown.
     """
 
     judge: FloatArray
@@ -42,7 +42,7 @@ class GradedAnswers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
-    """How often each level of one measure or dimension was given; ``names`` are the levels."""
+    """Counts of each level of a measure; ``names`` are the levels."""
 
     names: tuple[str, ...]
     counts: IntArray
@@ -50,10 +50,10 @@ class LevelCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
-    """Answers that the judge was asked about several times, with a value in every repeat on its main ``measure``.
+    """Answers with a value in every repeat on the main ``measure``.
 
-    ``same`` says of each whether all its repeats gave the same; ``response_ids`` name them. ``incomplete`` have a
-    value in some repeats only, and are left out.
+    ``same`` tells whether all repeats of an answer are equal. ``incomplete`` answers, with a value in some repeats
+    only, are left out.
     """
 
     same: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
@@ -65,11 +65,11 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeRecord:
-    """All that the checks read of one judge version; what is empty is not measured.
+    """The data that the checks read of one judge version; empty parts are not measured.
 
-    ``generators`` counts judged answers by the model that wrote them (None: the log does not say). ``asked`` counts
-    requests by status, to any method. ``pairs`` are verdicts on pairs by aspect. ``costs`` sum the judge's costs
-    (upper) and the generator's (lower) over answers where both are known.
+    ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
+    in all methods. ``pairs`` are verdicts on pairs by aspect. ``costs`` sum the judge's costs (upper) and the
+    generator's (lower) over answers with both.
     """
 
     version: StoredVersion
@@ -87,16 +87,15 @@ class JudgeRecord:
 
     @property
     def judge_model(self) -> str:
-        """The model that judges, or the judge's name where its verdicts were recorded elsewhere."""
+        """The judge's model, or the name of a recorded judge."""
         return self.version.model or self.version.name
 
 
-SMALL = 0.1
-"""Below this two digits would hide whether an effect is there."""
+SMALL = 0.1  # below it, two digits would hide an effect
 
 
 class State(StrEnum):
-    """What a check came to; what could not be measured is never taken for sound."""
+    """The result of a check; not measured is never ok."""
 
     OK = "ok"
     WARNING = "warning"
@@ -109,14 +108,14 @@ class Check:
 
     Attributes:
         name: A key of ``CHECKS``.
-        state: What it came to.
-        statistic: The figure that decides, with its n and 95 % interval; undefined with its reason.
-        sentence: What it says, for a person; commands in backquotes.
-        command: What to type to measure it, or to look further; None where there is nothing to type.
+        state: The result.
+        statistic: The figure that decides, with n and 95 % interval, or its reason.
+        sentence: The result for a person; commands in backquotes.
+        command: The command to measure it or to look further; None if there is none.
         share: Whether the figure is a share, shown in percent.
         also: Further figures by name.
-        response_ids: Answers that show it, the clearest first.
-        applies: Whether a judge of this kind can have the fault at all; where not, the state is ok and says nothing.
+        response_ids: Answers that show the fault, the clearest first.
+        applies: Whether a judge of this kind can have the fault; if not, the state is ok.
     """
 
     name: str
@@ -131,7 +130,7 @@ class Check:
 
 
 def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:
-    """Return a check that could not be made: ``why`` as a sentence, and the command that would measure it."""
+    """Return a check without a figure: ``why`` as a sentence, and the command that would measure it."""
     return Check(name, State.NOT_MEASURED, unmeasured(n, why.rstrip(".")), why, command)
 
 
@@ -141,7 +140,7 @@ def not_applicable(name: str, why: str, sentence: str, *, share: bool = False, n
 
 
 def effect_words(estimate: Estimate) -> str:
-    """Return a figure of a check with its interval: small ones with three digits, wherever they are said."""
+    """Return a figure with its interval; small ones have three digits."""
     if estimate.value is None or abs(estimate.value) >= SMALL or interval(estimate) is None:
         return number_words(estimate)
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

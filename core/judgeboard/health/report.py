@@ -46,42 +46,37 @@ CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
         "cost": cost,
     }
 )
-"""Name to check, in the order in which they are shown."""
+"""Name to check, in the order of command and page. A new check is a file and a line here."""
 
+EMPTY = ("No judgments yet.", "To judge without a model: `judgeboard judge --judge lexical`")
+MOST_SHOWN = 20  # answers per check in the list of answers that show a fault
 
-EMPTY = ("Nothing has judged yet.", "`judgeboard judge --judge lexical` needs no model.")
-MOST_SHOWN = 20
-"""Answers of one check in the list of those that show a fault."""
-
-
+# Titles that differ from the name of the check.
 _TITLES = {
     "family": "Family of judge and generator",
     "self_enhancement": "Self-enhancement",
     "weaker": "Weaker than the generator",
     "collapse": "Score collapse",
-    "passages_removed": "Control: passages removed",
-    "other_answer": "Control: another question's answer",
-    "truncated": "Control: answer broken off",
-    "numbers_changed": "Control: numbers changed",
-    "passage_order": "Passage order",
+    "passages_removed": "Control answers: passages removed",
+    "other_answer": "Control answers: answer to another question",
+    "truncated": "Control answers: answer truncated",
+    "numbers_changed": "Control answers: numbers changed",
     "confidence": "Confidence of tone",
-    "verbosity_at_equal_grades": "Verbosity at equal grades",
-    "position": "Position in pairs",
+    "position": "Position bias in pairs",
     "self_consistency": "Self-consistency",
-    "user_feedback": "User feedback",
     "unusable": "Unusable verdicts",
 }
 
+# Name of a check to the kind of control answers that it reads.
 _KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
-"""Check -> the kind of control that it is made with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
     """Every check of one judge version, in the order of ``CHECKS``.
 
-    ``asked`` counts its requests of any method, of which ``ok`` to ``error`` ended so; ``not_reached`` is what its
-    unfinished runs have still to ask. ``warnings`` counts the checks that warn.
+    ``asked`` counts its calls in all methods, ``ok`` to ``error`` by status; ``not_reached`` is what its unfinished
+    runs have still to ask. ``warnings`` counts the checks that warn.
     """
 
     judge: str
@@ -97,18 +92,18 @@ class HealthReport:
     checks: tuple[Check, ...]
 
     def in_state(self, state: State) -> tuple[Check, ...]:
-        """Return the checks that came to this; those that do not apply came to nothing."""
+        """Return the checks in a state, without those that do not apply."""
         return tuple(check for check in self.checks if check.state is state and check.applies)
 
     @property
     def idle(self) -> tuple[Check, ...]:
-        """The checks of faults that a judge of this kind cannot have."""
+        """The checks that do not apply to a judge of this kind."""
         return tuple(check for check in self.checks if not check.applies)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """An answer that shows a fault, and the check that it shows."""
+    """An answer that shows a fault, and the check."""
 
     check: Check
     answer: AnswerStart
@@ -116,7 +111,7 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HealthPage:
-    """The report on one judge version, what it was made of, and ``answers`` that show what is warned of."""
+    """The report on one judge version, its data, and ``answers`` that show the faults."""
 
     report: HealthReport
     record: JudgeRecord
@@ -124,26 +119,24 @@ class HealthPage:
 
     @property
     def levels(self) -> Mapping[str, LevelCounts]:
-        """How often each level of each score was given in the log, first the score that the collapse check is of."""
+        """Counts of each level of each score in the log, the score of the collapse check first."""
         levels, first = self.record.levels, least_even(self.record)
         return levels if first is None else {first: levels[first], **levels}
 
-    def controls_command(self, checks: Sequence[Check]) -> str:
-        """Return the commands that make the controls of these checks and ask about all of them."""
+    def control_answers_command(self, checks: Sequence[Check]) -> str:
+        """Return the commands that make the control answers of these checks and judge them."""
         return make_and_judge(self.record, *(_KINDS[check.name] for check in checks))
 
 
 def measure_health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
-    """Look for a judge's own faults in what is stored; no model is called.
+    """Check a judge version for faults, from stored judgments only; makes no model calls.
 
-    Args:
-        store: Where its verdicts are.
-        judge_version: Name (its newest version), "name v3", fingerprint or id.
-        families: The user's own table of models (TOML, as ``models.toml``); JUDGEBOARD_FAMILIES by default.
+    ``judge_version`` is a name (newest version), "name v3", a fingerprint or an id. ``families`` is a table of models
+    (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: The table of models cannot be used.
+        BadInput: The table of models is invalid.
     """
     with store.reading() as connection:
         version = get_version(connection, judge_version)
@@ -152,7 +145,7 @@ def measure_health(store: Readable, judge_version: int | str, *, families: Path 
 
 
 def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
-    """Return every check of what is known of a judge version, whose runs have ``left`` requests still to make."""
+    """Return every check on the data of a judge version with ``left`` calls still to make."""
     checks = tuple(check(record) for check in CHECKS.values())
     by_status = {status.value: record.asked.get(status.value, 0) for status in Status}
     return HealthReport(
@@ -168,7 +161,7 @@ def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
 
 
 def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
-    """Return the judge versions with anything to check: the primary judge's newest first, then the newest."""
+    """Return the judge versions with judgments: the newest of the primary judge, then the newest first."""
     primary = primary_judge(connection)
     newest = sorted(versions_in_use(connection), key=lambda version: -version.id)
     first = next((version for version in newest if version.name == primary), None)
@@ -176,7 +169,7 @@ def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
 
 
 def health_page(connection: Connection, version: StoredVersion, records: KeptRecords | None = None) -> HealthPage:
-    """Return the page of a version; ``records`` keeps what was read for earlier pages of the same database."""
+    """Return the page of a version; ``records`` caches the data of earlier pages of the same database."""
     models = model_table(load_settings().families)
     read = read_record if records is None else records.read
     record = read(connection, version, models)
@@ -186,18 +179,18 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
     return HealthPage(report, record, tuple(ShownAnswer(check, known[id_]) for check, id_ in picked if id_ in known))
 
 
-def of_controls(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """Return those of the checks that controls are made for."""
+def needing_control_answers(checks: Sequence[Check]) -> tuple[Check, ...]:
+    """Return the checks that read control answers."""
     return tuple(check for check in checks if check.name in _KINDS)
 
 
 def check_title(check: Check) -> str:
-    """Return what a check is called on a page: "Weaker than the generator"."""
+    """Return the title of a check, for example "Weaker than the generator"."""
     return _TITLES.get(check.name, check.name.replace("_", " ").capitalize())
 
 
 def figure_words(check: Check) -> str | None:
-    """Return "58 % [54, 61], n 400" or None where nothing is measured; small numbers with three digits."""
+    """Return for example "58 % [54, 61], n 400"; None if nothing is measured."""
     estimate = check.statistic
     if estimate.value is None:
         return None
@@ -206,15 +199,15 @@ def figure_words(check: Check) -> str | None:
 
 
 def health_sentence(report: HealthReport) -> str:
-    """Return how many of the checks that a judge of this kind can fail warn, and how many are not measured."""
+    """Return how many of the checks warn, do not apply, and are not measured."""
     warnings = report.in_state(State.WARNING)
     warned, sound, missing = len(warnings), len(report.in_state(State.OK)), len(report.in_state(State.NOT_MEASURED))
     idle = len(report.idle)
-    open_ = f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
-    open_ += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
+    rest = f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
+    rest += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
     if not warned:
-        found = f"{report.judge}: none of {sound} checks warns{open_}."
-        return found if sound else f"{report.judge}: nothing is measured yet."
+        no_warning = f"{report.judge}: none of {sound} checks warns{rest}."
+        return no_warning if sound else f"{report.judge}: nothing is measured yet."
     names = ", ".join(check_title(check)[0].lower() + check_title(check)[1:] for check in warnings)
     verb = "warns" if warned == 1 else "warn"
-    return f"{report.judge}: {warned} of {warned + sound} checks {verb} ({names}){open_}."
+    return f"{report.judge}: {warned} of {warned + sound} checks {verb} ({names}){rest}."

@@ -1,4 +1,4 @@
-"""Self-consistency: does the judge say the same when it is asked the same again?"""
+"""Self-consistency: whether repeats of the judge agree."""
 
 from judgeboard.domain import JURY, RECORDED
 from judgeboard.health.commands import judge_answers
@@ -10,38 +10,38 @@ from judgeboard.stats.proportions import share
 NAME = "self_consistency"
 LEAST = 10
 SOUND = 0.9
-"""Below this share of answers with equal repeats a single verdict says little. Ours: one answer in ten judged
-otherwise the next time is as much as most differences between two systems."""
+"""Minimum share of answers with equal repeats. Ours: one answer in ten with another verdict is as much as most
+differences between two systems."""
 
 
 def self_consistency(record: JudgeRecord) -> Check:
-    """Warn where the share of answers on which all repeats give the same is surely below 90 %.
+    """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
 
-    It is the figure that `judgeboard repeats` leads with, by the same function: of this version's own repeats, on the
-    measure with the most answers. Repeats recorded elsewhere have a version for each rubric, and all of them are read.
+    It is the first figure of `judgeboard repeats`, from the same function: this version's repeats, on the measure with
+    the most answers. Recorded repeats have a version per rubric; all of them are read.
     """
     n = len(record.repeats.same)
     if record.version.kind in OFFLINE:
-        said = f"{record.version.title} is deterministic and says the same every time."
-        return not_applicable(NAME, "it is deterministic", said, share=True, n=n)
+        sentence = f"{record.version.title} is deterministic."
+        return not_applicable(NAME, "it is deterministic", sentence, share=True, n=n)
     if record.version.kind == JURY:
-        said = f"{record.version.title} is not asked again: it counts what its members said."
-        return not_applicable(NAME, "it asks nobody", said, share=True, n=n)
+        sentence = f"{record.version.title} makes no calls: it combines the verdicts of its members."
+        return not_applicable(NAME, "it makes no calls", sentence, share=True, n=n)
     recorded = record.version.kind == RECORDED
     command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
     if n < LEAST:
-        why = f"It takes {LEAST} answers that it was asked about several times, and there are {n:,}."
+        why = f"Too few answers with repeats (n = {n:,}, at least {LEAST} needed)."
         return not_measured(NAME, why, command, n)
     found = share(record.repeats.same, record.repeats.groups)
     warns = surely_below(found, SOUND)
     temperature = record.version.params.get("temperature")
     at = "" if temperature is None else f" at temperature {temperature:g}"
-    said = f"Asked again{at} it gives the same {record.repeats.measure} on {percent_words(found)} of {n:,} answers."
+    sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(found)} of {n:,} answers."
     if record.repeats.incomplete:
-        said += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
+        sentence += f" Left out: {record.repeats.incomplete:,} without a value in every repeat."
     if temperature == 0:
-        said += " At 0 this measures the server more than the judge."
+        sentence += " At temperature 0 this measures the server more than the judge."
     if warns:
-        said += " One verdict alone says little: ask it several times, or let a jury decide."
+        sentence += " A single verdict is not reliable. Combine several repeats, or use a jury."
     unstable = tuple(int(each) for each in record.repeats.response_ids[~record.repeats.same])
-    return Check(NAME, state_of(warns=warns), found, said, command, share=True, response_ids=unstable)
+    return Check(NAME, state_of(warns=warns), found, sentence, command, share=True, response_ids=unstable)

@@ -1,4 +1,4 @@
-"""User feedback: does the judge see what users see?"""
+"""User feedback: whether the judge's scores agree with it."""
 
 import numpy as np
 
@@ -11,15 +11,14 @@ from judgeboard.stats.estimates import surely_below
 
 NAME = "user_feedback"
 LEAST = 10
-"""Judged answers that users need to be down on, and up on."""
+"""Minimum number of judged answers with negative feedback, and with positive feedback."""
 USEFUL = 0.6
-"""An AUROC surely below this tells users' ratings hardly better than a coin. Ours: thumbs are noisy, so little is
-asked; a judge that is unsure to reach it is not accused."""
+"""Minimum AUROC. Ours: users' feedback is noisy, so the limit is low, and only a significantly lower AUROC warns."""
 _COMMAND = import_log("feedback")
 
 
 def user_feedback(record: JudgeRecord) -> Check:
-    """Warn where the score surely tells what users disliked from what they liked no better than 0.6 (AUROC)."""
+    """Warn if the AUROC of the score for negative feedback is significantly below 0.6."""
     feedback = record.feedback
     found: dict[str, Estimate] = {}
     most = 0
@@ -32,17 +31,14 @@ def user_feedback(record: JudgeRecord) -> Check:
             found[measure] = auroc(scores[rows], down, grouping(feedback.groups[rows], len(down)))
     if not found:
         why = (
-            f"It takes {LEAST} judged answers that users were down on and {LEAST} that they were up on; "
-            f"users spoke of {most:,}."
+            f"Too few judged answers with feedback (n = {most:,}): at least {LEAST} with negative and {LEAST} with "
+            "positive feedback are needed."
         )
         return not_measured(NAME, why, _COMMAND, most)
-    # Users like an answer for one thing or another: the score that follows them best speaks for the judge.
+    # Users may care about any of the scores: the one that follows their feedback best counts.
     measure = max(found, key=lambda each: found[each].value or 0)
     best = found[measure]
     warns = surely_below(best, USEFUL)
-    said = "It does not see what users see" if warns else "It follows users as far as can be told"
-    sentence = (
-        f"{said}: AUROC of {measure} for telling what users disliked from what they liked {effect_words(best)} on "
-        f"{best.n:,} answers."
-    )
+    agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
+    sentence = f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {best.n:,} answers."
     return Check(NAME, state_of(warns=warns), best, sentence, _COMMAND)

@@ -1,4 +1,4 @@
-"""Audits by a supreme judge that is asked (approach 1 and 2), or by stored judgments of another judge."""
+"""Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -40,19 +40,18 @@ from judgeboard.store.statements import batches
 
 NAME = "supreme"
 _OF_JUDGE = ("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s")
-# What the audited version was asked for: a judge of the same kind is asked for the same.
+# An independent supreme judge of the same kind gets the same values of these parameters.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
 
 def make_supreme(**chosen: Any) -> SupremeJudge:
-    """Return a supreme judge that is shown verdicts; what is not chosen comes from the environment.
+    """Return a supreme judge that reviews verdicts (approach 1).
 
-    Args:
-        chosen: ``name``, ``max_output`` and the fields of the model (model, base_url, prices, …); None counts as not
-            chosen, others are left out.
+    ``chosen`` are ``name``, ``max_output`` and the fields of the model (model, base_url, prices, …); the environment
+    gives what is missing or None. Other names are ignored.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or unreadable replies.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
@@ -61,17 +60,11 @@ def make_supreme(**chosen: Any) -> SupremeJudge:
 
 
 def make_independent(store: Store, audited: int | str, *, kind: str | None = None, **chosen: Any) -> IndependentSupreme:
-    """Return a supreme judge that scores answers itself.
+    """Return a supreme judge that scores answers itself (approach 2).
 
-    One of the audited version's kind has its domain too, and gives claims where it does. Its examples are not shown:
-    the opinion is to be another one, not a copy.
-
-    Args:
-        store: Where the audited version is.
-        audited: The judge version, as `get_version` takes it.
-        kind: The kind of judge; by default the audited version's, ``rag`` where that cannot be asked or
-            asks no model.
-        chosen: As for `make_supreme`.
+    ``kind`` is by default that of the audited version, or ``rag`` if that kind asks no model. A judge of the audited
+    kind gets the same domain and claims, but not the same examples: its opinion must be independent. ``chosen`` is as
+    for `make_supreme`.
 
     Raises:
         NotFound: There is no such judge version.
@@ -90,7 +83,7 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
 
 
 By = Literal["label", "thresholds"]
-# Whether the audited verdict and the supreme one agree; None where they have nothing in common to compare.
+# Whether the audited and the supreme verdict agree; None if they have no measure in common.
 Agrees = Callable[[Verdict, Verdict], bool | None]
 
 
@@ -104,53 +97,51 @@ def audit_recorded(
     account: RunAccount | None = None,
     actor: str = "library",
 ) -> AuditReport:
-    """Audit a judge version by what is stored of another, without asking anybody; a second time stores nothing new.
+    """Audit a judge version with the stored verdicts of another; makes no model calls and is idempotent.
 
-    A supreme version that was shown the verdicts (approach 1) is read as it was given; of any other the current
-    verdict on each answer is compared.
+    A supreme version of approach 1 is read as stored; for any other, its current verdict on each answer is compared.
 
     Args:
-        store: Where the judgments are.
-        supreme: The judge version that audits, as `get_version` takes it.
-        audited: The one that is audited.
-        sample: Which judgments; all by default.
-        by: ``label``: the verdict is marked wrong where the labels differ, a judge without a label cut at the rule's
-            threshold; ``thresholds``: where groundedness, quality or label differ as for the rule judges_disagree.
-            By default thresholds for a supreme version that scored for an audit, label for any other; one that was
-            shown the verdicts takes neither.
-        account: The account of the run that the report is of; what is stored of the supreme version by default.
-        actor: Who has them compared.
+        store: The open database.
+        supreme: The judge version that audits: id, name, title or fingerprint.
+        audited: The audited judge version.
+        sample: Which judgments (default: all).
+        by: ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
+            threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree.
+            Default: ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
+        account: The account of the run (default: the stored verdicts of the supreme version).
+        actor: The name stored with the event.
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: A version is to audit itself, the audited one gave no verdicts, or ``by`` is given where it cannot.
+        BadInput: A version would audit itself, the audited one has no verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
         version, own = audited_version(connection, audited), get_version(connection, supreme)
         if version.id == own.id:
-            raise BadInput(f"{version.title} cannot audit itself: name another version with --supreme-version")
+            raise BadInput(f"{version.title} cannot audit itself. Name another version with --supreme-version.")
         if own.kind == AUDIT and own.params.get("approach") == 1:
             if by is not None:
-                raise BadInput(f"{own.title} was shown the verdicts (approach 1), it scored none: leave --approach out")
+                raise BadInput(f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach.")
             return audit_report(connection, version, own, sample, account)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
     return compare_versions(store, own, version, sample, by, actor, account)
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the judge version to audit, as `get_version` takes it.
+    """Return the judge version to audit.
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: It gave no usable verdict on any answer, so that whatever is drawn of it is nothing.
+        BadInput: It has no usable verdict.
     """
     version = get_version(connection, which)
-    # Scores of a scale of its own are none of the measures, yet verdicts.
+    # A rubric's scores are verdicts too, although none of the common measures.
     if not measures_given(connection, version.id) and not audited_judgments(connection, version.id, RowFilter()):
         raise BadInput(
-            f"{version.title} gave no usable verdict on an answer, so there is nothing to audit: "
-            "name another version with --judge-version"
+            f"{version.title} has no usable verdict, so there is nothing to audit. "
+            "Name another version with --judge-version."
         )
     return version
 
@@ -164,39 +155,42 @@ def compare_versions(
     actor: str,
     account: RunAccount | None = None,
 ) -> AuditReport:
-    """Store what two versions' verdicts say of each other as marks, and report; arguments as `audit_recorded`.
+    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`.
 
-    The whole log is read first, so that another writer waits for a thousand marks at most.
+    Reading comes before writing, so that other writers wait for one batch of marks at most.
     """
     with store.reading() as connection:
-        found = _compared(connection, supreme, audited, sample, by)
-    for chunk in batches(found.marks):
+        comparison = _compare(connection, supreme, audited, sample, by)
+    for chunk in batches(comparison.marks):
         with store.writing() as connection:
             store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
         return audit_report(
-            connection, audited, supreme, sample, account or found.account, not_comparable=found.not_comparable
+            connection,
+            audited,
+            supreme,
+            sample,
+            account or comparison.account,
+            not_comparable=comparison.not_comparable,
         )
 
 
-class _Compared(NamedTuple):
-    """The marks that are not stored yet, and what they were made from."""
-
+class _Comparison(NamedTuple):
     marks: list[NewJudgmentReview]
     not_comparable: int
     account: RunAccount
 
 
-def _compared(
+def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
-) -> _Compared:
-    agrees = by_label(thresholds(connection)) if by == "label" else by_thresholds(thresholds(connection))
+) -> _Comparison:
+    agrees = (_by_label if by == "label" else _by_thresholds)(thresholds(connection))
     drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
     theirs = {each.response_id: each.judgment_id for each in audited_judgments(connection, supreme.id, sample.where)}
     reviews = latest_reviews(connection, supreme.id, audited.id)
-    marks, unshared = [], 0
+    marks, not_comparable = [], 0
     for chunk in batches([each for each in drawn if each.response_id in theirs]):
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
         verdicts = verdicts_of(connection, both)
@@ -204,40 +198,36 @@ def _compared(
             correct = agrees(verdicts[each.judgment_id], verdicts[theirs[each.response_id]])
             known = reviews.get(each.judgment_id)
             if correct is None:
-                unshared += 1
+                not_comparable += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
                 marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
-    return _Compared(marks, unshared, _account(drawn, theirs, latest_asks(connection, supreme.id)))
+    return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
-def by_label(at: Thresholds) -> Agrees:
-    """Return the comparison of labels, each judge's groundedness cut at the rule's threshold where it gave none."""
-
+def _by_label(limits: Thresholds) -> Agrees:
     def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
-        labels = _label(audited, at), _label(supreme, at)
+        labels = _label(audited, limits), _label(supreme, limits)
         return None if None in labels else labels[0] is labels[1]
 
     return agrees
 
 
-def by_thresholds(at: Thresholds) -> Agrees:
-    """Return the comparison by the thresholds of the rule judges_disagree (methods.md §1)."""
-
+def _by_thresholds(limits: Thresholds) -> Agrees:
     def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
         shared = any(
             None not in (getattr(audited, measure), getattr(supreme, measure))
             for measure in ("groundedness", "quality", "label")
         )
-        return not differences_of(_signal(audited), _signal(supreme), at) if shared else None
+        return not differences_of(_signal(audited), _signal(supreme), limits) if shared else None
 
     return agrees
 
 
-def _label(verdict: Verdict, at: Thresholds) -> Label | None:
+def _label(verdict: Verdict, limits: Thresholds) -> Label | None:
     if verdict.label is not None or verdict.groundedness is None:
         return verdict.label
-    return Label.HALLUCINATED if verdict.groundedness < at.low_groundedness - HALF_STEP else Label.GROUNDED
+    return Label.HALLUCINATED if verdict.groundedness < limits.low_groundedness - HALF_STEP else Label.GROUNDED
 
 
 def _signal(verdict: Verdict) -> JudgeSignal:
@@ -245,7 +235,7 @@ def _signal(verdict: Verdict) -> JudgeSignal:
 
 
 def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
-    """What the supreme judge said of the answers drawn: where it has no usable verdict, what its latest one is."""
+    """Status of the supreme judge's usable verdict on each drawn answer, else of its latest one."""
     statuses = Counter(
         Status.OK if each.response_id in usable else asked[each.response_id].status
         for each in drawn
@@ -255,18 +245,15 @@ def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[i
 
 
 class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
-    """A run over a sample of a judge version's current verdicts, with the answers that were stored at its start."""
-
     kind = AUDIT
 
     def __init__(self, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
         self.again = again
-        self._which = audited
+        self._audited_name = audited
         self._sample = sample or AuditSample()
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        """Select the judgments of the sample that this supreme version was not asked about."""
-        self._audited = get_version(connection, self._which)
+        self._audited = get_version(connection, self._audited_name)
         self._drawn = self._sample.drawn(audited_judgments(connection, self._audited.id, self._sample.where))
         if self._drawn:
             self.check(connection, self._audited)
@@ -282,7 +269,6 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
         """Refuse an audit that cannot give anything."""
 
     def keys(self, begun: Begun) -> list[AuditedJudgment]:
-        """Return the sample, up to the frontier of the run."""
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
 
 
@@ -293,8 +279,8 @@ class _MarkTask(NamedTuple):
     verdict: Verdict
 
 
-class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
-    """Approach 1: the supreme judge is shown each verdict with its answer and says whether it is correct."""
+class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
+    """Approach 1: the supreme judge sees each verdict and says whether it is correct."""
 
     def __init__(
         self, supreme: SupremeJudge, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
@@ -305,13 +291,11 @@ class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
     def latest(
         self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
     ) -> Mapping[AuditedJudgment, LatestReview]:
-        """Return the latest review of each judgment."""
         ids = [key.judgment_id for key in keys] if few else None
         reviews = latest_reviews(connection, version.id, self._audited.id, ids)
         return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
 
     def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[_MarkTask]:
-        """Return the judgments with their answers and verdicts."""
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
         verdicts = verdicts_of(connection, [key.judgment_id for key, _ in asks])
         return [
@@ -321,12 +305,10 @@ class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
         ]
 
     async def ask(self, task: _MarkTask, keep: Keep[Answered[_MarkTask, Mark]]) -> None:
-        """Ask whether one verdict is correct."""
         mark = await self.judge.review(task.item, task.verdict)
         await keep(Answered(task, mark, mark.record))
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
-        """Store reviews, with the flags that they raise."""
         marks = [
             NewJudgmentReview(
                 step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
@@ -336,13 +318,12 @@ class Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
         store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
-        """Measure the marks against people."""
         with outcome.store.reading() as connection:
             return audit_report(connection, self._audited, outcome.version, self._sample, outcome.account)
 
 
-class Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
-    """Approach 2: the supreme judge scores the answers itself; a verdict that is far from its own is marked."""
+class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
+    """Approach 2: the supreme judge scores the answers; verdicts far from its own are marked."""
 
     def __init__(
         self, supreme: IndependentSupreme, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
@@ -351,31 +332,27 @@ class Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         self.judge: IndependentSupreme = supreme
 
     def check(self, connection: Connection, audited: StoredVersion) -> None:
-        """Refuse to pay for verdicts that have nothing in common with the audited ones."""
         given = measures_given(connection, audited.id)
         if given & self.judge.measures:
             return
         none = "no groundedness, quality or label"
         theirs, own = (" and ".join(sorted(measures)) or none for measures in (given, self.judge.measures))
         raise BadInput(
-            f"{audited.title} gives {theirs}, the supreme judge {own}: nothing to compare. "
-            "Choose another kind with --judge, or let it review the verdicts: --approach 1"
+            f"{audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
+            "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."
         )
 
     def latest(
         self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
     ) -> Mapping[AuditedJudgment, LatestAsk]:
-        """Return the latest verdict of the supreme version on each answer."""
         asks = latest_asks(connection, version.id, [key.response_id for key in keys] if few else None)
         return {key: asks[key.response_id] for key in keys if key.response_id in asks}
 
     def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[Ask]:
-        """Return the answers."""
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
         return [Ask(items[key.response_id], number) for key, number in asks if key.response_id in items]
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
-        """Compare both versions, and measure the marks against people."""
         return compare_versions(
             outcome.store,
             outcome.version,
@@ -389,66 +366,30 @@ class Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
 
 async def audit_async(
     store: Store,
-    supreme: SupremeJudge,
+    supreme: SupremeJudge | IndependentSupreme,
     audited: int | str,
     *,
     sample: AuditSample | None = None,
     again: bool = False,
     **options: Unpack[RunOptions],
 ) -> AuditReport:
-    """Let a supreme judge review the current verdicts of a judge version, and measure its marks against people.
+    """Audit the current verdicts of a judge version with a supreme judge, and compare its marks with people's grades.
 
-    Each verdict is asked about once by a version of the supreme judge; a stopped audit goes on where it ended, with the
-    answers that were stored at its start. A review keeps the share of the draw that it was asked for: a later, larger
-    sample of the same seed holds it, asks only the rest, and leaves it as it is.
-
-    Args:
-        store: Where the judgments are.
-        supreme: Who reviews; closed at the end.
-        audited: The judge version, as `get_version` takes it.
-        sample: Which of its judgments; all by default.
-        again: Also ask again where the supreme judge's latest review of a verdict is not usable.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself, and a verdict
+    that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
+    about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
+    answers that were logged at its start. A review keeps the sampling share it was asked with; a larger sample of the
+    same seed contains the smaller one and asks only about the rest. The supreme judge is closed at the end.
+    ``options`` are fields of `RunOptions`.
 
     Raises:
         NotFound: There is no such judge version.
         UnknownPrice: A cost limit is given and the model has no price.
+        BadInput: The two judges have no measure in common (approach 2).
     """
-    return await run_method(store, Reviewing(supreme, audited, sample, again=again), **options)
+    if isinstance(supreme, SupremeJudge):
+        return await run_method(store, _Reviewing(supreme, audited, sample, again=again), **options)
+    return await run_method(store, _Scoring(supreme, audited, sample, again=again), **options)
 
 
 audit = blocking(audit_async)
-
-
-async def audit_independently_async(
-    store: Store,
-    supreme: IndependentSupreme,
-    audited: int | str,
-    *,
-    sample: AuditSample | None = None,
-    again: bool = False,
-    **options: Unpack[RunOptions],
-) -> AuditReport:
-    """Let a supreme judge score the answers that a judge version judged, and compare both (methods.md §4).
-
-    A verdict is marked wrong where both differ by the thresholds of the rule judges_disagree. Each answer is asked
-    about once by a version of the supreme judge; a stopped audit goes on where it ended, with the answers that were
-    stored at its start.
-
-    Args:
-        store: Where the judgments are.
-        supreme: Who scores; closed at the end.
-        audited: The judge version, as `get_version` takes it.
-        sample: Which of its judgments; all by default.
-        again: Also ask again where the supreme judge's latest verdict is not usable.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
-
-    Raises:
-        NotFound: There is no such judge version.
-        UnknownPrice: A cost limit is given and the model has no price.
-        BadInput: The audited verdicts and those of the supreme judge have nothing in common to compare.
-    """
-    return await run_method(store, Scoring(supreme, audited, sample, again=again), **options)
-
-
-audit_independently = blocking(audit_independently_async)

@@ -1,4 +1,4 @@
-"""Audits: the sample, a supreme judge's marks against people's grades, and their words."""
+"""The report of an audit: a supreme judge's marks compared with people's grades."""
 
 import shlex
 from collections import Counter
@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.random_sample import draw
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
-from judgeboard.stats.estimates import percent, percent_words, unmeasured
+from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.audits import (
     AuditedJudgment,
@@ -36,13 +36,12 @@ from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 
 @dataclass(frozen=True, slots=True)
 class AuditSample:
-    """A share (above 0, up to 1) of the answers that ``where`` means; equal seeds draw equal answers.
+    """A share (above 0, at most 1) of the answers in ``where``; equal seeds select equal answers.
 
-    A larger share of the same seed holds the smaller one, and a second run draws nothing more: the draw hangs on
-    seed, source and outside id alone.
+    Seed, source and external id decide alone. So a larger share of the same seed contains the smaller one.
 
     Raises:
-        BadInput: The share is outside its range.
+        BadInput: The share is out of range.
     """
 
     share: float = 1.0
@@ -51,21 +50,21 @@ class AuditSample:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise BadInput(f"--sample must lie above 0 and be at most 1, not {self.share:g}")
+            raise BadInput(f"--sample must be above 0 and at most 1, not {self.share:g}")
 
     def drawn(self, judgments: list[AuditedJudgment]) -> list[AuditedJudgment]:
-        """Return those of the judgments that are drawn."""
+        """Return the judgments in the sample."""
         seed = str(self.seed)
-        return [each for each in judgments if draw(seed, each.source, each.external_id) < self.share]
+        return [judgment for judgment in judgments if draw(seed, judgment.source, judgment.external_id) < self.share]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what was asked for as JSON values."""
+        """Return the sample as JSON values."""
         return {"where": self.where.as_dict(), "sample": self.share, "seed": self.seed}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedAnswer:
-    """A reviewed verdict on an answer that people graded: what judge and people call the answer."""
+    """An answer with a reviewed verdict: the judge's label and people's label."""
 
     response_id: int
     source: str
@@ -76,13 +75,12 @@ class AuditedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """An audit against people. Positive is a verdict that is wrong by the people's label.
+    """An audit compared with people. A positive is a verdict that is wrong by people's label; a mark predicts it.
 
-    ``audited`` counts verdicts with a usable mark, ``graded`` those of them that people graded. ``caught`` are the
-    ``tp`` wrong verdicts that were marked, ``missed`` the ``fn`` wrong ones that were not, ``accused`` the ``fp`` right
-    ones that were; ``tn`` counts right ones that were not. ``flags_raised`` counts flags that stand on marked verdicts,
-    decided ones included. ``draws`` are the shares that the usable reviews were drawn at, with how many of each.
-    ``notes`` are sentences to read it with.
+    ``audited`` counts verdicts with a usable mark, ``graded`` those among them that people graded. ``caught`` are the
+    ``tp`` wrong verdicts with a mark, ``missed`` the ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with
+    a mark; ``tn`` counts right ones without. ``flags_raised`` counts flags on marked verdicts, decided ones included.
+    ``draws`` are the sampling shares of the usable reviews, with the number of each.
     """
 
     judge_version: str
@@ -110,7 +108,6 @@ class AuditReport:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Count the answers of each list."""
         counts = {"tp": len(self.caught), "fp": len(self.accused), "fn": len(self.missed)}
         for name, count in (counts | {"graded": sum(counts.values()) + self.tn}).items():
             object.__setattr__(self, name, count)
@@ -126,19 +123,12 @@ def audit_report(
     reviewed_only: bool = False,
     not_comparable: int = 0,
 ) -> AuditReport:
-    """Return what the stored reviews of one version by another come to.
+    """Return the result of the stored reviews of one version by another.
 
-    Of each current verdict of the audited version the supreme version's latest review counts; people's side is their
-    majority label, the judge's its label or, where it gives none, its groundedness cut at the rule's threshold.
-
-    Args:
-        connection: An open transaction.
-        audited: Whose verdicts were reviewed.
-        supreme: Who reviewed them.
-        sample: Which of the verdicts; all by default.
-        account: The account of the run that this is of; by default what became of the reviews.
-        reviewed_only: Do not look at verdicts without a review, so that none is counted as not reached.
-        not_comparable: Verdicts that could not be compared, for a note.
+    For each current verdict of the audited version the supreme version's latest review counts. People's side is their
+    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``account`` is that of
+    the run (default: the status of the reviews). ``reviewed_only`` leaves out verdicts without a review, so that none
+    counts as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
     reviews = latest_reviews(connection, supreme.id, audited.id)
@@ -158,7 +148,7 @@ def audit_report(
         for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
     ]
     flags = count_flagged(connection, audited.fingerprint, wrong_by_mark)
-    nothing = _nothing(len(reviewed), pairs.n)
+    reason = _no_figures(len(reviewed), pairs.n)
     draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
     return AuditReport(
         judge_version=audited.title,
@@ -172,10 +162,10 @@ def audit_report(
         caught=_those(answers, wrong & marked),
         missed=_those(answers, wrong & ~marked),
         accused=_those(answers, ~wrong & marked),
-        precision=_share(wrong, marked, pairs.groups, nothing or "nothing that people graded was marked wrong"),
-        recall=_share(marked, wrong, pairs.groups, nothing or "by the people's grades no audited verdict is wrong"),
+        precision=_share(wrong, marked, pairs.groups, reason or "no verdict that people graded is marked"),
+        recall=_share(marked, wrong, pairs.groups, reason or "no audited verdict is wrong according to people"),
         false_alarm_rate=_share(
-            marked, ~wrong, pairs.groups, nothing or "by the people's grades no audited verdict is right"
+            marked, ~wrong, pairs.groups, reason or "no audited verdict is right according to people"
         ),
         flags_raised=flags,
         draws=draws,
@@ -186,11 +176,10 @@ def audit_report(
     )
 
 
-def _nothing(audited: int, graded: int) -> str | None:
-    """Say why no figure can be had, None where some can."""
+def _no_figures(audited: int, graded: int) -> str | None:
     if not audited:
         return "no verdict has a usable review"
-    return None if graded else "people graded none of the audited verdicts"
+    return None if graded else "people graded none of the audited answers"
 
 
 def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
@@ -203,10 +192,7 @@ def _graded(pairs: AnswerPairs, response_ids: Sequence[int]) -> AnswerPairs:
 
 
 def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:
-    """The share of ``hits`` among the rows ``of``: Wilson's interval, by evidence group where answers share one.
-
-    Where all stand on one question the runs themselves are what was sampled.
-    """
+    """The share of ``hits`` in the rows ``of``, by evidence group; if there is one group only, by answer."""
     if not of.any():
         return unmeasured(0, undefined)
     of_these = groups[of]
@@ -227,15 +213,13 @@ def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestRevie
 
 
 def _draws(reviews: Sequence[LatestReview]) -> tuple[tuple[float, int], ...]:
-    """The shares that reviews were drawn at, with how many of each, the smallest first."""
     return tuple(sorted(Counter(review.inclusion_probability for review in reviews).items()))
 
 
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
-    """Say which reviews were asked for another share than that of the report: each keeps its own as its probability."""
-    in_all = sum(n for _, n in draws)
+    total = sum(n for _, n in draws)
     return tuple(
-        f"{n:,} of the {in_all:,} reviews are of a draw of {percent(other)}, and keep that as their probability."
+        f"{n:,} of {total:,} reviews belong to a sample of {percent(other)} and keep that sampling probability."
         for other, n in draws
         if other != share
     )
@@ -246,26 +230,24 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if cut := int(pairs.cut.sum()):
-        which = "its" if cut == pairs.n else f"on {cut:,} of {pairs.n:,} answers its"
-        notes.append(f"{audited.title} gives no label: {which} groundedness is cut at {cut_at:g}.")
+        which = "Its " if cut == pairs.n else f"On {cut:,} of {pairs.n:,} answers its "
+        notes.append(f"{audited.title} gives no label. {which}groundedness is cut at {cut_at:g}.")
     if unflagged:
-        notes.append(
-            f"{unflagged:,} of the marked verdicts raise no flag: their judge has a newer verdict on these answers."
-        )
+        notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
     if not_comparable:
-        notes.append(f"Not compared, {not_comparable:,}: there the two judges give nothing in common.")
+        notes.append(f"Not compared: {not_comparable:,}, because the two judges have no measure in common.")
     return tuple(notes)
 
 
 NO_AUDIT = (
-    "No audit yet. `judgeboard audit --supreme-model MODEL --judge-version NAME` reviews a tenth of its verdicts.",
-    "Two judges that are stored are compared by `judgeboard audit --recorded --supreme-version A --judge-version B`.",
+    "No audit yet. `judgeboard audit --supreme-model MODEL --judge-version NAME` reviews a tenth of the verdicts.",
+    "To compare two stored judges: `judgeboard audit --recorded --supreme-version A --judge-version B`.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DoneAudit:
-    """One version reviewed by another."""
+    """One version audited by another."""
 
     audited: StoredVersion
     supreme: StoredVersion
@@ -273,20 +255,20 @@ class DoneAudit:
 
 @dataclass(frozen=True, slots=True)
 class ListedAnswer:
-    """An answer of one of the lists with the start of its texts; ``said`` is None where it was judged anew since."""
+    """An answer of a list with the start of its texts; ``said`` is None if a newer judgment exists."""
 
     answer: AuditedAnswer
     said: JudgedText | None
 
 
 def done_audits(connection: Connection) -> list[DoneAudit]:
-    """Return every audit that has reviews, the one with the latest first, those with nothing usable last."""
+    """Return every audit with reviews, the latest first, those without usable reviews last."""
     versions = {version.id: version for version in list_versions(connection)}
     return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits_done(connection)]
 
 
 def shown_audit(connection: Connection, audit: DoneAudit) -> AuditReport:
-    """Return what all reviews of an audit come to, whatever sample each was drawn for."""
+    """Return the result of all reviews of an audit, over all samples."""
     return audit_report(connection, audit.audited, audit.supreme, reviewed_only=True)
 
 
@@ -300,50 +282,47 @@ def listed_answers(
 
 
 def nothing_usable(report: AuditReport) -> bool:
-    """Whether reviews were asked for, and none of them gave a mark."""
+    """Whether there are reviews, but none is usable."""
     return report.account.asked > 0 and report.audited == 0
 
 
 def audit_sentence(report: AuditReport) -> str:
-    """Say in one sentence what an audit came to."""
+    """Return the result of an audit in one or two sentences."""
     judge, supreme = report.judge_version, report.supreme_version
-    looked = f"{supreme} looked at {report.audited:,} verdicts of {judge} and marked {report.marked:,} as wrong"
+    reviewed = f"{supreme} reviewed {report.audited:,} verdicts of {judge} and marked {report.marked:,} as wrong"
     if nothing_usable(report):
         reviews = f"{report.account.asked:,} of {report.account.asked:,} reviews of {judge} by {supreme}"
-        return f"{reviews} gave nothing usable{_again(report)}."
+        return f"{reviews} are not usable{_again(report)}."
     if report.graded == 0:
-        return f"{looked}; people graded none of these answers yet, so nobody knows how many are."
+        return f"{reviewed}. People graded none of these answers yet, so the marks cannot be checked."
     return (
-        f"{looked}. On the {report.graded:,} that people graded it caught {report.tp:,} of {report.tp + report.fn:,} "
-        f"wrong verdicts, and {report.fp:,} of its {report.tp + report.fp:,} marks accuse a right one."
+        f"{reviewed}. On the {report.graded:,} answers that people graded, it caught {report.tp:,} of "
+        f"{report.tp + report.fn:,} wrong verdicts; {report.fp:,} of its {report.tp + report.fp:,} marks are wrong."
     )
 
 
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
-    """Say what the supreme judge was given, and how many of the verdicts it looked at.
-
-    A draw is by answer, so that its size is known about; what it holds beyond the reviews was not reached.
-    """
-    in_all = count_verdicts(connection, audit.audited.id)
-    looked = f"{report.audited:,} of the {in_all:,} verdicts of {report.judge_version} have a usable review"
+    """Return what the supreme judge saw, and how many verdicts it reviewed."""
+    verdicts = count_verdicts(connection, audit.audited.id)
+    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable review"
     if report.account.asked > report.audited:
-        looked += f"; {report.account.asked - report.audited:,} more reviews are not usable"
+        reviewed += f"; {report.account.asked - report.audited:,} more reviews are not usable"
     if len(report.draws) > 1:
-        drawn = "drawn: " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
+        sampled = "sampled " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
     elif report.draws and report.draws[0][0] < 1:
         share = report.draws[0][0]
-        drawn = f"a draw of {percent(share)} holds about {share * in_all:,.0f}"
+        sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
     else:
-        drawn = "all were drawn"
-    return f"{_approach(audit.supreme)} {looked}; {drawn}."
+        sampled = "all were selected"
+    return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
 
 
 def _approach(supreme: StoredVersion) -> str:
     if supreme.kind != AUDIT:
-        return "It judged the answers for itself, and marks a verdict that its own stored one contradicts."
+        return "The supreme judge judged the answers itself; a verdict that contradicts its own is marked."
     if supreme.params.get("approach") == 1:
-        return "It was shown each verdict with its answer (approach 1)."
-    return "It scored the answers itself, without seeing the verdicts, and marks those far from its own (approach 2)."
+        return "The supreme judge saw each verdict with its answer (approach 1)."
+    return "The supreme judge scored the answers itself and marks verdicts far from its own (approach 2)."
 
 
 def _again(report: AuditReport) -> str:
@@ -351,23 +330,19 @@ def _again(report: AuditReport) -> str:
     if model is None:
         return ""
     options = ["--supreme-model", model, "--judge-version", report.judge_version, "--rejudge", "failed"]
-    return f": `judgeboard audit {shlex.join(options)}` asks again"
+    return f"; to ask again: `judgeboard audit {shlex.join(options)}`"
 
 
 def unmeasured_words(report: AuditReport) -> str | None:
-    """Say in one sentence why rates are not measured, None where all are."""
-    rates = (report.precision, report.recall, report.false_alarm_rate)
-    why = dict.fromkeys(rate.reason or "unknown" for rate in rates if rate.value is None)
-    return f"Not measured: {'; '.join(why)}." if why else None
+    """Return why rates are not available; None if all are."""
+    why = dict.fromkeys(rate.reason or "unknown" for _, rate, _ in rates(report) if rate.value is None)
+    return f"Not available: {'; '.join(why)}." if why else None
 
 
-def rate_words(report: AuditReport) -> list[tuple[str, str, str, int]]:
-    """Return name, meaning, value with interval (a dash where there is none) and size of each rate."""
-    return [
-        (name, meaning, "–" if estimate.value is None else percent_words(estimate), estimate.n)
-        for name, meaning, estimate in (
-            ("Precision", "marks that are wrong verdicts", report.precision),
-            ("Recall", "wrong verdicts that are marked", report.recall),
-            ("False alarms", "right verdicts that are marked", report.false_alarm_rate),
-        )
-    ]
+def rates(report: AuditReport) -> tuple[tuple[str, Estimate, str], ...]:
+    """Return name, estimate and meaning of each rate."""
+    return (
+        ("Precision", report.precision, "marked verdicts that are wrong"),
+        ("Recall", report.recall, "wrong verdicts that are marked"),
+        ("False alarms", report.false_alarm_rate, "right verdicts that are marked"),
+    )

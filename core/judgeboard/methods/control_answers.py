@@ -1,4 +1,4 @@
-"""Control answers: made from logged ones with a known effect, to see whether a judge notices."""
+"""Control answers: made from logged answers with a known effect, to test whether a judge notices it."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from judgeboard.store.storing import store_responses
 
 
 class AnswerText(NamedTuple):
-    """A question, its answer and its passages; ``passages`` None means that the log did not carry them."""
+    """A question, its answer and its passages; None if the passages were not logged."""
 
     query: str
     answer: str
@@ -34,27 +34,27 @@ class AnswerText(NamedTuple):
 
 
 def passages_removed(original: AnswerText) -> AnswerText | None:
-    """Return the answer without its passages, None where it has none.
+    """Return the answer without its passages; None if it has none.
 
-    All of them: beside a part that is left, nobody knows whether the answer still stands on it.
+    All are removed: with some of them left, it would be unknown whether they still support the answer.
     """
     return original._replace(passages=()) if original.passages else None
 
 
 def other_answer(original: AnswerText, donor: AnswerText) -> AnswerText | None:
-    """Return the question and passages with the answer that ``donor`` has, None where that is no other."""
+    """Return the question and passages with the answer of ``donor``; None if that is the same."""
     same = donor.query.split() == original.query.split() or donor.answer.split() == original.answer.split()
     return original._replace(answer=donor.answer) if not same and donor.answer.strip() else None
 
 
 _SHORTEST = 60
-"""Characters that an answer needs: of a shorter one the half may still be an answer."""
+"""Minimum number of characters: half of a shorter answer may still be an answer."""
 
 _TRAILING = re.compile("[\\s.!?\u2026,;:\u3002\uff01\uff1f\u0964]+\\Z")
 
 
 def truncated(original: AnswerText) -> AnswerText | None:
-    """Return the first half of the answer, cut after a word and never after the end of a sentence."""
+    """Return the first half of the answer, cut after a word and never at the end of a sentence."""
     answer = original.answer.strip()
     if len(answer) < _SHORTEST:
         return None
@@ -65,41 +65,40 @@ def truncated(original: AnswerText) -> AnswerText | None:
     return original._replace(answer=kept) if kept else None
 
 
-# Citations ("[3]", "passage 3") and list markers ("2. ") number the text, not the world.
+# Citations ("[3]", "passage 3") and list markers ("2. ") are not statements.
 _LAYOUT = r"\[\d[\d,;\s–-]*\]|\b(?:passages?|documents?|sources?)\s+\d+|^[ \t]*\(?\d{1,3}[.)](?=\s)"
 _NUMBER = re.compile(rf"({_LAYOUT})|\d+", re.IGNORECASE | re.MULTILINE | re.ASCII)
 _SHIFT = 3
 
 
 def numbers_changed(original: AnswerText) -> AnswerText | None:
-    """Return the answer with every digit of its numbers shifted, None where it has no number.
+    """Return the answer with every digit of its numbers shifted; None if it has no number.
 
-    As many digits as before and none of them the same; equal numbers stay equal, so that the answer does not
-    contradict itself.
+    The number of digits stays. Equal numbers stay equal, so that the answer does not contradict itself.
     """
     changed = _NUMBER.sub(lambda found: found[0] if found[1] else _other(found[0]), original.answer)
     return None if changed == original.answer else original._replace(answer=changed)
 
 
 def _other(digits: str) -> str:
-    # A first digit other than 0 becomes another one of those: 1 to 9 go round among themselves.
+    # The first digit stays other than 0.
     first = digits[0] if len(digits) > 1 or digits != "0" else ""
     head = "" if not first else first if first == "0" else str((int(first) - 1 + _SHIFT) % 9 + 1)
     return head + "".join(str((int(digit) + _SHIFT) % 10) for digit in digits[len(head) :])
 
 
 def passages_reordered(original: AnswerText) -> AnswerText | None:
-    """Return the answer with its passages in reverse, None where that changes nothing.
+    """Return the answer with its passages in reverse order; None if that changes nothing.
 
-    In reverse, not shuffled: a retriever puts the best passage first, so a judge that reads the beginning with more
-    care is moved in one direction, which a mean shows.
+    Reversed, not shuffled: a retriever returns the best passage first. A judge that reads the beginning more carefully
+    then moves in one direction, which a mean shows.
     """
     if original.passages is None or original.passages == original.passages[::-1]:
         return None
     return original._replace(passages=original.passages[::-1])
 
 
-# Only words whose removal leaves a sentence: "may be" would need another verb.
+# Only words that a sentence can lose: without "may", "may be" would need another verb.
 _ADVERBS = r"perhaps|maybe|possibly|probably|apparently|presumably|seemingly|arguably|supposedly"
 _OPENINGS = (
     r"I (?:would )?(?:think|believe|guess|suppose|assume|suspect)(?: that)?"
@@ -113,7 +112,7 @@ _SENTENCE_START = re.compile(r"(?:\A|(?<=[.!?…\n]))\s*\Z")
 
 
 def hedges_removed(original: AnswerText) -> AnswerText | None:
-    """Return the answer without its (English) hedges, None where there is none or nothing else."""
+    """Return the answer without its (English) hedges; None if there are none, or nothing else."""
     parts: list[str] = []
     end = 0
     for found in _HEDGE.finditer(original.answer):
@@ -130,7 +129,7 @@ def hedges_removed(original: AnswerText) -> AnswerText | None:
 
 
 def _removable(found: re.Match[str], answer: str) -> bool:
-    """Whether a sentence goes on behind the hedge: "I think so." and "Yes, probably." lose their meaning with it."""
+    """Whether the sentence continues after the hedge: "I think so." and "Yes, probably." would lose their meaning."""
     rest = answer[found.end() :].lstrip()
     return rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)
 
@@ -144,7 +143,7 @@ def _joined(before: str, after: str) -> str:
 
 
 class Effect(StrEnum):
-    """What a control answer is: surely worse than its original, or as good."""
+    """Whether a control answer is worse than its original, or as good."""
 
     KNOWN_BAD = "known_bad"
     NEUTRAL = "neutral"
@@ -154,8 +153,8 @@ class Effect(StrEnum):
 class ControlKind:
     """One kind of control answer.
 
-    ``words`` names such answers in a sentence. ``change`` gets the answer and another answer of the log, and returns
-    None where it does not apply. ``lowers`` is the score that a known-bad one must lower.
+    ``words`` name such answers in a sentence. ``change`` receives the answer and another answer of the log, and returns
+    None if it does not apply. ``lowers`` is the score that a known-bad answer must lower.
     """
 
     name: str
@@ -184,16 +183,16 @@ CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for
 """Name to kind. Source of the list: "LLM-as-Judge", AI Engineering Patterns (2026), as Judgeboard extends it."""
 
 
-# Per kind: the checks need 30, and some verdicts will fail.
+# The checks need 30 per kind, and some verdicts will fail.
 DEFAULT_N = 50
-# Answers tried per kind: where few have a hedge or a number, a long log is not read to its end.
+# Answers tried per kind, so that a long log with few hedges or numbers is not read to its end.
 _MOST_TRIED = 20_000
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class MadeControlAnswers:
-    """How many control answers of a kind were made now, and how many were ``known`` from before."""
+    """The number of control answers of a kind that are new, and that were ``known`` before."""
 
     kind: str
     effect: Effect
@@ -212,9 +211,8 @@ def make_control_answers(
 ) -> list[MadeControlAnswers]:
     """Make ``n`` control answers of each kind from logged answers and store them as responses of kind control.
 
-    The seed alone decides which answers are taken, one of each evidence group before a second of any; another seed
-    makes further ones. A second call adds nothing, unless the log has new answers that the seed puts first. A kind that
-    applies to few answers gives fewer than ``n``.
+    The seed selects the answers, one of each evidence group first; another seed makes more. A repeated call adds
+    nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
 
     Raises:
         BadInput: A kind is unknown, or ``n`` is below 1.
@@ -255,7 +253,6 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
 
 
 def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Original, Original]]:
-    """Yield each answer with the one after it, the last with the first of its part."""
     for some in batches(ids.tolist(), _AT_ONCE):
         part: Sequence[Original] = read_originals(connection, some)
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
@@ -263,7 +260,7 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[Origin
 
 def _control(original: Original, donor: Original, changed: AnswerText, kind: ControlKind, seed: int) -> Response:
     borrowed = changed.answer not in (original.response.answer, "") and changed.answer == donor.response.answer
-    # Whose answer it repeats: forgetting that one reaches the control by it.
+    # The response whose answer this one repeats, so that forgetting it also clears the control answer.
     lender = {ANSWER_OF: donor.response_id} if borrowed else {}
     return replace(
         original.response,
@@ -283,12 +280,12 @@ def _text(original: Original) -> AnswerText:
 
 
 def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
-    """Return the ids in an order that the seed decides, and that more ids only fill up; first one of each group."""
+    """Order ids by the seed, one id of each group first; more ids only add to the order."""
     if not len(ids):
         return ids
     order = np.argsort(_mixed(ids, seed), kind="stable")
     ids, groups = ids[order], groups[order]
-    # How many of its group came before each: sorted stably by group, it counts up within each stretch.
+    # The rank of each id within its group.
     by_group = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.append(True, groups[by_group][1:] != groups[by_group][:-1]))
     lengths = np.diff(np.append(starts, len(ids)))
@@ -308,7 +305,7 @@ def _mixed(ids: IntArray, seed: int) -> IntArray:
 async def judge_control_answers_async(
     store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunOptions]
 ) -> JudgingSummary:
-    """Judge the stored control answers and their originals; what this judge version judged is not asked again.
+    """Judge the stored control answers and their originals, unless this judge version has judged them.
 
     The judge is closed at the end. ``options`` are fields of `RunOptions`.
 
@@ -320,7 +317,7 @@ async def judge_control_answers_async(
     with store.reading() as connection:
         made = [each for each in list_controls(connection) if each.kind in chosen]
     if not made:
-        raise BadInput("there are no such control answers yet: make some with `judgeboard control-answers make`")
+        raise BadInput("there are no such control answers yet. To make them: `judgeboard control-answers make`")
     ids = {each.response_id for each in made} | {each.original_id for each in made}
     where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
     return await judge_pending_async(store, judge, where=where, **options)
@@ -332,5 +329,5 @@ judge_control_answers = blocking(judge_control_answers_async)
 def _checked_kinds(kinds: Collection[str]) -> list[str]:
     unknown = sorted(set(kinds) - CONTROL_KINDS.keys())
     if unknown:
-        raise BadInput(f"there is no kind of control answer {unknown[0]!r}; choose {', '.join(CONTROL_KINDS)}")
+        raise BadInput(f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(CONTROL_KINDS)}")
     return [name for name in CONTROL_KINDS if not kinds or name in kinds]

@@ -1,18 +1,33 @@
-"""The model that makes answers: its settings, the messages that it is given, the prompts of a file."""
+"""What answer-making methods share: the generator, its messages, prompt files, storing answers with verdicts."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import JudgeInput
+from sqlalchemy import Connection
+
+from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
+from judgeboard.llm.chat import CallableChat, Chat
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.store.responses import Origin
+from judgeboard.runs.method import Begun, Method, R
+from judgeboard.runs.runner import S, T
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.refinements import JudgedAnswer, first_judgments, stored_ids
+from judgeboard.store.responses import Origin, key_of
+from judgeboard.store.storing import store_judgments
 from judgeboard.text import unstorable
+
+Messages = tuple[dict[str, Any], ...]
+
+SOURCE = "prompts"
+_FORM = '{"id": …, "prompt": "…" or "messages": […], "passages": […]?}'
 
 
 def make_generator(
@@ -22,57 +37,123 @@ def make_generator(
     temperature: float | None = None,
     **chosen: Any,
 ) -> Generator:
-    """Return the model that answers, by its own settings; what is not chosen comes from the environment.
+    """Return the model that makes answers.
 
-    Args:
-        model: Name of the chat model, as the endpoint knows it.
-        max_output: Tokens an answer may have.
-        temperature: None sends none: at 0 the same text would come back.
-        chosen: base_url, api_key, concurrency, timeout_s, tries, prices, replies.
+    ``max_output`` is in tokens. Without ``temperature`` none is sent. ``chosen`` are base_url, api_key, concurrency,
+    timeout_s, tries, prices and replies; the environment gives what is missing.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies.
+        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or unreadable replies.
     """
     endpoint = make_endpoint("the generator", model=model, **chosen)
     return Generator(endpoint, max_output, {} if temperature is None else {"temperature": temperature})
 
 
-def settings_of(generator: Generator) -> dict[str, Any]:
-    """Return what tells two generators apart, as JSON values; the address does not, as with judge versions."""
-    return {
-        "model": generator.endpoint.model,
-        "max_output": generator.max_output,
-        "parameters": dict(generator.parameters),
-    }
+def function_endpoint(function: Chat, name: str | None = None) -> ModelEndpoint:
+    """Return the endpoint that calls a function of the user's."""
+    return ModelEndpoint(CallableChat(function), name or str(getattr(function, "__name__", "callable")))
 
 
-def hosts_of(judge: Judge, generator: Generator) -> str | None:
-    """Return where the texts of a run go; None when nothing leaves the process."""
-    hosts = dict.fromkeys(host for host in (judge.endpoint_host, generator.endpoint.host) if host)
-    return ", ".join(hosts) or None
+class GeneratingMethod(Method[T, S, R]):
+    """A method in which a generator makes answers and a judge judges them."""
+
+    judge: Judge
+
+    def __init__(self, judge: Judge, generator: Generator) -> None:
+        self.judge = judge
+        self.answering = generator.endpoint
+        self.generator = generator
+
+    @property
+    def endpoint_host(self) -> str | None:
+        """The hosts that receive texts: the judge's and the generator's."""
+        return joined_hosts(self.judge.endpoint_host, self.generator.endpoint.host)
+
+    @property
+    def made_by(self) -> dict[str, Any]:
+        """What identifies the generator, as JSON values; its address does not, as with judge versions."""
+        settings = {
+            "model": self.generator.endpoint.model,
+            "max_output": self.generator.max_output,
+            "parameters": dict(self.generator.parameters),
+        }
+        return {"generator": settings}
+
+    def expected(self, connection: Connection, begun: Begun) -> int:
+        """Return the number of calls if every item needs one answer and one verdict."""
+        return 2 * self.left(connection, begun)
 
 
-Messages = tuple[dict[str, Any], ...]
+def joined_hosts(*hosts: str | None) -> str | None:
+    """Return the distinct hosts as one text; None if nothing leaves the process."""
+    return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
 
 
-def checked_messages(given: str | Sequence[Mapping[str, Any]]) -> Messages:
-    """Return messages as a tuple of dicts; a text is one message of a user.
+def made_response(origin: Origin, answer: str, *, external_id: str, model: str, messages: Messages | None) -> Response:
+    """Return a new answer to the question of ``origin`` as it is stored."""
+    item = origin.item
+    return Response(
+        source=origin.source,
+        external_id=external_id,
+        query=item.query,
+        answer=answer,
+        passages=item.passages,
+        query_type=item.query_type,
+        generator_model=model,
+        messages=messages,
+        reference=item.reference,
+        kind=ResponseKind.REGENERATED,
+        derived_from=origin.root_response_id,
+    )
+
+
+def store_verdicts(
+    connection: Connection, begun: Begun, verdicts: Sequence[tuple[Response, Verdict]], now: datetime
+) -> list[tuple[int, JudgedAnswer] | None]:
+    """Store verdicts on made answers and return the response id and judgment of each.
+
+    The entry is None if another process stored a different answer under the same id: the verdict is then dropped.
+    """
+    ids = stored_ids(connection, [response for response, _ in verdicts])
+    response_ids = [ids.get(key_of(response)) for response, _ in verdicts]
+    stored = [
+        NewJudgment(response_id, 0, 0, verdict)
+        for response_id, (_, verdict) in zip(response_ids, verdicts, strict=True)
+        if response_id is not None
+    ]
+    store_judgments(connection, begun.version, begun.run.id, stored, now)
+    judgments = first_judgments(connection, begun.version.id, [each.response_id for each in stored])
+    return [None if response_id is None else (response_id, judgments[response_id]) for response_id in response_ids]
+
+
+def total_cost(costs: Iterable[int | None]) -> int | None:
+    """Return the sum of costs in millionths; None if any of them is unknown."""
+    total = 0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def checked_messages(messages: str | Sequence[Mapping[str, Any]]) -> Messages:
+    """Return messages as a tuple of dicts; a text is one message of the user.
 
     Raises:
-        BadInput: It is neither, or nobody of them is the user.
+        BadInput: They have another form, or no message is the user's.
     """
-    if isinstance(given, str):
-        return ({"role": "user", "content": given},)
-    if not all(isinstance(message, Mapping) for message in given):
+    if isinstance(messages, str):
+        return ({"role": "user", "content": messages},)
+    if not all(isinstance(message, Mapping) for message in messages):
         raise BadInput('messages are a list of {"role": …, "content": …}')
-    messages = tuple(dict(message) for message in given)
-    if _last_of_user(messages) is None:
-        raise BadInput("the messages hold none of a user: there is nothing to ask again")
-    return messages
+    checked = tuple(dict(message) for message in messages)
+    if _last_of_user(checked) is None:
+        raise BadInput("the messages contain no message of the user")
+    return checked
 
 
 def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
-    """Return what a generator is asked where the log kept no messages: the question, with its passages fenced."""
+    """Return the messages for a question whose own messages were not logged; passages are fenced."""
     sections = load_prompt("generate").sections
     if not passages:
         return ({"role": "user", "content": fill(sections["Without passages"], question=query)},)
@@ -83,29 +164,29 @@ def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
 
 
 def request_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the user asked last, as text; parts that are no text are left out."""
+    """Return the text parts of the user's last message."""
     place = _last_of_user(messages)
     return "" if place is None else _text_of(messages[place].get("content"))
 
 
 def with_feedback(messages: Messages, feedback: str | None) -> Messages:
-    """Return the original messages, the user's last one augmented with feedback; unchanged where there is none."""
+    """Return the messages with feedback added to the user's last one."""
     place = _last_of_user(messages)
-    if place is None or not (feedback or "").strip():
+    if place is None or feedback is None or not feedback.strip():
         return messages
     content = messages[place].get("content")
-    told: Any
-    if isinstance(content, list):  # parts, as with pictures: they stay, and the feedback is one more
-        told = [*content, {"type": "text", "text": _again("", feedback or "")}]
+    augmented: Any
+    if isinstance(content, list):  # parts, for example pictures: they stay, and the feedback is one more
+        augmented = [*content, {"type": "text", "text": _try_again("", feedback)}]
     else:
-        told = _again(_text_of(content), feedback or "")
-    return (*messages[:place], {**messages[place], "content": told}, *messages[place + 1 :])
+        augmented = _try_again(_text_of(content), feedback)
+    return (*messages[:place], {**messages[place], "content": augmented}, *messages[place + 1 :])
 
 
-def _again(request: str, feedback: str) -> str:
+def _try_again(request: str, feedback: str) -> str:
     token = fence_token((request, feedback))
-    said = fenced("FEEDBACK", feedback, token)
-    return fill(load_prompt("generate").sections["Try again"], request=request, feedback=said).lstrip()
+    section = load_prompt("generate").sections["Try again"]
+    return fill(section, request=request, feedback=fenced("FEEDBACK", feedback, token)).lstrip()
 
 
 def _last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:
@@ -119,20 +200,16 @@ def _text_of(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-SOURCE = "prompts"
-_FORM = '{"id": …, "prompt": "…" or "messages": […], "passages": […]?}'
-
-
 def read_prompts(path: Path) -> list[Origin]:
-    """Read prompts: JSON objects with ``prompt`` or ``messages`` (and ``id``, ``passages``), or a text a line.
+    """Read a prompt file: per line a JSON object with ``prompt`` or ``messages`` (and ``id``, ``passages``), or a text.
 
-    A prompt without an id is known by the number of its line.
+    A prompt without an id gets the number of its line as id.
 
     Raises:
-        BadInput: The file cannot be read, a line is no prompt, or an id stands there twice; the line is named.
+        BadInput: The file cannot be read, a line is not a prompt, or an id is used twice; the message names the line.
     """
     try:
-        # At line feeds alone: what else Unicode calls a line break may stand inside a JSON text.
+        # Split at line feeds only: a JSON text may contain Unicode's other line breaks.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the prompts in {path} cannot be read: {error}") from error
@@ -143,39 +220,39 @@ def read_prompts(path: Path) -> list[Origin]:
         where = f"{path}, line {number}"
         origin = _origin(line, number, where)
         if origin.item.external_id in prompts:
-            raise BadInput(f"{where}: the id {origin.item.external_id!r} stands here for the second time")
+            raise BadInput(f"{where}: the id {origin.item.external_id!r} is used twice")
         prompts[origin.item.external_id] = origin
     if not prompts:
-        raise BadInput(f"{path} holds no prompt")
+        raise BadInput(f"{path} contains no prompt")
     return list(prompts.values())
 
 
 def _origin(line: str, number: int, where: str) -> Origin:
     fault = unstorable(line)
     if fault:
-        raise BadInput(f"{where}: holds what a database cannot: {fault}")
+        raise BadInput(f"{where}: contains what a database cannot store: {fault}")
     if not line.lstrip().startswith("{"):
-        return _asked(str(number), line.strip(), None, None)
+        return _prompt(str(number), line.strip(), None, None)
     try:
         row: Any = json.loads(line)
     except ValueError as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
-    named, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
-    if isinstance(named, bool) or not isinstance(named, str | int):
-        raise BadInput(f"{where}: the id must be a text, not {named!r}")
-    if passages is not None and not (isinstance(passages, list) and all(isinstance(one, str) for one in passages)):
+    prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
+    if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
+        raise BadInput(f"{where}: the id must be a text, not {prompt_id!r}")
+    if passages is not None and not (isinstance(passages, list) and all(isinstance(text, str) for text in passages)):
         raise BadInput(f"{where}: passages must be a list of texts")
     if isinstance(prompt, str) and prompt.strip():
-        return _asked(str(named), prompt, None, passages)
+        return _prompt(str(prompt_id), prompt, None, passages)
     if not isinstance(row.get("messages"), list):
         raise BadInput(f"{where}: expected {_FORM}")
     try:
         messages = checked_messages(row["messages"])
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from error
-    return _asked(str(named), request_text(messages), messages, passages)
+    return _prompt(str(prompt_id), request_text(messages), messages, passages)
 
 
-def _asked(named: str, query: str, messages: tuple[dict[str, Any], ...] | None, passages: list[str] | None) -> Origin:
-    shown = None if passages is None else tuple(passages)
-    return Origin(JudgeInput(0, query, "", shown, external_id=named), SOURCE, messages)
+def _prompt(prompt_id: str, query: str, messages: Messages | None, passages: list[str] | None) -> Origin:
+    item = JudgeInput(0, query, "", None if passages is None else tuple(passages), external_id=prompt_id)
+    return Origin(item, SOURCE, messages)

@@ -1,4 +1,4 @@
-"""Juries: several judge versions asked of the same answers, the one verdict made of theirs, and how far they agree."""
+"""Juries: the combined verdict of several judge versions on the same answers, and the agreement of the members."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,35 +38,35 @@ RULE: dict[str, str] = {
     "scores": "lower median",
     "quorum": "more than half of the members",
 }
-"""What a combined verdict's version carries as its rule."""
+"""The rule as a combined version stores it."""
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the one verdict of several members, unusable ones included.
+    """Return the combined verdict of several members' verdicts, unusable ones included.
 
-    A measure is combined from the members that gave it, and only where these are more than half of all; labels of
-    which as many say one as the other are no verdict: the status is unparsable, the error ``split``. Without any
-    measure it is unparsable too. The reasoning lists what the members gave, so that the spread is kept.
+    A measure is combined only if more than half of all members gave it. A tie of labels is no verdict: the status is
+    unparsable, the error ``split``. Without any measure the verdict is unparsable too. The reasoning lists the values
+    of the members.
     """
     usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
     members = len(verdicts)
-    spoken = _spoken(usable)
+    summary = _summary(usable)
     votes = Counter(verdict.label for verdict in usable if verdict.label is not None)
     if _quorum(votes.total(), members) and len(votes) > 1 and len(set(votes.values())) == 1:
-        return Verdict(Status.UNPARSABLE, reasoning=spoken, error=SPLIT, cost_micro=0)
+        return Verdict(Status.UNPARSABLE, reasoning=summary, error=SPLIT, cost_micro=0)
     groundedness = _given([verdict.groundedness for verdict in usable], members)
     quality = _given([verdict.quality for verdict in usable], members)
     label: Label | None = votes.most_common(1)[0][0] if _quorum(votes.total(), members) else None
     scores = _scores(usable, members)
     if not (groundedness or quality or label or scores):
-        reason = f"no quorum: {len(usable)} of {members} members gave a usable verdict, on no measure more than half"
-        return Verdict(Status.UNPARSABLE, reasoning=spoken, error=reason, cost_micro=0)
+        reason = f"no quorum: {len(usable)} of {members} members gave a usable verdict, no measure has more than half"
+        return Verdict(Status.UNPARSABLE, reasoning=summary, error=reason, cost_micro=0)
     return Verdict(
         Status.OK,
         groundedness=median(groundedness) if groundedness else None,
         quality=median_low(quality) if quality else None,
         label=label,
-        reasoning=spoken,
+        reasoning=summary,
         scores=scores,
         cost_micro=0,
     )
@@ -94,8 +94,8 @@ def _scores(usable: Sequence[Verdict], members: int) -> tuple[DimensionScore, ..
     )
 
 
-def _spoken(usable: Sequence[Verdict]) -> str:
-    """What the members gave, as: label: grounded 5, hallucinated 2; quality: 3, 4, 4."""
+def _summary(usable: Sequence[Verdict]) -> str:
+    """For example: label: grounded 5, hallucinated 2; quality: 3, 4, 4."""
     parts = []
     votes = Counter(verdict.label.value for verdict in usable if verdict.label is not None)
     if votes:
@@ -119,10 +119,9 @@ def _spoken(usable: Sequence[Verdict]) -> str:
 def store_combined(
     connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
 ) -> dict[int, Verdict]:
-    """Combine and store the verdicts of several members on each answer; return the combined ones, by response.
+    """Combine and store the verdicts of several members per response; return the combined verdicts.
 
-    An answer on which the members' verdicts are unchanged is left as it is; otherwise the new combined verdict is one
-    more ask of the version.
+    If the members' verdicts on an answer are unchanged, nothing new is stored.
 
     Raises:
         BadInput: The version is retired.
@@ -145,7 +144,7 @@ def store_combined(
 
 @dataclass(frozen=True, slots=True)
 class AgreedWithPeople:
-    """The labels of a judge version against people's, on the answers about which every member was asked."""
+    """Agreement of a judge version's labels with people's, on the answers that every member judged."""
 
     judge_version: str
     accuracy: Estimate
@@ -154,12 +153,11 @@ class AgreedWithPeople:
 
 @dataclass(frozen=True, slots=True)
 class JuryReport:
-    """A jury on the answers about which all members were asked (``items``).
+    """A jury on the answers that all members judged (``items``).
 
-    ``labelled`` are those that every member labelled (or scored: then cut at the rule's threshold), on
-    ``unanimous_items`` of them alike; ``wrong_together`` is the share of those, as far as people graded them, that
-    people call otherwise. ``spread`` is the mean distance of the highest and the lowest member. ``split`` counts ties
-    of labels.
+    ``labelled`` are answers with a label (or a cut groundedness) from every member; on ``unanimous_items`` of them the
+    labels agree. ``wrong_together`` is the share of those that people label differently. ``spread`` is the mean
+    distance of the highest and the lowest member. ``split`` counts ties of labels.
     """
 
     jury: AgreedWithPeople
@@ -185,10 +183,10 @@ def jury_report(
     *,
     not_reached: int,
 ) -> JuryReport:
-    """Return how far a jury and its members agree; ``connection`` sees the combined verdicts.
+    """Return the agreement of a jury and its members; ``connection`` must see the combined verdicts.
 
-    ``judged`` are the answers about which all members were asked, ``not_reached`` counts those about which only some
-    were; ``verdicts`` are the combined ones, by response.
+    ``judged`` are the answers that all members judged, ``not_reached`` counts those that only some judged; ``verdicts``
+    are the combined ones, by response.
     """
     source = PairSource.open(connection)
     ids = sorted(judged)
@@ -213,8 +211,8 @@ def jury_report(
         ),
         spread={measure: _spread(judged, ids, groups, measure) for measure in ("groundedness", "quality")},
         notes=tuple(
-            f"{member.title} gives no label on {n:,} answers and has no vote on it there; among the judges and against "
-            f"people its groundedness is cut at {source.cut:g}."
+            f"{member.title} gives no label on {n:,} answers and does not vote on the label there. For agreement, its "
+            f"groundedness is cut at {source.cut:g}."
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),
@@ -222,7 +220,6 @@ def jury_report(
 
 
 def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> AgreedWithPeople:
-    """Jury and members on the same answers: a member's other ones are no answers of the jury."""
     pairs = source.pairs(version.id, "label")
     statistics = measured(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
     return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
@@ -231,7 +228,7 @@ def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> A
 def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cut_at: float
 ) -> tuple[IntArray, IntArray]:
-    """The label of each answer (row) by each member: 1 grounded, 2 hallucinated, 0 none; and how many were cut."""
+    """Label per answer (row) and member (column): 1 grounded, 2 hallucinated, 0 none; and the number of cuts."""
     labels = np.zeros((len(ids), len(members)), dtype=np.int64)
     cut = np.zeros(len(members), dtype=np.int64)
     for row, id_ in enumerate(ids):
@@ -248,7 +245,6 @@ def _labels(
 
 
 def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
-    """The share that people call otherwise of the answers on which all judges agree; by id, as their other columns."""
     people = source.people("label")
     graded = np.isin(people.response_ids, unanimous)
     if not graded.any():
@@ -270,20 +266,20 @@ def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, 
             rows.append(row)
             apart.append(max(given) - min(given))
     if not rows:
-        return unmeasured(0, f"no answer on which two members gave a {measure}")
+        return unmeasured(0, f"no answer has {measure} from two members")
     values: FloatArray = np.array(apart, dtype=np.float64)
     return mean_estimate(values, grouping(groups[rows], len(rows)))
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury: its members by fingerprint, in no order, and the rule it combines by.
+    """Return the version of a jury: its members' fingerprints, sorted, and its rule.
 
     Raises:
-        BadInput: Fewer than two different members.
+        BadInput: There are fewer than two different members.
     """
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
-        raise BadInput("a jury has two different members at least: --members a,b,c")
+        raise BadInput("a jury needs at least two different members: --members a,b,c")
     params = {"members": addresses, "rule": RULE}
     return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
 
@@ -296,21 +292,14 @@ def judge_by_jury(
     where: RowFilter | None = None,
     actor: str = "library",
 ) -> JuryReport:
-    """Combine what is stored of several judge versions, store it, and say how far they agree (methods.md §6).
+    """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    An answer is combined once every member was asked about it; the current verdict of each counts. Nobody is asked,
-    and a second time stores nothing.
-
-    Args:
-        store: Where the judgments are.
-        members: The judge versions, as `get_version` takes them.
-        name: What people call the jury; ``jury`` by default.
-        where: Which answers; all of the log by default.
-        actor: Who has them combined.
+    Answers that not all members judged are left out. Makes no model calls and is idempotent. The formulas are in
+    methods.md §6. ``name`` is that of the jury (default: ``jury``).
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: Fewer than two different members.
+        BadInput: There are fewer than two different members.
     """
     with store.writing() as connection:
         versions = [get_version(connection, member) for member in members]
@@ -320,7 +309,7 @@ def judge_by_jury(
 def combine_jury(
     connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None, actor: str
 ) -> JuryReport:
-    """Do the same for members that were read already, within a writing transaction."""
+    """Do the same for members that were read before, within a writing transaction."""
     version = ensure_version(connection, jury_version(members, name))
     distinct = list({member.id: member for member in members}.values())
     judged = by_version(connection, [member.id for member in distinct], where)
@@ -335,19 +324,19 @@ def combine_jury(
 
 def _superseded_note(closed: int) -> str:
     flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
-    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge, the jury."
+    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
 
 
 def _superseded(connection: Connection) -> int:
-    """Superseded flags never come back: what is more of them was closed meanwhile."""
+    """Superseded flags never reopen, so the difference of two counts is the number closed in between."""
     return count_flags(connection, judges_disagree.NAME, FlagState.SUPERSEDED)
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
-    """Return how far the members of a stored jury agree, on the answers that it has a verdict on.
+    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on.
 
     Raises:
-        NotFound: The jury has combined no answer; the message names the command.
+        NotFound: The jury has no verdicts; the message names the command.
     """
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
@@ -355,13 +344,13 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     complete = {id_: one for id_, one in judged.items() if id_ in known and len(one.opinions) == len(members)}
     if not complete:
         names = ",".join(f"'{member.title}'" for member in members)
-        raise NotFound(f"{version.title} has combined no answer: `judgeboard jury --recorded --members {names}` does")
+        raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
     verdicts = {id_: combined([one.opinions[member.id].verdict for member in members]) for id_, one in complete.items()}
     return jury_report(connection, version, members, complete, verdicts, not_reached=len(judged) - len(complete))
 
 
 def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:
-    """Return the versions that a combined version is made of.
+    """Return the members of a combined version.
 
     Raises:
         NotFound: None of them is stored.
@@ -369,5 +358,5 @@ def stored_members(connection: Connection, version: StoredVersion) -> list[Store
     named = set(version.params.get("members") or ())
     members = [each for each in list_versions(connection) if each.fingerprint in named]
     if not members:
-        raise NotFound(f"{version.title} names no member that is stored")
+        raise NotFound(f"no member of {version.title} is stored")
     return members

@@ -1,4 +1,4 @@
-"""A judge's own answers to a question: when two are the same, what they agree on, and pairs made from questions."""
+"""A judge's own answers: when two are equal, their majority, and pairs made from questions."""
 
 import hashlib
 import json
@@ -26,10 +26,10 @@ _NUMBER = re.compile(
 
 
 def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
-    """Return what equal answers have in common, None where there is no answer.
+    """Return a key that equal answers share; None if there is no answer.
 
-    With options that is the option's letter: what is no letter of theirs is no answer. Without options it is the text
-    after NFC, casefold, single blanks, numbers in one spelling (1,000.50 is 1000.5), without a full stop at the end.
+    With options the key is the option's letter; other texts are no answer. Without options it is the text after NFC,
+    casefold, single blanks, numbers in one form (1,000.50 is 1000.5), without a final full stop.
     """
     if answer is None:
         return None
@@ -40,25 +40,25 @@ def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
 
 
 def reference_key(reference: str | None, options: Sequence[str] | None) -> str | None:
-    """Return the same of a correct answer, which may also be given as the text of its option."""
+    """Return the key of a correct answer, which may also be the text of its option."""
     key = answer_key(reference, options)
     if key is not None or reference is None or not options:
         return key
     wanted = answer_key(reference, None)
-    said = [letter for letter, option in zip(letters_of(options), options, strict=False) if _same(option, wanted)]
-    return said[0] if len(said) == 1 else None
+    letters = [
+        letter
+        for letter, option in zip(letters_of(options), options, strict=False)
+        if wanted is not None and answer_key(option, None) == wanted
+    ]
+    return letters[0] if len(letters) == 1 else None
 
 
 def as_reference(answer: str, options: Sequence[str] | None) -> str:
-    """Return an answer as a judge is shown it: an option with its letter and its text."""
+    """Return an answer as a judge sees it: an option with letter and text."""
     letter = answer_key(answer, options)
     if not options or letter not in letters_of(options):
         return answer
     return lettered(options)[letters_of(options).index(letter)]
-
-
-def _same(option: str, wanted: str | None) -> bool:
-    return wanted is not None and answer_key(option, None) == wanted
 
 
 def _spelled(number: str) -> str:
@@ -71,22 +71,22 @@ SAMPLES = 5
 
 
 def samples_needed(tau: float, of: int) -> int:
-    """Return how many of ``of`` samples must agree for the gate to be on: agreement >= ``tau`` (above 0, up to 1).
+    """Return how many of ``of`` samples must agree so that the gate is on: agreement >= ``tau`` (above 0, at most 1).
 
     Raises:
-        BadInput: ``tau`` is outside its range.
+        BadInput: ``tau`` is out of range.
     """
     if not 0 < tau <= 1:
-        raise BadInput(f"--tau must lie above 0 and be at most 1, not {tau:g}")
+        raise BadInput(f"--tau must be above 0 and at most 1, not {tau:g}")
     return max(1, math.ceil(tau * of - TIE))  # 0.55 * 20 is above 11 in floats
 
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """What ``of`` samples agree on: ``agree`` of them gave ``answer``, in the words of the first that did.
+    """The most common answer of ``of`` samples: ``agree`` of them gave ``answer``, in the words of the first.
 
-    ``answer`` and ``key`` are None where no sample has an answer; ``tie`` tells that another answer is as common, and
-    the one seen first was taken.
+    ``answer`` and ``key`` are None if no sample has an answer. With ``tie`` another answer is as common; the first
+    counts.
     """
 
     answer: str | None
@@ -97,10 +97,7 @@ class Majority:
 
 
 def majority(answers: Sequence[str | None], options: Sequence[str] | None = None) -> Majority:
-    """Return the most common of ``answers``, in the order in which they were sampled.
-
-    A sample without an answer counts as one of its own: it lowers the agreement and never joins another.
-    """
+    """Return the most common of the answers, in sampling order; a missing answer never agrees with another."""
     keys = [answer_key(answer, options) for answer in answers]
     counted = Counter(key for key in keys if key is not None)
     if not counted:
@@ -115,15 +112,13 @@ class NoPair(ValueError):
 
 
 def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return a row of a file of pairs: the right option against a wrong one, on sides drawn by seed and id.
+    """Return a row of a pair file: the correct option and a wrong one, in an order drawn by seed and id.
 
-    Args:
-        row: ``id``, ``question``, ``options`` (a list), the right one as ``reference`` or ``answer`` (its letter or
-            its text), and ``category`` or ``query_type`` where it is known.
-        seed: Equal seeds give equal pairs, whatever else the file holds and in whatever order.
+    ``row`` has ``id``, ``question``, ``options`` (a list), the correct one as ``reference`` or ``answer`` (letter or
+    text), and optionally ``category`` or ``query_type``.
 
     Raises:
-        NoPair: A field is missing, the right option is not among the options, or there is no wrong one.
+        NoPair: A field is missing, the correct option is not among the options, or there is no wrong one.
     """
     external_id, question, options = row.get("id"), row.get("question"), row.get("options")
     if isinstance(external_id, bool) or not isinstance(external_id, str | int) or external_id == "":
@@ -131,7 +126,7 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     if not isinstance(question, str) or not question.strip():
         raise NoPair("it has no question")
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise NoPair("its options are no list of texts")
+        raise NoPair("its options are not a list of texts")
     right = _right(row, options)
     same = {option for option in options if answer_key(option, None) == answer_key(options[right], None)}
     wrong = [place for place, option in enumerate(options) if option not in same]
@@ -140,14 +135,14 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     drawn = _draw(f"{seed}:{external_id}")
     other = wrong[(drawn >> 1) % len(wrong)]
     a, b = (right, other) if drawn & 1 else (other, right)
-    said = lettered(options)
+    answers = lettered(options)
     pair = {
         "id": str(external_id),
         "question": question,
         "options": options,
         "reference": letters_of(options)[right],
-        "answer_a": said[a],
-        "answer_b": said[b],
+        "answer_a": answers[a],
+        "answer_b": answers[b],
         "gold": "a" if a == right else "b",
     }
     category = row.get("category") or row.get("query_type")
@@ -157,10 +152,10 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
 def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     given = row.get("reference") if row.get("reference") is not None else row.get("answer")
     if not isinstance(given, str):
-        raise NoPair("its right option (reference or answer) is no text")
+        raise NoPair("its correct option (reference or answer) is not a text")
     letter = reference_key(given, options)
     if letter not in letters_of(options):
-        raise NoPair(f"its right option {given[:60]!r} is none of its {len(options)} options")
+        raise NoPair(f"its correct option {given[:60]!r} is not one of its {len(options)} options")
     return letters_of(options).index(letter)
 
 
@@ -173,7 +168,7 @@ LISTED = 5
 
 @dataclass(slots=True)
 class MadePairs:
-    """How many questions became pairs, and how many did not; the first of these with line and reason."""
+    """The number of questions that made a pair or were left out, with line and reason of the first of these."""
 
     made: int = 0
     left_out: int = 0
@@ -181,12 +176,10 @@ class MadePairs:
 
 
 def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
-    """Turn each question into a line of a file of pairs, as `import --kind pairs` reads it.
+    """Turn each question into a line of a pair file, as `import --kind pairs` reads it.
 
-    Args:
-        questions: A file of rows as `pair_of_question` takes them; JSON lines, JSON, CSV or Parquet, gzipped or not.
-        write: Given each line, with its end.
-        seed: Equal seeds give equal pairs.
+    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. ``write`` receives each
+    line.
 
     Raises:
         BadInput: The file cannot be read, or no question makes a pair.
@@ -208,7 +201,7 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
 
 
 def _lines(source: ByteSource, seed: int) -> Iterator[tuple[int, str, str | None]]:
-    """Give line, reason and text of each row; one of the last two is empty."""
+    """Yield line, reason and text of each row; reason or text is empty."""
     try:
         for row in find_format(source).read(source):
             if isinstance(row, Rejected):
@@ -216,7 +209,7 @@ def _lines(source: ByteSource, seed: int) -> Iterator[tuple[int, str, str | None
             else:
                 yield _line(row, seed)
     except Unreadable as error:
-        raise BadInput(f"{source.name} cannot be read to its end: {error}") from error
+        raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
 
 
 def _line(row: Row, seed: int) -> tuple[int, str, str | None]:

@@ -1,4 +1,4 @@
-"""Figures of a judge on pairs by slice and aspect, the pairs in lines, and both in words."""
+"""The comparisons of a judge on pairs: figures by slice and aspect, lists of pairs, one pair as a person sees it."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -39,10 +39,9 @@ from judgeboard.store.preferences import (
 )
 
 ALL = "all"
-"""The slice of all pairs."""
 
-NO_GOLD = "no gold on these pairs"
-NO_PEOPLE = "no preference of people on these pairs"
+NO_GOLD = "these pairs have no gold preference"
+NO_PEOPLE = "people have not compared these pairs"
 
 _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 
@@ -51,9 +50,8 @@ _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 class PairGroup:
     """The figures of one slice and aspect.
 
-    ``people`` is how often the judge's verdict on a pair is the majority of people's preferences; ``people_split``
-    counts the verdicts that are left out there, since people have no majority. ``one_order`` says that each pair was
-    asked in one order only: its verdict is that order's.
+    ``people`` is the agreement with the majority preference of people; ``people_split`` counts verdicts on pairs
+    without a majority. With ``one_order`` each pair was asked in one order only, which gives the verdict.
     """
 
     slice: str
@@ -70,7 +68,7 @@ class PairGroup:
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """What a judge version says of pairs: the account of its comparisons, and the figures by group."""
+    """The comparisons of a judge version: the account of its calls, and the figures by group."""
 
     judge: str
     fingerprint: str
@@ -80,7 +78,7 @@ class PairReport:
 
 
 class Listed(StrEnum):
-    """Which pairs are listed."""
+    """Which pairs a list contains."""
 
     ALL = "all"
     INCONSISTENT = "inconsistent"
@@ -91,11 +89,10 @@ class Listed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairLine:
-    """One pair on one aspect.
+    """One pair and aspect.
 
-    ``verdict`` is the judge's where it has one; ``inconsistent`` and ``unmeasured`` say why there is none.
-    ``overruled`` is what a person said with the judge's verdict in view, the latest; ``mine`` whether the reviewer
-    who looks has said anything of it.
+    ``verdict`` is the judge's; without one, ``inconsistent`` is True or the pair is unmeasured. ``overruled`` is the
+    latest preference of a person who saw the verdict; ``mine`` whether the current reviewer has compared the pair.
     """
 
     pair_id: int
@@ -111,16 +108,16 @@ class PairLine:
 
     @property
     def truth(self) -> Preference | None:
-        """What the verdict is held against: the gold, else the majority of people."""
+        """The gold preference, else the majority of people."""
         return self.gold if self.gold is not None else self.people.majority if self.people is not None else None
 
     @property
     def wrong(self) -> bool:
-        """Whether the judge's verdict is known to be wrong."""
+        """Whether the verdict differs from a known truth."""
         return self.verdict is not None and self.truth is not None and self.verdict != self.truth
 
     def listed_as(self, what: Listed) -> bool:
-        """Whether a list of this name holds the pair."""
+        """Whether a list contains the pair."""
         return {
             Listed.ALL: True,
             Listed.INCONSISTENT: self.inconsistent,
@@ -131,10 +128,9 @@ class PairLine:
 
 
 class ComparedPairs:
-    """All pairs that one judge version compared, loaded once; without a version, pairs that people may judge.
+    """All pairs that a judge version compared, loaded once; without a version, all pairs.
 
-    Page, command and report take their figures from here. ``aspects`` begin with ``overall`` where there is one,
-    ``query_types`` go by name.
+    Page, command and report read their figures here. ``aspects`` start with ``overall``, if it exists.
     """
 
     def __init__(
@@ -144,7 +140,7 @@ class ComparedPairs:
         reviewer_id: int | None = None,
         pair_ids: Collection[int] | None = None,
     ) -> None:
-        """Load them; ``reviewer_id`` is who looks, ``pair_ids`` limits them."""
+        """Load the pairs; ``pair_ids`` limits them."""
         rows = load_comparisons(connection, [version.id], condition=PLAIN) if version else uncompared(connection)
         self.version = version
         self._one_order = version is not None and is_one_order(version, rows)
@@ -163,12 +159,9 @@ class ComparedPairs:
         aspects: Sequence[str] = (),
         unusable: UnusableAs = "drop",
     ) -> tuple[PairGroup, ...]:
-        """Return the figures of every aspect, of all pairs and then of each query type; none without a version.
+        """Return the figures of every aspect, for all pairs and then per query type; empty without a version.
 
-        Args:
-            by_query_type: Whether also each query type is a slice; by default where there are several.
-            aspects: Only these.
-            unusable: As in `measure_pairs`.
+        ``by_query_type`` adds the query types (default: if there are several). ``unusable`` is as in `measure_pairs`.
         """
         if self.version is None:
             return ()
@@ -182,19 +175,13 @@ class ComparedPairs:
         return tuple(groups)
 
     def known_aspect(self, aspect: str | None) -> str:
-        """Return this aspect, the first of them where it is not one."""
+        """Return this aspect if it exists, else the first."""
         return aspect if aspect in self.aspects else self.aspects[0] if self.aspects else OVERALL
 
     def lines(
         self, aspect: str | None = None, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
     ) -> tuple[PairLine, ...]:
-        """Return pairs by id.
-
-        Args:
-            aspect: On which aspect; the first where it is not given or unknown.
-            listed: Which of them.
-            query_types: Only these types; all by default.
-        """
+        """Return pairs by id for one aspect (default: the first), list and query types."""
         rows = self._of_aspect(self.known_aspect(aspect))
         verdicts = order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
         overruled = {
@@ -223,7 +210,7 @@ class ComparedPairs:
         )
 
     def _of_aspect(self, aspect: str) -> list[BothOrders]:
-        """The rows of an aspect; a gold says which answer is better all in all, so others have none."""
+        """The rows of an aspect; gold is an overall preference, so other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
         if aspect == OVERALL or len(self.aspects) == 1:
             return rows
@@ -240,22 +227,20 @@ def measure_pairs(
     unusable: UnusableAs = "drop",
     account: RunAccount | None = None,
 ) -> PairReport:
-    """Measure a judge version, asked here or recorded elsewhere, on the pairs that it compared.
+    """Measure a judge version on the pairs that it compared, here or elsewhere.
 
     Args:
-        store: Where they are.
-        judge_version: As `get_version` takes it: an id, a name, a title or a fingerprint.
-        pair_ids: Only these pairs; by default all that it was asked about.
-        by_query_type: Also one group for each query type.
-        aspects: Only these; by default all that it speaks of.
-        unusable: What an unusable verdict counts as where verdicts are held against gold or people: left out
-            (``drop``), a ``tie``, or ``wrong``.
-        account: Of the run that has just asked, which may have been stopped before its first verdict; by default all
-            comparisons of the version on these pairs are counted.
+        store: The open database.
+        judge_version: Id, name, title or fingerprint.
+        pair_ids: Only these pairs (default: all).
+        by_query_type: Also one group per query type.
+        aspects: Only these aspects (default: all).
+        unusable: How an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
+        account: The account of the run that asked (default: all comparisons of the version on these pairs).
 
     Raises:
-        NotFound: There is no such version, it compared none of these pairs, or does not speak of an aspect.
-        BadInput: ``unusable`` is none of the three.
+        NotFound: There is no such version, or it has no comparisons of these pairs or aspects.
+        BadInput: ``unusable`` is invalid.
     """
     if unusable not in UNUSABLE_AS:
         raise BadInput(f"--unusable is one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
@@ -264,7 +249,7 @@ def measure_pairs(
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
         missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
         if account is None and (not pairs.aspects or missing):
-            what = f"of the aspect {missing[0]!r}" if missing else "of these pairs"
+            what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
             raise NotFound(f"{version.title} has no comparison {what}")
         if account is None:
             account = RunAccount.of(status_counts(connection, version.id, pair_ids))
@@ -281,12 +266,12 @@ def _group(
     unusable: UnusableAs,
 ) -> PairGroup:
     verdicts = order_verdicts(rows, one_order=one_order)
-    held = verdicts.verdicts != INCONSISTENT
+    counted = verdicts.verdicts != INCONSISTENT
     if unusable == "drop":
-        held &= verdicts.verdicts != NONE
+        counted &= verdicts.verdicts != NONE
     gold = codes(row.gold for row in rows)
-    said = [votes.get((row.pair_id, aspect)) for row in rows]
-    people = codes(None if one is None else one.majority for one in said)
+    row_votes = [votes.get((row.pair_id, aspect)) for row in rows]
+    people = codes(None if vote is None else vote.majority for vote in row_votes)
     return PairGroup(
         slice=name,
         aspect=aspect,
@@ -298,50 +283,51 @@ def _group(
         accuracy_consistent=verdicts.accuracy(gold, unusable, unknown=NO_GOLD),
         people=verdicts.accuracy(people, unusable, unknown=NO_PEOPLE),
         people_split=sum(
-            bool(can) and one is not None and one.majority is None for can, one in zip(held, said, strict=True)
+            bool(counts) and vote is not None and vote.majority is None
+            for counts, vote in zip(counted, row_votes, strict=True)
         ),
     )
 
 
 _UNUSABLE = {
     "drop": "",
-    "tie": " An unusable verdict counts as a tie against gold and people.",
-    "wrong": " An unusable verdict counts as wrong against gold and people.",
+    "tie": " For gold and people, an unusable verdict counts as a tie.",
+    "wrong": " For gold and people, an unusable verdict counts as wrong.",
 }
 
 
 def group_title(group: PairGroup) -> str:
-    """Return what a group is of: "all pairs, overall"."""
+    """Return slice and aspect, for example "all pairs, overall"."""
     return f"{'all pairs' if group.slice == ALL else group.slice}, {group.aspect}"
 
 
 def outcome_words(group: PairGroup) -> str:
-    """Return how the pairs of a group came out, in one line."""
+    """Return the counts of a group in one line."""
     counts = group.counts
-    said = f"{counts.pairs:,} pairs: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
+    words = f"{counts.pairs:,} pairs: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
     if group.one_order:
-        said += "; asked in one order only"
+        words += "; asked in one order only"
     else:
-        said += f"; inconsistent: {counts.flips:,} name both answers, {counts.tie_win:,} a tie in one order"
-    return f"{said}; unmeasured {counts.unmeasured:,}"
+        words += f"; inconsistent: {counts.flips:,} prefer A and B, {counts.tie_win:,} a tie in one order"
+    return f"{words}; no verdict {counts.unmeasured:,}"
 
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
-    """Return the statistics of a group under the names that people read."""
-    # Of one order the two accuracies are one.
+    """Return the statistics of a group with their names."""
+    # With one order the two accuracies are the same.
     gold = (
-        [("right by gold", group.accuracy_consistent)]
+        [("accuracy by gold", group.accuracy_consistent)]
         if group.one_order
         else [
-            ("right by gold, mean of the orders", group.accuracy_orders_mean),
-            ("right by gold, consistent verdicts", group.accuracy_consistent),
+            ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
+            ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
         ]
     )
     return [
-        ("self-consistency", group.self_consistency),
-        ("names the answer shown first", group.first_position),
+        ("same preference in both orders", group.self_consistency),
+        ("prefers the answer shown first", group.first_position),
         *gold,
-        ("as the majority of people", group.people),
+        ("agrees with the majority of people", group.people),
     ]
 
 
@@ -352,22 +338,19 @@ def group_lines(group: PairGroup) -> list[str]:
         n = f" (n {estimate.n:,})" if estimate.value is not None else ""
         lines.append(f"  {name}: {percent_words(estimate)}{n}")
     if group.people_split:
-        split = "1 verdict" if group.people_split == 1 else f"{group.people_split:,} verdicts"
-        lines.append(f"  left out there: {split} on pairs without a majority of people")
+        verdicts = "1 verdict" if group.people_split == 1 else f"{group.people_split:,} verdicts"
+        lines.append(f"  left out there: {verdicts} on pairs where people have no majority")
     return lines
 
 
 def report_sentence(report: PairReport) -> str:
-    """Return what was counted, in one sentence: asked = ok + the rest, and how unusable verdicts count."""
+    """Return the counts of calls by status, and how unusable verdicts count."""
     return f"{report.judge}: {report.account.words('comparisons asked')}.{_UNUSABLE[report.unusable_as]}"
-
-
-MORE_THAN_ONE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """What a person sees once they have decided; models are those of the left and the right answer."""
+    """What a person sees after a decision; the models are those of the left and the right answer."""
 
     external_id: str
     model_left: str | None
@@ -379,11 +362,11 @@ class Revealed:
 
 @dataclass(frozen=True, slots=True)
 class PairScreen:
-    """One pair in the order ``shown`` to one person, with what they said of it.
+    """One pair in the order ``shown`` to one person, with the person's preferences.
 
-    ``own`` was given blind, ``overruled`` after the rest was revealed; ``revealed`` is None until they have spoken of
-    the pair, on whatever aspect, unless they came from where the verdict is shown: what may not be shown is not even
-    read. ``last_id`` is the last preference on the aspect that stands, None before the first.
+    ``own`` is the blind preference, ``overruled`` the one given after the reveal. ``revealed`` is None until the person
+    has decided on any aspect, or came from a page that shows the verdict; it is not read before. ``last_id`` is the
+    person's latest preference on the aspect.
     """
 
     pair_id: int
@@ -402,22 +385,22 @@ class PairScreen:
 
     @property
     def decidable(self) -> bool:
-        """Whether both answers are there: neither forgotten nor never recorded."""
+        """Whether both answers are available."""
         return self.left is not None and self.right is not None
 
     @property
     def seen_id(self) -> int | None:
-        """The judge's verdict that is in view: that in the order in which the person sees the pair, else the other."""
+        """The visible comparison: in the person's order if it exists, else in the other one."""
         if self.revealed is None or not self.revealed.said:
             return None
         return min(self.revealed.said, key=lambda said: said.shown is not self.shown).comparison_id
 
     def side(self, preference: Preference) -> str:
-        """Return where a stored answer stands on this screen: left, right or tie."""
+        """Return the side of a stored answer on this screen: left, right or tie."""
         return shown_side(preference, self.shown)
 
     def preference(self, side: str) -> Preference:
-        """Return which stored answer stands at a side: the reverse of `side`."""
+        """Return the stored answer at a side: the reverse of `side`."""
         return stored_side(side, self.shown)
 
 
@@ -430,19 +413,13 @@ def pair_screen(
     version_id: int | None,
     verdict_seen: bool = False,
 ) -> PairScreen:
-    """Return a pair as this person sees it.
+    """Return a pair as a person sees it, in that person's order.
 
-    Args:
-        connection: A transaction.
-        pair_id: Which pair.
-        aspect: On which aspect.
-        reviewer_id: Who looks; the order is theirs.
-        version_id: Whose verdicts are shown after the decision; None shows none.
-        verdict_seen: The person has seen that judge's verdict on the pair: it is shown at once, and what they say is
-            said over it.
+    ``version_id`` is the judge version whose verdicts are revealed; None reveals none. With ``verdict_seen`` the person
+    has seen that verdict already, so it is shown, and a preference overrules it.
 
     Raises:
-        NotFound: No such pair.
+        NotFound: There is no such pair.
     """
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
@@ -488,8 +465,8 @@ def _latest(given: list[CurrentPreference], *, blind: bool) -> Preference | None
 
 
 def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
-    """Leave of reasons by aspect, each in a line that names it, those of this aspect."""
-    if said.reasoning is None or len(said.preferences) < MORE_THAN_ONE:
+    """Keep the reasons for this aspect, if each aspect has a line of its own."""
+    if said.reasoning is None or len(said.preferences) < 2:
         return said
     names = "|".join(re.escape(name) for name in said.preferences)
     parts = re.split(rf"^({names}): ", said.reasoning, flags=re.MULTILINE)
@@ -500,36 +477,34 @@ def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
 
 
 class PairWalk:
-    """Pairs of one list by id, and those of them that the person has not judged yet.
+    """The pairs of one list by id, and those that the person has not compared yet.
 
-    It is made once from the whole list; going on through it reads nothing, and a pair keeps its place where deciding
-    it takes it off the list.
+    It is made once per list. Moving through it reads nothing, and a decided pair keeps its position.
     """
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
-        """Take the lines of the list, by pair; ``aspect`` is what they are compared in."""
+        """Take the lines of the list, one per pair, and their aspect."""
         self.aspect = aspect
         by_id = {line.pair_id: line.mine for line in lines}
         self._pair_ids = sorted(by_id)
         self._waiting = [pair_id for pair_id in self._pair_ids if not by_id[pair_id]]
 
     def __len__(self) -> int:
-        """Return how many pairs the list holds."""
         return len(self._pair_ids)
 
     def place(self, pair_id: int) -> int | None:
-        """Return where a pair stands in the list, from 1; None where it does not."""
+        """Return the position of a pair in the list, from 1; None if it is not in the list."""
         found = bisect_left(self._pair_ids, pair_id)
         return found + 1 if found < len(self._pair_ids) and self._pair_ids[found] == pair_id else None
 
     def judged(self, pair_id: int) -> None:
-        """Take a pair from those that wait."""
+        """Remove a pair from those that are not compared yet."""
         found = bisect_left(self._waiting, pair_id)
         if found < len(self._waiting) and self._waiting[found] == pair_id:
             del self._waiting[found]
 
     def following(self, pair_id: int) -> int | None:
-        """Return the next other pair that waits, from the start again at the end; None where none does."""
+        """Return the next pair without a preference, from the start again at the end; None if there is none."""
         found = bisect_right(self._waiting, pair_id)
         following = self._waiting[found % len(self._waiting)] if self._waiting else None
         return None if following == pair_id else following

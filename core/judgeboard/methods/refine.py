@@ -1,4 +1,4 @@
-"""Self-refine: answer, rate, and answer again on the feedback until the answer is good enough."""
+"""Self-refine: answer, rate the answer, and answer again with the feedback until the answer is good enough."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,10 +10,17 @@ from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.rating import KIND, Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated
-from judgeboard.llm.chat import CallableChat, Chat, call
+from judgeboard.llm.chat import Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
-from judgeboard.methods.generation import Messages, checked_messages, request_text, with_feedback
+from judgeboard.methods.generation import (
+    Messages,
+    checked_messages,
+    function_endpoint,
+    request_text,
+    total_cost,
+    with_feedback,
+)
 from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.text import storable
@@ -23,7 +30,7 @@ Keeping = Literal["last", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One attempt, ``number`` 1 or more; without ``answer`` or ``rating``, ``status`` and ``error`` say why."""
+    """One attempt, numbered from 1. Without ``answer`` or ``rating``, ``status`` and ``error`` give the reason."""
 
     number: int
     answer: str | None
@@ -33,7 +40,7 @@ class Refinement:
 
     @classmethod
     def answered(cls, number: int, generated: Generated) -> "Refinement":
-        """Return an attempt that is not rated yet."""
+        """Return an attempt without a rating."""
         return cls(number, generated.text, generated.record)
 
     def rated(self, rated: Rated) -> "Refinement":
@@ -42,44 +49,49 @@ class Refinement:
 
     @property
     def complete(self) -> bool:
-        """Whether it is rated, or has no answer to rate."""
+        """Whether the attempt is rated, or has no answer to rate."""
         return self.answer is None or self.judging is not None
 
     @property
     def latest(self) -> StepRecord:
-        """The step that came last: the rating, else the answer."""
+        """The latest step: the rating, else the answer."""
         return self.judging or self.answering
 
     @property
     def status(self) -> Status:
-        """Outcome of the latest step; ok exactly where it has a rating."""
+        """Status of the latest step; ok only with a rating."""
         return self.latest.status
 
     @property
     def error(self) -> str | None:
-        """Why it has no rating."""
+        """Why there is no rating."""
         return self.latest.error
 
     @property
+    def score(self) -> int | None:
+        """The rating, 1 to 4."""
+        return None if self.rating is None else self.rating.rating
+
+    @property
     def feedback(self) -> str | None:
-        """What the judge wants changed; None without a usable rating."""
+        """The judge's feedback; None without a usable rating."""
         return None if self.rating is None else self.rating.feedback
 
 
 @dataclass(frozen=True, slots=True)
 class RefineRule:
-    """When attempts end and which answer is kept.
+    """When attempts end and which answer is selected.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
     and ``keep`` are ours.
 
     Attributes:
-        success_rating: An answer rated so, from 1 to 4, or better is returned.
-        max_repeats: Further attempts after the first; the number of attempts is one more.
-        keep: Where none was good enough: the ``last`` answer, or the ``best`` rated one (of equals the later).
+        success_rating: Attempts end at this rating (1 to 4) or better.
+        max_repeats: Maximum number of attempts after the first.
+        keep: If no answer was good enough, select the ``last`` one or the ``best`` rated one (of equals the later).
 
     Raises:
-        BadInput: One of them is out of its range.
+        BadInput: A value is out of range.
     """
 
     success_rating: int = 4
@@ -88,49 +100,44 @@ class RefineRule:
 
     def __post_init__(self) -> None:
         if self.success_rating not in {1, 2, 3, 4}:
-            raise BadInput(f"the rating that is a success is one of 1, 2, 3, 4, not {self.success_rating!r}")
+            raise BadInput(f"success_rating must be 1, 2, 3 or 4, not {self.success_rating!r}")
         if self.max_repeats < 0:
-            raise BadInput(f"attempts are repeated 0 times or more, not {self.max_repeats}")
+            raise BadInput(f"max_repeats must be 0 or more, not {self.max_repeats}")
         if self.keep not in {"last", "best"}:
-            raise BadInput(f"the last or the best answer is kept, not {self.keep!r}")
+            raise BadInput(f"keep must be last or best, not {self.keep!r}")
 
     def succeeds(self, rating: int | None) -> bool:
-        """Whether an answer with this rating is good enough; one without a rating never is."""
+        """Whether an answer with this rating is good enough; None is not."""
         return rating is not None and rating >= self.success_rating
 
     def over(self, attempts: Sequence[Refinement]) -> bool:
-        """Whether nothing is left to do: the last one passed, or was the last that is allowed."""
+        """Whether the last attempt passed or was the last one allowed."""
         if not attempts or not attempts[-1].complete:
             return False
         return self.passed(attempts) or len(attempts) > self.max_repeats
 
     def passed(self, attempts: Sequence[Refinement]) -> bool:
         """Whether the last attempt is good enough."""
-        rating = attempts[-1].rating if attempts else None
-        return self.succeeds(None if rating is None else rating.rating)
+        return bool(attempts) and self.succeeds(attempts[-1].score)
 
-    def kept(self, attempts: Sequence[Refinement]) -> Refinement | None:
-        """Return the attempt whose answer is given out; None where no attempt gave an answer."""
-        answered = [one for one in attempts if one.answer is not None]
-        number = self.kept_number([(one.number, one.rating.rating if one.rating else None) for one in answered])
-        return next((one for one in answered if one.number == number), None)
+    def selected(self, attempts: Sequence[Refinement]) -> Refinement | None:
+        """Return the selected attempt; None if no attempt gave an answer."""
+        answered = [attempt for attempt in attempts if attempt.answer is not None]
+        number = self.selected_number([(attempt.number, attempt.score) for attempt in answered])
+        return next((attempt for attempt in answered if attempt.number == number), None)
 
-    def kept_number(self, rated: Sequence[tuple[int, int | None]]) -> int | None:
-        """Return the number of the attempt that is given out, of (number, rating) of those with an answer, in order."""
+    def selected_number(self, rated: Sequence[tuple[int, int | None]]) -> int | None:
+        """Return the number of the selected attempt, given (number, rating) of all answers in order."""
         if not rated:
             return None
         if self.keep == "last" or self.succeeds(rated[-1][1]):
             return rated[-1][0]
-        return max(rated, key=lambda one: (one[1] or 0, one[0]))[0]
+        return max(rated, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
 
 
 Answer = Callable[[Messages, int], Awaitable[Generated]]
 Rate = Callable[[str, int], Awaitable[Rated]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
-
-
-async def _go_on(_attempt: Refinement) -> bool:
-    return True
 
 
 async def attempt_until_good(
@@ -140,19 +147,12 @@ async def attempt_until_good(
     rule: RefineRule,
     *,
     done: Sequence[Refinement] = (),
-    keep: KeepAttempt = _go_on,
+    keep: KeepAttempt | None = None,
 ) -> list[Refinement]:
-    """Return all attempts, those that were ``done`` before among them.
+    """Return all attempts, including those that were ``done`` before; the last of them may lack its rating.
 
-    Each attempt sends the original messages with the feedback of the attempt before it, and of that one alone.
-
-    Args:
-        answer: Gives the answer to messages; told the number of the attempt.
-        rate: Rates an answer; told the number of the attempt.
-        messages: What the user asked.
-        rule: When it ends.
-        done: Attempts of an earlier, interrupted call; the last one may lack its rating.
-        keep: Told of each attempt when its answer came and when its rating came; False ends the loop.
+    Each attempt sends the original messages with the feedback on the previous attempt only. ``answer`` and ``rate``
+    receive the number of the attempt. ``keep`` receives each attempt twice: answered, then rated; False ends the loop.
     """
     attempts = list(done)
     while not rule.over(attempts):
@@ -162,11 +162,11 @@ async def attempt_until_good(
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
             attempt = Refinement.answered(number, await answer(with_feedback(messages, feedback), number))
-            if not await keep(attempt):
+            if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
             attempt = attempt.rated(await rate(attempt.answer, attempt.number))
-            if not await keep(attempt):
+            if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
     return attempts
@@ -174,9 +174,9 @@ async def attempt_until_good(
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The result of self-refine: the kept answer, whether it passed, the judge's last feedback, and every attempt.
+    """The result of self-refine: the selected answer, whether it passed, the judge's last feedback, and every attempt.
 
-    ``answer`` is None only where no attempt gave one.
+    ``answer`` is None only if no attempt gave one.
     """
 
     answer: str | None
@@ -187,17 +187,18 @@ class Refined:
 
     @property
     def judge_cost_micro(self) -> int | None:
-        """Cost of all ratings in millionths; None as soon as one is unknown."""
-        return _cost([one.judging for one in self.attempts if one.judging is not None])
+        """Cost of all ratings in millionths; None if any is unknown."""
+        return total_cost(attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None)
 
     @property
     def cost_micro(self) -> int | None:
-        """Cost of all answers and ratings in millionths; None as soon as one is unknown."""
-        return _cost([step for one in self.attempts for step in (one.answering, one.judging) if step is not None])
+        """Cost of all answers and ratings in millionths; None if any is unknown."""
+        answering = [attempt.answering.cost_micro for attempt in self.attempts]
+        return total_cost([*answering, self.judge_cost_micro])
 
 
 class Refiner:
-    """A chat call with self-refine around it: await it, or use ``blocking`` where no event loop runs."""
+    """A chat call with self-refine: await it, or use ``blocking`` outside an event loop."""
 
     def __init__(self, chat: Chat, judge: str | RatingJudge | Chat, rule: RefineRule, options: dict[str, Any]) -> None:
         self._chat = chat
@@ -210,43 +211,47 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        An answer that is never good enough is returned with ``passed`` False and the feedback, not raised.
-
-        Args:
-            messages: What the chat call is given; the last message of the user is what is augmented and rated.
-            passages: What the answer should rest on, shown to the judge; None where there is nothing of the kind.
+        The user's last message is rated and gets the feedback. The judge sees ``passages``. ``passed`` is False if no
+        answer is good enough.
 
         Raises:
-            BadInput: No message is the user's, or the chat call gave no text.
+            BadInput: No message is the user's, or the chat call returned no text.
             EndpointRefused: The judge's endpoint refuses the key, the model or the address.
-            Exception: Whatever the chat call raises.
+            Exception: Any error of the chat call.
         """
-        asked = checked_messages(messages)
+        checked = checked_messages(messages)
         judge = self._rating_judge()
-        shown = None if passages is None else tuple(passages)
+        evidence = None if passages is None else tuple(passages)
 
         async def rate(answer: str, _number: int) -> Rated:
-            return await judge.rate(JudgeInput(0, request_text(asked), answer, shown))
+            return await judge.rate(JudgeInput(0, request_text(checked), answer, evidence))
 
         try:
-            attempts = await attempt_until_good(self._answer, rate, asked, self._rule)
+            attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
         finally:
             if judge is not self._judge:
                 await judge.aclose()
-        return _refined(attempts, self._rule)
+        selected = self._rule.selected(attempts)
+        return Refined(
+            answer=None if selected is None else selected.answer,
+            passed=self._rule.passed(attempts),
+            rating=None if selected is None else selected.score,
+            feedback=None if selected is None else selected.feedback,
+            attempts=tuple(attempts),
+        )
 
     def blocking(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
     ) -> Refined:
-        """Return the same, waiting for it.
+        """Call and wait for the result.
 
         Raises:
-            BadInput: As above, and where an event loop runs already (in a notebook): await the object itself there;
-                or where the judge is one that was made already, whose connections belong to one event loop.
+            BadInput: As above; or an event loop is running (await the object there); or the judge is a judge object:
+                its connections belong to one event loop.
         """
         if isinstance(self._judge, RatingJudge):
             raise BadInput(
-                "name the judge's model (model=…) where the call blocks: a judge that is made belongs to a loop"
+                "a blocking call makes its own judge: give the judge's model (model=…) instead of a judge object"
             )
         return run_blocking(self, messages, passages=passages)
 
@@ -254,21 +259,21 @@ class Refiner:
         if isinstance(self._judge, RatingJudge):
             return self._judge
         if isinstance(self._judge, str):
-            made = make_judge(self._judge, **self._options)
-            if not isinstance(made, RatingJudge):
+            judge = make_judge(self._judge, **self._options)
+            if not isinstance(judge, RatingJudge):
                 raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
-            return made
-        return RatingJudge(ModelEndpoint(CallableChat(self._judge), getattr(self._judge, "__name__", "callable")))
+            return judge
+        return RatingJudge(function_endpoint(self._judge))
 
     async def _answer(self, messages: Messages, _number: int) -> Generated:
-        given = await call(self._chat, messages)
-        if isinstance(given, Generated):
-            return given
-        if not isinstance(given, str):
-            raise BadInput(f"the chat call must return a text, not {type(given).__name__}")
-        if not given.strip():
-            return Generated(None, StepRecord(Status.UNPARSABLE, raw=given, error="the answer is empty"))
-        return Generated(given, StepRecord(Status.OK, raw=storable(given)[0]))
+        answer = await call(self._chat, messages)
+        if isinstance(answer, Generated):
+            return answer
+        if not isinstance(answer, str):
+            raise BadInput(f"the chat call must return a text, not {type(answer).__name__}")
+        if not answer.strip():
+            return Generated(None, StepRecord(Status.UNPARSABLE, raw=answer, error="the answer is empty"))
+        return Generated(answer, StepRecord(Status.OK, raw=storable(answer)[0]))
 
 
 def refine(
@@ -280,46 +285,29 @@ def refine(
     keep: Keeping = "last",
     **options: Any,
 ) -> Refiner:
-    """Put self-refine around a chat call: answer, have a separate model rate it, answer again on its feedback.
+    """Wrap a chat call with self-refine: a second model rates each answer, and its feedback goes into the next attempt.
 
-    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both calls go through ``messages → text``
-    functions, sync or async; tools that the chat call uses run inside it::
+    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both models are called through sync or async
+    functions ``messages → text``. Tools of the chat call run inside it::
 
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
     Args:
-        chat: The call that is made already: messages in, text out.
-        judge: ``rating`` (a chat model, named by ``options``), a `RatingJudge`, or a function ``messages → text`` of
-            another model: what it answers is read as strictly as a model's reply.
-        success_rating: An answer rated so (1 to 4) or better is returned.
-        max_repeats: Further attempts after the first.
-        keep: Which answer is returned where none was good enough.
-        options: Fields of `JudgeOptions` for a judge by name: model, base_url, api_key, …
+        chat: The chat call: messages in, text out.
+        judge: ``rating`` (a chat model, given by ``options``), a `RatingJudge`, or a function ``messages → text``: its
+            text is parsed like a model's reply.
+        success_rating: Attempts end at this rating (1 to 4) or better.
+        max_repeats: Maximum number of attempts after the first.
+        keep: The answer to select if none was good enough.
+        options: Fields of `JudgeOptions` for a judge given by name: model, base_url, api_key, …
 
     Raises:
-        BadInput: A setting is out of its range.
+        BadInput: A value is out of range.
     """
     if options and not isinstance(judge, str):
-        raise BadInput(f"{', '.join(sorted(options))}: a judge that is made already takes no options")
+        raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
     return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options)
-
-
-def _refined(attempts: Sequence[Refinement], rule: RefineRule) -> Refined:
-    kept = rule.kept(attempts)
-    rating = None if kept is None else kept.rating
-    return Refined(
-        answer=None if kept is None else kept.answer,
-        passed=rule.passed(attempts),
-        rating=None if rating is None else rating.rating,
-        feedback=None if rating is None else rating.feedback,
-        attempts=tuple(attempts),
-    )
-
-
-def _cost(steps: Sequence[StepRecord]) -> int | None:
-    costs = [step.cost_micro for step in steps]
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 _ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-(?P<run_id>\d+)-(?P<number>\d+)", re.DOTALL)
@@ -337,15 +325,15 @@ class AttemptId(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "AttemptId | None":
-        """Return the attempt that an external id names, None where it is not the id of an attempt."""
-        named = _ATTEMPT_ID.fullmatch(text)
-        return None if named is None else cls(named["prompt_id"], int(named["run_id"]), int(named["number"]))
+        """Return the attempt that an external id names; None if it names none."""
+        match = _ATTEMPT_ID.fullmatch(text)
+        return None if match is None else cls(match["prompt_id"], int(match["run_id"]), int(match["number"]))
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return what is recorded for the external id of an attempt's answer, else for its prompt: one a line and attempt.
+    """Return the recorded replies for an attempt's external id, else those of its prompt: one line per attempt.
 
-    A file of recordings names the prompt, since nobody knows the number of the run beforehand.
+    A recording names the prompt, because the number of the run is not known beforehand.
     """
     attempt = AttemptId.read(subject)
     if subject in replies or attempt is None:
@@ -354,7 +342,7 @@ def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
 
 
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
-    """Return the same judge version, answering from a file of recorded replies (JSONL of response_id and raw).
+    """Return the same judge version with replies from a file (JSONL of response_id and raw).
 
     Raises:
         BadInput: The file cannot be read.

@@ -1,28 +1,34 @@
-"""Self-refine over many prompts: logged questions or those of a file, every attempt stored."""
+"""Runs self-refine over many prompts, logged questions or those of a file, and stores every attempt."""
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Response, ResponseKind, Status
+from judgeboard.domain import Response, Status
 from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated, Generator
-from judgeboard.methods.generation import Messages, hosts_of, rebuilt_messages, settings_of, with_feedback
+from judgeboard.methods.generation import (
+    GeneratingMethod,
+    Messages,
+    made_response,
+    rebuilt_messages,
+    store_verdicts,
+    with_feedback,
+)
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, Method, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import Begun, HandOut, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.refinements import (
     REFINE,
     NewGeneration,
@@ -31,74 +37,13 @@ from judgeboard.store.refinements import (
     StoredAttempt,
     count_calls,
     count_unrefined,
-    first_judgments,
     insert_refinements,
     runs_of_method,
     store_generations,
     stored_attempts,
-    stored_ids,
     unrefined,
 )
-from judgeboard.store.responses import Origin, external_ids, key_of, last_logged_id, read_origins
-from judgeboard.store.storing import store_judgments
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What is to be answered, and the attempts at it that are stored; ``subject`` names it within the run."""
-
-    subject: str
-    origin: Origin
-    run_id: int
-    model: str
-    done: tuple[Refinement, ...] = ()
-
-    @property
-    def messages(self) -> Messages:
-        """The first messages for the generator: as logged, else rebuilt from question and passages."""
-        item = self.origin.item
-        return self.origin.messages or rebuilt_messages(item.query, item.passages)
-
-    def new_id(self, number: int) -> str:
-        """Return the external id of an attempt's answer: the same whenever this run makes it."""
-        return str(AttemptId(self.origin.item.external_id, self.run_id, number))
-
-
-@dataclass(frozen=True, slots=True)
-class RefineStep:
-    """An attempt whose answer, or whose rating, just came; ``asked_with`` is the feedback that it was asked with."""
-
-    prompt: Prompt
-    attempt: Refinement
-    asked_with: str | None = None
-
-    @property
-    def status(self) -> Status:
-        """Outcome of the call."""
-        return self.attempt.status
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None where unknown."""
-        return self.attempt.latest.cost_micro
-
-    @property
-    def made(self) -> Response:
-        """The attempt's answer as it is stored."""
-        item, prompt = self.prompt.origin.item, self.prompt
-        return Response(
-            source=prompt.origin.source,
-            external_id=prompt.new_id(self.attempt.number),
-            query=item.query,
-            answer=self.attempt.answer or "",
-            passages=item.passages,
-            query_type=item.query_type,
-            generator_model=prompt.model,
-            messages=with_feedback(prompt.messages, self.asked_with),
-            reference=item.reference,
-            kind=ResponseKind.REGENERATED,
-            derived_from=prompt.origin.root_response_id,
-        )
+from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +68,7 @@ class RefinedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class RefineSummary:
-    """The result of a run of self-refine; ``calls`` counts requests to models, repairs and retries among them."""
+    """The result of a run of self-refine; ``calls`` counts requests to models, with repairs and retries."""
 
     judge: str
     account: RunAccount = field(default_factory=RunAccount)
@@ -133,41 +78,117 @@ class RefineSummary:
     items: tuple[RefinedPrompt, ...] = ()
 
 
-class RefineMethod(Method[Prompt, RefineStep, RefineSummary]):
+async def refine_pending_async(
+    store: Store,
+    judge: RatingJudge,
+    generator: Generator,
+    *,
+    where: RowFilter | None = None,
+    prompts: Sequence[Origin] | None = None,
+    rule: RefineRule | None = None,
+    **options: Unpack[RunOptions],
+) -> RefineSummary:
+    """Answer questions until each answer is good enough or the limit is reached.
+
+    Without ``prompts`` (from `read_prompts`) the questions are those of the logged answers in ``where``, with their
+    logged messages, else with question and passages. An unfinished run of the same command continues, with the answers
+    that were logged at its start. A logged question that the same judge version and generator finished by this rule is
+    skipped. The prompts of a file are answered anew unless an unfinished run exists. Both models are closed at the end.
+    ``options`` are fields of `RunOptions`.
+
+    Raises:
+        UnknownPrice: A cost limit is given and one of the models has no price.
+    """
+    rule = rule or RefineRule()
+    method: RefineMethod
+    if prompts is None:
+        method = RefineLogged(judge, generator, rule, where or RowFilter())
+    else:
+        method = RefinePrompts(judge, generator, rule, prompts)
+    return await run_method(store, method, **options)
+
+
+refine_pending = blocking(refine_pending_async)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question with its stored attempts; ``subject`` names it within the run."""
+
+    subject: str
+    origin: Origin
+    run_id: int
+    model: str
+    done: tuple[Refinement, ...] = ()
+
+    @property
+    def messages(self) -> Messages:
+        """The first messages for the generator: as logged, else rebuilt from question and passages."""
+        item = self.origin.item
+        return self.origin.messages or rebuilt_messages(item.query, item.passages)
+
+    def new_id(self, number: int) -> str:
+        """Return the external id of an attempt's answer, the same each time this run makes it."""
+        return str(AttemptId(self.origin.item.external_id, self.run_id, number))
+
+
+@dataclass(frozen=True, slots=True)
+class RefineStep:
+    """An attempt with a new answer or a new rating; ``feedback`` is what the prompt of the attempt contained."""
+
+    prompt: Prompt
+    attempt: Refinement
+    feedback: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """Status of the call."""
+        return self.attempt.status
+
+    @property
+    def cost_micro(self) -> int | None:
+        """Cost of the call in millionths; None if unknown."""
+        return self.attempt.latest.cost_micro
+
+    @property
+    def response(self) -> Response:
+        """The attempt's answer as it is stored."""
+        prompt = self.prompt
+        return made_response(
+            prompt.origin,
+            self.attempt.answer or "",
+            external_id=prompt.new_id(self.attempt.number),
+            model=prompt.model,
+            messages=with_feedback(prompt.messages, self.feedback),
+        )
+
+
+class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
     kind = REFINE
     judge: RatingJudge
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule) -> None:
-        self.judge = judge
-        self.answering = generator.endpoint
-        self._generator = generator
-        self._model = generator.endpoint.model
+        super().__init__(judge, generator)
         self._rule = rule
-        self._made_by = {"generator": settings_of(generator)}
 
-    @property
-    def endpoint_host(self) -> str | None:
-        """Where the texts are sent, by the judge and by the generator."""
-        return hosts_of(self.judge, self._generator)
+    def question(self, **prompts: Any) -> dict[str, Any]:
+        """Return what identifies a run of these prompts."""
+        rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
+        return {"method": self.made_by, "rule": rule, **prompts}
 
-    def _question(self, **prompts: Any) -> dict[str, Any]:
-        rule = {
-            "success_rating": self._rule.success_rating,
-            "max_repeats": self._rule.max_repeats,
-            "keep": self._rule.keep,
-            "prompt": prompt_hash(load_prompt("generate").text),
-        }
-        return {"method": self._made_by, "rule": rule, **prompts}
+    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[StoredAttempt]) -> Prompt:
+        """Return a prompt with its stored attempts."""
+        return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
-        """Refine the answer to one prompt; what is stored of it is not asked again."""
+        """Refine the answer to one prompt; stored steps are not repeated."""
         item = task.origin.item
-        feedback_for: dict[int, str | None] = {one.number + 1: one.feedback for one in task.done}
+        feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
         async def answer(messages: Messages, _number: int) -> Generated:
-            return await self._generator.generate(messages, subject=item.external_id)
+            return await self.generator.generate(messages, subject=item.external_id)
 
         async def rate(text: str, number: int) -> Rated:
             return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))
@@ -179,55 +200,46 @@ class RefineMethod(Method[Prompt, RefineStep, RefineSummary]):
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
-        """Store a batch; an attempt's answer never comes after its rating."""
+        """Store a batch of answers and ratings."""
         now, run_id = datetime.now(UTC), begun.run.id
-        answers = [step for step in steps if step.attempt.judging is None]
-        ratings = [step for step in steps if step.attempt.judging is not None]
+        answered = [step for step in steps if step.attempt.judging is None]
+        rated = [step for step in steps if step.attempt.judging is not None]
         generations = [
             NewGeneration(
                 step.prompt.subject,
                 step.attempt.number,
                 step.prompt.model,
                 step.attempt.answering,
-                None if step.attempt.answer is None else step.made,
+                None if step.attempt.answer is None else step.response,
             )
-            for step in answers
+            for step in answered
         ]
         store_generations(connection, run_id, generations, now)
-        rows = [_refinement(step, "no_answer") for step in answers if step.attempt.answer is None]
-        made = [step.made for step in ratings]
-        ids = stored_ids(connection, made)
-        rated = [(step, ids[key_of(one)]) for step, one in zip(ratings, made, strict=True) if key_of(one) in ids]
-        verdicts = [
-            NewJudgment(response_id, 0, 0, Rated(step.attempt.rating, step.attempt.latest).verdict)
-            for step, response_id in rated
-        ]
-        store_judgments(connection, begun.version, run_id, verdicts, now)
-        judgments = first_judgments(connection, begun.version.id, [response_id for _, response_id in rated])
-        for step, response_id in rated:
-            rating = step.attempt.rating
-            outcome = "unrated" if rating is None else "passed" if self._rule.succeeds(rating.rating) else "failed"
-            rows.append(_refinement(step, outcome, response_id, judgments[response_id].judgment_id))
+        rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
+        verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
+        for step, stored in zip(rated, store_verdicts(connection, begun, verdicts, now), strict=True):
+            if stored is not None:
+                response_id, judgment = stored
+                passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"
+                outcome = "unrated" if step.attempt.rating is None else passed
+                rows.append(_row(step, outcome, response_id, judgment.judgment_id))
         insert_refinements(connection, run_id, rows, now)
 
-    def expected(self, connection: Connection, begun: Begun) -> int:
-        """Return how many calls are to be made where every prompt takes one attempt."""
-        return 2 * self.left(connection, begun)
-
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
-        """Return what came of every prompt."""
+        """Return the attempts of every prompt."""
         run = outcome.run
         if run is None:
             return RefineSummary(outcome.version.title)
         with outcome.store.reading() as connection:
             attempts = stored_attempts(connection, run.id)
-            names = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
+            ids = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
             calls = count_calls(connection, run.id)
         items = []
         for subject, stored in attempts.items():
-            made = refinements_of(stored)
-            named = names.get(int(subject), subject) if names else subject
-            items.append(RefinedPrompt(named, self._rule.passed(made), tuple(_outcome(one) for one in made)))
+            refinements = _refinements(stored)
+            prompt_id = ids.get(int(subject), subject) if ids else subject
+            outcomes = tuple(_outcome(attempt) for attempt in refinements)
+            items.append(RefinedPrompt(prompt_id, self._rule.passed(refinements), outcomes))
         return RefineSummary(
             judge=outcome.version.title,
             account=outcome.account,
@@ -246,16 +258,16 @@ class RefineLogged(RefineMethod):
         self._selection = RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Return the questions that no run of this method has finished."""
-        runs, up_to = runs_of_method(connection, REFINE, version.id, self._made_by), last_logged_id(connection)
+        """Select the questions that no run of this method has finished."""
+        runs, up_to = runs_of_method(connection, REFINE, version.id, self.made_by), last_logged_id(connection)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = count_unrefined(connection, self._selection)
-        asked = self._question(where=self._selection.where.as_dict(), up_to=up_to)
-        return Selected(asked, count) if count else None
+        question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
+        return Selected(question, count) if count else None
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of prompts; from the other end where another process may be at the same run."""
-        selection, run, after = self._of(begun), begun.run, None
+        """Return the reader of prompts; it reads backwards if another process works on the same run."""
+        selection, run, after = self._selection_of(begun), begun.run, None
 
         def read(limit: int) -> list[Prompt]:
             nonlocal after
@@ -264,19 +276,16 @@ class RefineLogged(RefineMethod):
                 origins = read_origins(connection, ids)
                 done = stored_attempts(connection, run.id, [str(id_) for id_ in ids])
             after = ids[-1] if ids else after
-            return [
-                Prompt(str(id_), origins[id_], run.id, self._model, refinements_of(done.get(str(id_), ())))
-                for id_ in ids
-                if id_ in origins
-            ]
+            known = [id_ for id_ in ids if id_ in origins]
+            return [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
 
         return read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return how many prompts are not finished."""
-        return count_unrefined(connection, self._of(begun))
+        """Return the number of unfinished prompts."""
+        return count_unrefined(connection, self._selection_of(begun))
 
-    def _of(self, begun: Begun) -> RefineSelection:
+    def _selection_of(self, begun: Begun) -> RefineSelection:
         runs = (*self._selection.runs, begun.run.id)
         return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
 
@@ -289,109 +298,57 @@ class RefinePrompts(RefineMethod):
         self._prompts = prompts
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - the base's
-        """Return the prompts, by the hash of their content."""
+        """Select all prompts; the hash of their content identifies the run."""
         content = [
-            [one.item.external_id, one.item.query, one.item.passages, one.messages, one.source] for one in self._prompts
+            [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]
+            for origin in self._prompts
         ]
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return Selected(self._question(prompts=address), len(self._prompts))
+        return Selected(self.question(prompts=address), len(self._prompts))
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of the prompts that are not finished."""
-        at = 0
-
-        def read(limit: int) -> list[Prompt]:
-            nonlocal at
-            prompts: list[Prompt] = []
-            while len(prompts) < limit and at < len(self._prompts):
-                part = self._prompts[at : at + limit - len(prompts)]
-                at += len(part)
-                with begun.store.reading() as connection:
-                    prompts += self._unfinished(connection, begun, part)
-            return prompts
-
-        return read
+        """Return the reader of the unfinished prompts."""
+        return HandOut(
+            begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
+        ).read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return how many prompts are not finished."""
+        """Return the number of unfinished prompts."""
         return len(self._unfinished(connection, begun, self._prompts))
 
-    def _unfinished(self, connection: Connection, begun: Begun, prompts: Sequence[Origin]) -> list[Prompt]:
-        subjects = None if prompts is self._prompts else [one.item.external_id for one in prompts]
+    def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
+        subjects = None if origins is self._prompts else [origin.item.external_id for origin in origins]
         done = stored_attempts(connection, begun.run.id, subjects)
-        found = [
-            Prompt(named, one, begun.run.id, self._model, refinements_of(done.get(named, ())))
-            for one in prompts
-            for named in [one.item.external_id]
+        prompts = [
+            self.prompt(begun, origin.item.external_id, origin, done.get(origin.item.external_id, ()))
+            for origin in origins
         ]
-        return [prompt for prompt in found if not self._rule.over(prompt.done)]
+        return [prompt for prompt in prompts if not self._rule.over(prompt.done)]
 
 
-async def refine_pending_async(
-    store: Store,
-    judge: RatingJudge,
-    generator: Generator,
-    *,
-    where: RowFilter | None = None,
-    prompts: Sequence[Origin] | None = None,
-    rule: RefineRule | None = None,
-    **options: Unpack[RunOptions],
-) -> RefineSummary:
-    """Answer questions until each answer is good enough, or the limit is reached.
-
-    An unfinished run of the same command is continued up to where the log ended at its start. A logged question that a
-    run with the same judge version and generator has finished by this rule is not asked again; the prompts of a file
-    are answered anew by every call that finds no unfinished run. Both models are closed at the end.
-
-    Args:
-        store: The open database.
-        judge: Rates each attempt.
-        generator: Makes the answers, from the messages that the log kept, else from question and passages.
-        where: Which answers' questions; all of the log by default.
-        prompts: Answer these instead, as `read_prompts` gives them.
-        rule: When attempts end; the defaults of `RefineRule`.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
-
-    Raises:
-        UnknownPrice: A cost limit is given and one of the two models has no price.
-    """
-    ends = rule or RefineRule()
-    method: RefineMethod
-    if prompts is None:
-        method = RefineLogged(judge, generator, ends, where or RowFilter())
-    else:
-        method = RefinePrompts(judge, generator, ends, prompts)
-    return await run_method(store, method, **options)
-
-
-refine_pending = blocking(refine_pending_async)
-
-
-def refinements_of(stored: Sequence[StoredAttempt]) -> tuple[Refinement, ...]:
-    """Return stored attempts as they were made."""
+def _refinements(stored: Sequence[StoredAttempt]) -> tuple[Refinement, ...]:
     return tuple(
         Refinement(
-            one.number,
-            one.answer,
-            one.answering,
-            None if one.rating is None else Rating(one.rating, one.evaluation or "", one.feedback or ""),
-            one.judging,
+            attempt.number,
+            attempt.answer,
+            attempt.answering,
+            None
+            if attempt.rating is None
+            else Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or ""),
+            attempt.judging,
         )
-        for one in stored
+        for attempt in stored
     )
 
 
 def _outcome(attempt: Refinement) -> AttemptOutcome:
-    rating = attempt.rating
-    if rating is None:
-        return AttemptOutcome(None, None, None, attempt.status, attempt.error)
-    return AttemptOutcome(rating.rating, rating.evaluation, rating.feedback, attempt.status, attempt.error)
+    evaluation = None if attempt.rating is None else attempt.rating.evaluation
+    return AttemptOutcome(attempt.score, evaluation, attempt.feedback, attempt.status, attempt.error)
 
 
-def _refinement(
+def _row(
     step: RefineStep, outcome: str, response_id: int | None = None, judgment_id: int | None = None
 ) -> NewRefinement:
-    rating = step.attempt.rating
     return NewRefinement(
         method=REFINE,
         subject=step.prompt.subject,
@@ -400,6 +357,6 @@ def _refinement(
         outcome=outcome,
         response_id=response_id,
         judgment_id=judgment_id,
-        rating=None if rating is None else rating.rating,
+        rating=step.attempt.score,
         feedback=step.attempt.feedback,
     )

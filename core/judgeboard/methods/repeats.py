@@ -1,5 +1,6 @@
-"""Repeats: one judge version asked the same questions several times, and how far it agrees with itself."""
+"""Repeats: one judge version asked about the same answers several times, and its agreement with itself."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Unpack
@@ -10,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.repeats import temperature_note
-from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion, Status
+from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import Judge
 from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
@@ -35,14 +36,12 @@ from judgeboard.store.verdicts import Judged, by_repeat, repeated_answers
 
 
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
-    """Return the version under which the combined verdict of ``repeats`` repeats is kept: "rag x3"."""
+    """Return the version of the combined verdict of ``repeats`` repeats, for example "rag x3"."""
     params = {"members": [version.fingerprint], "repeats": repeats, "rule": RULE}
     return JudgeVersion(f"{version.name} x{repeats}", REPEATS, model=version.model, params=params, scale=version.scale)
 
 
-class RepeatsMethod(VerdictMethod[JudgingSummary]):
-    """Asks a judge several times about each answer, then combines the repeats."""
-
+class _RepeatsMethod(VerdictMethod[JudgingSummary]):
     kind = REPEATS
 
     def __init__(self, judge: Judge, repeats: int, where: RowFilter, limit: int | None, actor: str) -> None:
@@ -53,7 +52,6 @@ class RepeatsMethod(VerdictMethod[JudgingSummary]):
         self._actor = actor
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        """Return how many repeats are missing, up to the last answer, or to the last one of the limit."""
         if self._repeats < 2:
             raise BadInput(f"--repeats must be 2 or more, not {self._repeats}")
         up_to = last_logged_id(connection)
@@ -64,7 +62,6 @@ class RepeatsMethod(VerdictMethod[JudgingSummary]):
         return Selected(question, count_missing(connection, version.id, self._repeats, self._where, up_to))
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Ask]]:
-        """Return the reader of missing repeats; from the other end where another process may be at the same run."""
         up_to, backwards = begun.run.question["up_to"], begun.run.shared
         after = up_to + 1 if backwards else 0
         waiting: list[Repeat] = []
@@ -87,7 +84,6 @@ class RepeatsMethod(VerdictMethod[JudgingSummary]):
         return read
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
-        """Combine the repeats, also those of a run that was killed before it came to that; return the counts."""
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
         return JudgingSummary.of_run(outcome.version, outcome.run, outcome.account)
 
@@ -101,33 +97,25 @@ async def judge_repeats_async(
     limit: int | None = None,
     **options: Unpack[RunOptions],
 ) -> JudgingSummary:
-    """Ask a judge ``repeats`` times about each answer, storing each repeat and then the verdict combined of them.
+    """Ask a judge ``repeats`` times (at least 2) about each answer; store each repeat and the combined verdict.
 
-    Repeat 0 is what a plain run asks: what is stored of it, or of an earlier run of repeats, is not asked again. The
-    combined verdict is stored for every answer that has all its repeats. An unfinished run of the same command is
-    continued up to where the log ended at its start.
-
-    Args:
-        store: Where the responses are.
-        judge: The judge; closed at the end.
-        repeats: Number of repeats, at least 2.
-        where: Which responses; all of the log by default.
-        limit: Only this many of them, the first in the log.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all repeats get a combined
+    verdict. An unfinished run of the same command continues, with the answers that were logged at its start. ``limit``
+    takes only the first answers of the log. The judge is closed at the end. ``options`` are fields of `RunOptions`.
 
     Raises:
-        BadInput: Fewer than two repeats.
+        BadInput: There are fewer than two repeats.
         UnknownPrice: A cost limit is given and the model has no price.
     """
     actor = options.get("actor", "library")
-    return await run_method(store, RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
+    return await run_method(store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
 
 
 judge_repeats = blocking(judge_repeats_async)
 
 
 def combine_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter, actor: str) -> None:
-    """Store the combined verdict of every answer that has all its repeats."""
+    """Store the combined verdict of every answer with all its repeats."""
     with store.writing() as connection:
         judged = by_repeat(connection, version.id, where)
         complete = {
@@ -146,7 +134,7 @@ _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """One measure over the repeats: ``items`` have a value in every one, ``incomplete`` in some but not all."""
+    """One measure over the repeats: ``items`` have a value in every repeat, ``incomplete`` only in some."""
 
     measure: str
     items: int
@@ -159,9 +147,9 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure that it gives; ``main`` is the one with the most items, and the first.
+    """A judge's repeats on every measure; ``main`` is the measure with the most items, and the first.
 
-    ``versions`` are titles. ``temperature`` is None where it is not known, or not the same in all versions.
+    ``versions`` are titles. ``temperature`` is None if it is unknown or differs between versions.
     """
 
     judge: str
@@ -177,40 +165,34 @@ class RepeatsReport:
 def repeats_report(
     connection: Connection, *, version: int | str | None = None, name: str | None = None
 ) -> RepeatsReport:
-    """Return how far a judge agrees with itself on the answers that it was asked about more than once.
+    """Return the agreement of a judge with itself on answers with several repeats.
 
-    An item is an answer judged by one version; items of several versions are pooled. Where a repeat has no value on a
-    measure, the item is incomplete and left out there.
-
-    Args:
-        connection: An open transaction.
-        version: One judge version, as `get_version` takes it.
-        name: All versions of a judge's name instead.
+    ``version`` is one judge version; ``name`` takes all versions of that judge and pools their items. On each measure,
+    items without a value in every repeat are left out.
 
     Raises:
-        NotFound: There is no such judge (those that were asked more than once are named), or nothing of it was asked
-            twice.
+        NotFound: There is no such judge (the message lists the judges with repeats), or it has no repeats.
     """
     versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
     repeated = repeated_answers(connection, [each.id for each in versions])
     title = name or versions[0].title
     if not repeated.answers:
-        raise NotFound(f"{title} was not asked twice about any answer{_again(versions[0])}")
+        raise NotFound(f"{title} has no repeats{_command(versions[0])}")
     source = PairSource.open(connection)
     measures = [
         Repeated(
-            each.measure,
-            len(each.rows),
-            each.incomplete,
-            each.self_consistency,
-            each.krippendorff_alpha,
-            each.spread,
-            _accuracy(source, versions, each.measure),
+            measure=each.measure,
+            items=len(each.rows),
+            incomplete=each.incomplete,
+            self_consistency=each.self_consistency,
+            krippendorff_alpha=each.krippendorff_alpha,
+            spread=each.spread,
+            accuracy=_accuracy(source, versions, each.measure),
         )
         for each in repeated.measures()
     ]
     if not measures:
-        raise NotFound(f"{title} gave no usable verdict in any repeat")
+        raise NotFound(f"{title} has no usable verdict in any repeat")
     temperatures = {each.params.get("temperature") for each in versions}
     temperature = temperatures.pop() if len(temperatures) == 1 else None
     return RepeatsReport(
@@ -239,19 +221,18 @@ def _versions(connection: Connection, name: str) -> list[StoredVersion]:
     return versions
 
 
-def _again(version: StoredVersion) -> str:
-    """Which command asks a judge again, or reads that it was; of a judge that sums others up there is none."""
+def _command(version: StoredVersion) -> str:
     if version.kind == RECORDED:
-        return ": `judgeboard import FILE --kind repeats` brings in what it said again"
+        return ". To import repeats: `judgeboard import FILE --kind repeats`"
     options = judge_options(version)
-    return "" if options is None else f": `judgeboard judge {options} --repeats 3` asks it"
+    return "" if options is None else f". To repeat: `judgeboard judge {options} --repeats 3`"
 
 
 def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: str) -> Estimate:
-    """How often repeat 0, the judge's current verdict, is what people say: by quality, else by label."""
+    """Agreement of repeat 0, the current verdict, with people: by quality, else by label."""
     grade: GradeName = "quality" if measure == "quality" else "label"
     if measure not in _GRADES:
-        return unmeasured(0, f"people gave no grades that compare with {measure}")
+        return unmeasured(0, f"people do not grade {measure}")
     pairs = [source.pairs(version.id, grade) for version in versions]
     hits = np.concatenate([each.judge == each.people for each in pairs])
     if not hits.size:
@@ -260,23 +241,13 @@ def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: st
 
 
 def _account(judged: Sequence[Judged]) -> RunAccount:
-    counts = dict.fromkeys(Status, 0)
-    for one in judged:
-        for opinion in one.opinions.values():
-            counts[opinion.verdict.status] += 1
-    return RunAccount(
-        ok=counts[Status.OK],
-        unparsable=counts[Status.UNPARSABLE],
-        refused=counts[Status.REFUSED],
-        error=counts[Status.ERROR],
-    )
+    return RunAccount.of(Counter(opinion.verdict.status for each in judged for opinion in each.opinions.values()))
 
 
 def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:
-    """Return how far the members of a jury agree, or how far any other version agrees with itself; stores nothing.
+    """Return the agreement of a jury's members, or of any other version's repeats; stores nothing.
 
-    Repeats are the version's own, those of its member where it combines repeats, and for a recorded judge those of all
-    its rubrics.
+    The repeats are the version's own, its member's if it combines repeats, or those of all rubrics of a recorded judge.
 
     Raises:
         NotFound: There is nothing to show; the message names the command.

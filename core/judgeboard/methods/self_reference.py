@@ -44,15 +44,14 @@ _OF_JUDGE = ("k", "name", "temperature", "domain")
 
 
 def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
-    """Return a judge with self-reference; what is not chosen comes from the environment.
+    """Return a judge with self-reference.
 
-    Args:
-        chosen: ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields of
-            the model (model, base_url, prices, …); None counts as not chosen, others are left out.
+    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields
+    of the model (model, base_url, prices, …); the environment gives what is missing or None. Other names are ignored.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an address that is none, unreadable replies, or a value
-            outside its range.
+        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, unreadable replies, or a value out of
+            range.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
@@ -61,13 +60,12 @@ def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
     return SelfReferenceJudge(endpoint, **own, **outputs)
 
 
-Order = tuple[str, Shown]
-"""A condition and the order in which the pair is shown."""
+Order = tuple[str, Shown]  # a condition and the order in which the pair is shown
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of every item: ``k`` samples, and the ``conditions`` A, B, C with the gate at ``needed`` of k."""
+    """What is asked per item: ``k`` samples, and the ``conditions`` A, B, C with the gate at ``needed`` of k."""
 
     k: int
     needed: int
@@ -75,28 +73,28 @@ class Plan:
 
     @property
     def calls_an_item(self) -> int:
-        """Calls of an item with an answer: k + 2 for one condition alone, at most k + 4 for more."""
+        """Calls per item with an answer: k + 2 for one condition, at most k + 4 for more."""
         return self.k + 2 * min(len(self.conditions), 2)
 
-    def orders(self, found: Majority) -> tuple[Order, ...]:
-        """Return which orders are asked where the samples agree on ``found``.
+    def orders(self, own: Majority) -> tuple[Order, ...]:
+        """Return the orders to ask, given the majority of the samples.
 
-        Where no sample has an answer there is nothing to be shown: B then needs the verdict of A.
+        If no sample has an answer, there is nothing to show: B then needs the verdict of A.
         """
-        on = found.key is not None and found.agree >= self.needed
+        on = own.key is not None and own.agree >= self.needed
         always = "B" in self.conditions
-        reference = found.key is not None and (always or (on and "C" in self.conditions))
-        plain = "A" in self.conditions or (not on and "C" in self.conditions) or (found.key is None and always)
+        reference = own.key is not None and (always or (on and "C" in self.conditions))
+        plain = "A" in self.conditions or (not on and "C" in self.conditions) or (own.key is None and always)
         wanted = [condition for condition, needed in ((PLAIN, plain), (REFERENCE, reference)) if needed]
         return tuple((condition, shown) for condition in wanted for shown in Shown)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An item with what is stored of it: answers by number of the sample, and the orders that were asked.
+    """An item with its stored answers by sample number, and the orders that are done.
 
-    ``failed`` are samples whose call failed and that are not asked for again: the item then is unmeasured, and its
-    orders are not asked. ``asks`` counts by sample, or by order, how often what is to be asked was asked before.
+    ``failed`` are samples whose call failed and is not repeated: the item is then unmeasured, and its orders are not
+    asked. ``asks`` counts earlier asks by sample or order.
     """
 
     pair: PairItem
@@ -106,7 +104,7 @@ class Task:
     asks: Mapping[int | Order, int] = field(default_factory=dict)
 
     def majority(self, k: int) -> Majority:
-        """Return what its samples agree on; all ``k`` of them must be there."""
+        """Return the majority of all ``k`` samples."""
         return majority([self.answers[number] for number in range(k)], self.pair.options)
 
     def missing_samples(self, k: int) -> list[int]:
@@ -114,7 +112,7 @@ class Task:
         return [number for number in range(k) if number not in self.answers and number not in self.failed]
 
     def calls_left(self, plan: Plan) -> int:
-        """Return how many calls it still needs; at most, while the outcome of its samples is not known."""
+        """Return the number of calls left; an upper bound while samples are missing."""
         missing = len(self.missing_samples(plan.k))
         if any(number < plan.k for number in self.failed):
             return missing
@@ -129,27 +127,23 @@ _ITEMS = 500  # each comes with all its samples
 def read_tasks(
     connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
 ) -> list[Task]:
-    """Return these items in their order with what a judge version has of them.
+    """Return items in order, with the stored steps of a judge version.
 
-    Args:
-        connection: A transaction.
-        version_id: Who samples and judges.
-        pair_ids: Which items.
-        again: Where given, samples whose call failed and orders without a usable verdict are to be asked again.
+    With ``again``, failed samples and orders without a usable verdict are open again.
     """
     stored: defaultdict[int, _Stored] = defaultdict(_Stored)
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
         stored[pair_id].add_sample(number, sample, again)
-    said = stored_comparisons(connection, version_id, pair_ids)
-    for key in sorted(said, key=lambda key: key.ask):
-        stored[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, said[key], again)
+    comparisons = stored_comparisons(connection, version_id, pair_ids)
+    for key in sorted(comparisons, key=lambda key: key.ask):
+        stored[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
     pairs = {pair.id: pair for pair in load_pairs(connection, pair_ids)}
     return [stored[pair_id].task(pairs[pair_id]) for pair_id in pair_ids if pair_id in pairs]
 
 
 @dataclass(slots=True)
 class _Stored:
-    """What is stored of one item, gathered for its task."""
+    """The stored samples and comparisons of one item, as they become a task."""
 
     answers: dict[int, str | None] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
@@ -164,9 +158,8 @@ class _Stored:
         else:
             self.failed.add(number)
 
-    def add_order(self, order: Order, ask: int, said: StoredComparison, again: Again | None) -> None:
-        """Add an ask of an order; the asks of one order come in their order."""
-        if said.status != Status.OK and again is not None and again.opens(said.run_id):
+    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
+        if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
             self.compared.discard(order)
             self.asks[order] = ask + 1
         else:
@@ -177,7 +170,7 @@ class _Stored:
 
 
 def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
-    """Return those of the pairs that have a question and two answers: neither forgotten nor never there."""
+    """Return the pairs that have a question and two answers."""
     return tuple(
         pair.id
         for batch in batches(sorted(set(pair_ids)), _ITEMS)
@@ -189,7 +182,7 @@ def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...
 def calls_left(
     connection: Connection, version_id: int, pair_ids: Sequence[int], plan: Plan, again: Again | None = None
 ) -> int:
-    """Return how many calls these items still need, at most."""
+    """Return the maximum number of calls that these items still need."""
     return sum(
         task.calls_left(plan)
         for batch in batches(pair_ids, _ITEMS)
@@ -200,9 +193,7 @@ def calls_left(
 _Step = Answered[Task, NewSample | NewComparison]
 
 
-class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
-    """Pairs whose questions the judge answers first: k samples, then the comparisons of each condition."""
-
+class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
     kind = SELF_REFERENCE
 
     def __init__(
@@ -223,7 +214,6 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
         self._again = again
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Select the pairs that have calls left."""
         plan = self._plan = Plan(
             self.judge.k, samples_needed(self._tau, self.judge.k), checked_conditions(self._conditions)
         )
@@ -239,7 +229,6 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
         )
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Task]]:
-        """Return the reader of pairs that have calls left."""
         plan, again = self._plan, self._asked_again(begun)
 
         def unfinished(connection: Connection, pair_ids: Sequence[int]) -> list[Task]:
@@ -249,7 +238,6 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
         return HandOut(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared).read
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
-        """Sample what is missing, then compare in each order that is missing."""
         plan, pair = self._plan, task.pair
         answers, failed = dict(task.answers), bool(task.failed)
         for number in task.missing_samples(plan.k):
@@ -260,38 +248,35 @@ class SelfReferring(Method[Task, _Step, SelfReferenceReport]):
             if not await keep(Answered(task, sample, sample.record)):
                 return
         if failed:
-            return  # what they agree on is not known
-        found = replace(task, answers=answers).majority(plan.k)
-        for condition, shown in plan.orders(found):
+            return  # the majority is not known
+        own = replace(task, answers=answers).majority(plan.k)
+        for condition, shown in plan.orders(own):
             if (condition, shown) in task.compared:
                 continue
             reference = None
-            if condition == REFERENCE and found.answer is not None:
-                reference = as_reference(found.answer, pair.options)
-            # Recorded replies are looked up by the id: the two conditions have replies of their own.
+            if condition == REFERENCE and own.answer is not None:
+                reference = as_reference(own.answer, pair.options)
+            # Recorded replies are found by the id, and each condition has its own.
             asked = pair if reference is None else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
-            said = await self.judge.pairwise.compare(asked, shown, reference)
+            reply = await self.judge.pairwise.compare(asked, shown, reference)
             ask = task.asks.get((condition, shown), 0)
             comparison = NewComparison(
-                pair.id, shown, said.record, said.preferences, condition, reference, said.reasoning, ask
+                pair.id, shown, reply.record, reply.preferences, condition, reference, reply.reasoning, ask
             )
             if not await keep(Answered(task, comparison, comparison.record)):
                 return
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
-        """Store samples and comparisons."""
-        now, result = datetime.now(UTC), [step.result for step in steps]
-        samples = [each for each in result if isinstance(each, NewSample)]
-        comparisons = [each for each in result if isinstance(each, NewComparison)]
+        now, results = datetime.now(UTC), [step.result for step in steps]
+        samples = [result for result in results if isinstance(result, NewSample)]
+        comparisons = [result for result in results if isinstance(result, NewComparison)]
         store_samples(connection, begun.version, begun.run.id, samples, now)
         store_comparisons(connection, begun.version, begun.run.id, comparisons, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return how many calls the pairs still need at most."""
         return calls_left(connection, begun.version.id, self._pair_ids, self._plan, self._asked_again(begun))
 
     def summarise(self, outcome: RunOutcome) -> SelfReferenceReport:
-        """Return the figures of these pairs."""
         plan = self._plan
         return measure_self_reference(
             outcome.store,
@@ -320,27 +305,27 @@ async def self_refer_async(
     again: bool = False,
     **options: Unpack[RunOptions],
 ) -> SelfReferenceReport:
-    """Sample k answers to each question, then compare its two answers, and return what came of it.
+    """Sample k answers to each question, compare its two answers, and return the report.
 
-    An item takes k + 2 calls for one condition alone and k + 4 for more: samples are shared by both orders, and C asks
-    nothing that A or B has asked. What this judge version has of an item is not asked again; a stopped run goes on
-    where it ended. An item of which a call for a sample failed is unmeasured, and its answers are not compared.
+    An item takes k + 2 calls for one condition and k + 4 for more: both orders share the samples, and C uses the
+    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues. If the call
+    for a sample failed, the item is unmeasured. The judge is closed at the end.
 
     Args:
-        store: Where the pairs are.
-        judge: Who samples and judges; closed at the end.
-        pair_ids: Which pairs; those without their texts are left out.
-        tau: The gate is on from this agreement on, above 0 and at most 1.
-        conditions: Which of A (no reference), B (always), C (where the gate is on).
+        store: The open database.
+        judge: Samples and judges.
+        pair_ids: The pairs; those without their texts are left out.
+        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
+        conditions: Which of A (no reference), B (always), C (if the gate is on).
         tau_by_category: Also tune the threshold of each category.
-        again: Also ask again for samples whose call failed, and in an order that has no usable verdict.
+        again: Also repeat failed samples and orders without a usable verdict.
         options: Fields of `RunOptions`: concurrency, max_cost, actor, …
 
     Raises:
-        BadInput: None of the pairs has its texts, or ``tau`` or a condition is none.
+        BadInput: No pair has its texts, or ``tau`` or a condition is invalid.
         UnknownPrice: A cost limit is given and the model has no price.
     """
-    method = SelfReferring(
+    method = _SelfReference(
         judge, pair_ids, tau=tau, conditions=conditions, tau_by_category=tau_by_category, again=again
     )
     return await run_method(store, method, **options)
@@ -355,9 +340,9 @@ LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What a run takes: ``calls_left`` of ``calls_planned`` are not stored yet.
+    """The size of a run: ``calls_left`` of ``calls_planned`` are not stored yet.
 
-    ``most_cost_micro`` counts four characters for a token and replies of full length; None where no price is known.
+    ``most_cost_micro`` assumes four characters per token and replies of full length; None if the price is unknown.
     """
 
     items: int
@@ -368,15 +353,15 @@ class RunEstimate:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The estimate in words."""
         stored = self.calls_planned - self.calls_left
-        left = f"{self.calls_planned:,} calls" + (f", {stored:,} of them stored" if stored else "")
+        calls = f"{self.calls_planned:,} calls" + (f", {stored:,} of them stored" if stored else "")
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
             else f"at most about $ {self.most_cost_micro / 1_000_000:.2f}"
         )
-        return f"{self.items:,} items, {left}; {cost}"
+        return f"{self.items:,} items, {calls}; {cost}"
 
 
 def estimate_run(
@@ -388,17 +373,17 @@ def estimate_run(
     conditions: Collection[str] = CONDITIONS,
     again: bool = False,
 ) -> RunEstimate:
-    """Estimate `self_refer` on these pairs from their own texts.
+    """Estimate `self_refer` on these pairs from their texts.
 
     Raises:
-        BadInput: ``tau`` or a condition is none.
+        BadInput: ``tau`` or a condition is invalid.
     """
     plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
     with store.reading() as connection:
         try:
             version_id = get_version(connection, fingerprint(judge.version)).id
         except NotFound:
-            version_id = 0  # has been asked nothing yet
+            version_id = 0  # has no calls yet
         wanted = askable(connection, pair_ids)
         left = calls_left(connection, version_id, wanted, plan, Again() if again else None)
         pairs = load_pairs(connection, wanted[:LOOKED_AT])
@@ -407,14 +392,14 @@ def estimate_run(
     if price is None or not pairs:
         return RunEstimate(len(wanted), planned, left, None, model)
     verdicts = plan.calls_an_item - plan.k
-    an_item = sum(
-        plan.k * _cost(judge.solver.request(pair, 0), price)
-        + verdicts * _cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
+    item_cost = sum(
+        plan.k * _most_cost(judge.solver.request(pair, 0), price)
+        + verdicts * _most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
         for pair in pairs
     ) / len(pairs)
-    return RunEstimate(len(wanted), planned, left, round(an_item / plan.calls_an_item * left), model)
+    return RunEstimate(len(wanted), planned, left, round(item_cost / plan.calls_an_item * left), model)
 
 
-def _cost(request: ChatRequest, price: Price) -> int:
+def _most_cost(request: ChatRequest, price: Price) -> int:
     characters = sum(len(message["content"]) for message in request.messages)
     return price.cost_micro(characters // CHARACTERS_A_TOKEN, request.max_output)

@@ -1,4 +1,4 @@
-"""Self-reference read from the store and measured: the report, its page and its words."""
+"""Self-reference read from the store and measured: the report, its page and its texts."""
 
 import shlex
 from collections import Counter
@@ -63,12 +63,11 @@ from judgeboard.store.samples import (
 
 @dataclass(slots=True)
 class Loaded:
-    """The items of a version, what was left out of them, and how many of its steps ended how.
+    """The items of a version, the questions left out, and the steps by status.
 
-    ``fewer_samples`` counts questions with fewer than k samples; ``failed_samples`` those with one whose call failed,
-    so that what they agree on is not known; ``forgotten`` those whose answers were blanked since;
-    ``other_reference`` items whose judge was shown another answer than the majority of these samples: their verdict in
-    condition B does not count.
+    ``fewer_samples`` counts questions with fewer than k samples; ``failed_samples`` those with a failed call, whose
+    majority is not known; ``forgotten`` those without texts; ``other_reference`` items whose judge saw another answer
+    than the majority of these samples: their verdict in condition B does not count.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -88,17 +87,9 @@ def load_items(
     source: str | None = None,
     pair_ids: Collection[int] | None = None,
 ) -> Loaded:
-    """Return the items of a judge version from the first ``k`` samples of each question.
-
-    Args:
-        connection: A transaction.
-        version_id: Who sampled and judged.
-        k: How many samples of a question count.
-        source: Only questions of this source.
-        pair_ids: Only these questions.
-    """
+    """Return the items of a judge version from the first ``k`` samples of each question."""
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
-    said = _both_orders(load_comparisons(connection, [version_id]))
+    orders = _both_orders(load_comparisons(connection, [version_id]))
     compared = compared_pairs(connection, version_id)
     for question in load_samples(connection, [version_id]):
         if (source is not None and question.source != source) or (
@@ -117,38 +108,38 @@ def load_items(
         if _forgotten(question):
             loaded.forgotten += 1
             continue
-        found = majority(question.answers[:k], question.options)
-        plain, reference = (said.get((condition, question.pair_id), NOT_ASKED) for condition in (PLAIN, REFERENCE))
+        own = majority(question.answers[:k], question.options)
+        plain, reference = (orders.get((condition, question.pair_id), NOT_ASKED) for condition in (PLAIN, REFERENCE))
         shown = compared.references.get(question.pair_id, set())
-        if any(not _same_answer(each, found, question.options) for each in shown):
+        if any(not _same_answer(each, own, question.options) for each in shown):
             loaded.other_reference += 1
             reference = NOT_ASKED
-        loaded.items.append(_item(question, found, plain, reference))
+        loaded.items.append(_item(question, own, plain, reference))
     return loaded
 
 
 def _forgotten(question: SampledQuestion) -> bool:
-    """Whether an answer that was read once is gone: it is no sample without an answer."""
+    """Whether a usable sample lost its text; that differs from a sample without an answer."""
     return any(
         answer is None and status == Status.OK
         for answer, status in zip(question.answers, question.statuses, strict=True)
     )
 
 
-def _item(question: SampledQuestion, found: Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
+def _item(question: SampledQuestion, own: Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
     correct = reference_key(question.reference, question.options)
-    right = None if correct is None or found.key is None else found.key == correct
-    return Item(question.pair_id, question.query_type, question.gold, found, right, plain, reference)
+    right = None if correct is None or own.key is None else own.key == correct
+    return Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
 
 
-def _same_answer(shown: str, found: Majority, options: tuple[str, ...] | None) -> bool:
-    if found.answer is None:
+def _same_answer(shown: str, own: Majority, options: tuple[str, ...] | None) -> bool:
+    if own.answer is None:
         return False
-    return shown == as_reference(found.answer, options) or answer_key(shown, options) == found.key
+    return shown == as_reference(own.answer, options) or answer_key(shown, options) == own.key
 
 
 def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
-    """Return the overall verdicts by condition and pair; a judge of a single other aspect speaks by that."""
+    """Return the overall verdicts by condition and pair; a judge with a single other aspect uses that."""
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
     return {
@@ -165,25 +156,25 @@ class SelfReferenceReport:
     Attributes:
         judge: Title of the judge version that sampled and judged.
         model: Its model.
-        k: Samples of each item.
+        k: Samples per item.
         tau: The gate is on from this agreement on.
-        needed: The same as a count of samples.
-        items: All that was counted.
-        conditions: Scores by condition; those that were asked for.
-        gain: By how much C is right more often than A, and than B, on the same items.
-        ties: Items on which another answer was as common as the majority's; ``ties_on`` of them reach the gate.
-        no_answer: Items of which no sample has an answer: B takes the verdict of A.
-        from_without: In how many of those it had a usable one.
-        no_reference: Items with an answer, but not known whether it is correct.
-        no_gold: Items of which it is not known which answer is better.
-        fewer_samples: Questions left out because they have fewer than k samples.
-        failed_samples: Questions left out because the call for one of their samples failed.
-        forgotten: Questions left out because their texts were forgotten.
-        other_reference: Items whose judge was shown another answer than this majority.
-        account: What became of the steps.
-        calls_planned: Calls of the run (an upper bound where items have no answer); 0 of recorded material.
-        tuned: Thresholds by category, where they were asked for.
-        notes: What a reader must know beside the figures.
+        needed: The same as a number of samples.
+        items: The number of items.
+        conditions: Scores by condition.
+        gain: How much more often C is right than A, and than B, on the same items.
+        ties: Items with another answer as common as the majority's; ``ties_on`` of them with the gate on.
+        no_answer: Items without an answer in any sample: B takes the verdict of A.
+        from_without: How many of those have a usable verdict of A.
+        no_reference: Items with an answer that may be right or wrong.
+        no_gold: Items whose better answer is not known.
+        fewer_samples: Questions left out, with fewer than k samples.
+        failed_samples: Questions left out, with a failed call for a sample.
+        forgotten: Questions left out, without texts.
+        other_reference: Items whose judge saw another answer than this majority.
+        account: The steps by status.
+        calls_planned: Maximum calls of the run; 0 for recorded samples.
+        tuned: Thresholds by category, if requested.
+        notes: Caveats in sentences.
     """
 
     judge: str
@@ -216,7 +207,6 @@ class SelfReferenceReport:
     notes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Write what a reader must know beside the figures, one sentence each."""
         object.__setattr__(self, "notes", tuple(_notes(self)))
 
 
@@ -224,47 +214,44 @@ def _notes(report: SelfReferenceReport) -> list[str]:
     k, notes = report.k, []
     if report.ties_on:
         notes.append(
-            f"On {_questions(report.ties_on)} with the gate on two answers are as common: the first seen counts."
+            f"On {_counted(report.ties_on)} with the gate on, two answers are equally common. The first one counts."
         )
     elif report.ties:
-        notes.append(f"On {_questions(report.ties)} no answer is the most common one: the first seen counts.")
+        notes.append(f"On {_counted(report.ties)} two answers are equally common. The first one counts.")
     if report.no_answer:
-        notes.append(f"On {_questions(report.no_answer)} none of {k} tries has an answer: there B is the verdict of A.")
+        notes.append(
+            f"On {_counted(report.no_answer)} none of {k} samples has an answer. B uses the verdict of A there."
+        )
     if report.no_reference:
-        notes.append(f"Of {_questions(report.no_reference)} the correct answer is not known: they are in no slice.")
+        notes.append(f"The correct answer of {_counted(report.no_reference)} is not known. They are in no slice.")
     if report.no_gold and any(scores.not_asked < report.items for scores in report.conditions.values()):
-        notes.append(f"Of {_pairs(report.no_gold)} it is not known which answer is better: they are in no accuracy.")
+        pairs = _counted(report.no_gold, "pair")
+        notes.append(f"The better answer of {pairs} is not known. They do not count for accuracy.")
     notes += _left_out(report)
     if report.other_reference:
+        pairs = _counted(report.other_reference, "pair")
         notes.append(
-            f"On {_pairs(report.other_reference)} the judge was shown another answer than the one that these tries "
-            "agree on: there condition B does not count."
+            f"On {pairs} the judge saw another answer than the majority of these samples. B does not count there."
         )
     if report.tuned is not None and report.tuned.optimistic:
-        notes.append("The thresholds of some categories were tuned on the items they are scored on: optimistic.")
+        notes.append(
+            "The thresholds of some categories are optimistic: they were tuned on the items they are scored on."
+        )
     return notes
 
 
 def _left_out(report: SelfReferenceReport) -> list[str]:
     notes = []
     if report.fewer_samples:
-        notes.append(f"Left out for fewer than {report.k} tries: {_questions(report.fewer_samples)}.")
+        notes.append(f"Left out, fewer than {report.k} samples: {_counted(report.fewer_samples)}.")
     if report.failed_samples:
         notes.append(
-            f"Left out because the call for a try failed: {_questions(report.failed_samples)}. The same "
-            "`judgeboard ssr` with `--rejudge failed` asks again."
+            f"Left out, the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, add "
+            "`--rejudge failed` to the `judgeboard ssr` command."
         )
     if report.forgotten:
-        notes.append(f"Left out because they were forgotten: {_questions(report.forgotten)}.")
+        notes.append(f"Left out, texts forgotten: {_counted(report.forgotten)}.")
     return notes
-
-
-def _questions(number: int) -> str:
-    return f"{number:,} {'question' if number == 1 else 'questions'}"
-
-
-def _pairs(number: int) -> str:
-    return f"{number:,} {'pair' if number == 1 else 'pairs'}"
 
 
 CONDITIONS = ("A", "B", "C")
@@ -284,23 +271,23 @@ def measure_self_reference(
     calls_planned: int = 0,
     account: RunAccount | None = None,
 ) -> SelfReferenceReport:
-    """Measure what a judge version sampled and judged; nothing is asked.
+    """Measure the stored samples and comparisons of a judge version; makes no model calls.
 
     Args:
-        store: Where the samples are.
-        judge_version: As `get_version` takes it; not needed where only one has sampled.
-        k: The first so many samples of a question count; by default as many as the version takes, else 5.
-        tau: The gate is on from this agreement on, above 0 and at most 1.
+        store: The open database.
+        judge_version: Id, name, title or fingerprint; optional if only one version has samples.
+        k: The number of first samples that count (default: as many as the version takes, else 5).
+        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
         conditions: Which of A, B, C.
         tau_by_category: Also tune the threshold of each category on other items.
         source: Only questions of this source.
         pair_ids: Only these questions.
-        calls_planned: What a run said before it began; 0 where only what is stored is read.
-        account: What became of its steps; by default those of the version on these questions.
+        calls_planned: The estimate of a run; 0 without a run.
+        account: The account of a run (default: the steps of the version on these questions).
 
     Raises:
-        BadInput: ``tau`` or a condition is none, or no question has ``k`` samples.
-        NotFound: There is no such version, or none has sampled.
+        BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
+        NotFound: There is no such version, or none has samples.
     """
     named = checked_conditions(conditions)
     with store.reading() as connection:
@@ -323,7 +310,7 @@ def measure_self_reference(
 def report_of(
     version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
 ) -> SelfReferenceReport:
-    """Return the figures of items that were read, with the gate on from ``needed`` of ``k`` samples."""
+    """Return the figures of loaded items, with the gate on from ``needed`` of ``k`` samples."""
     items = items_of(loaded.items, k)
     on, selective = items.gate(needed), items.selective(needed)
     verdicts = {"A": items.without, "B": items.always, "C": selective}
@@ -357,60 +344,57 @@ def report_of(
 
 
 def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
-    """Return conditions in their order.
+    """Return conditions in order.
 
     Raises:
         BadInput: One is not A, B or C, or there is none.
     """
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or not conditions:
-        raise BadInput(f"--conditions takes A, B and C, not {unknown[0] if unknown else 'nothing'!r}")
+        raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
     return tuple(name for name in CONDITIONS if name in conditions)
 
 
 def samples_used(version: StoredVersion, k: int | None = None) -> int:
-    """Return how many samples of a question count: ``k``, else as many as the version takes, else 5."""
+    """Return the number of samples that count: ``k``, else that of the version, else 5."""
     return k or int(version.params.get("samples") or SAMPLES)
 
 
 def chosen_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return the judge version that is asked for; without a name the only one that has sampled.
+    """Return the requested judge version; without a name, the only one with samples.
 
     Raises:
-        BadInput: Several have sampled and none is named.
-        NotFound: There is no such version, or none has sampled.
+        BadInput: Several versions have samples and none is named.
+        NotFound: There is no such version, or none has samples.
     """
     if which is not None:
         return get_version(connection, which)
     known = sampling_versions(connection)
     if not known:
         raise NotFound(
-            "no judge has sampled answers yet: `judgeboard ssr --pairs FILE --model M`, or bring recorded samples with "
+            "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "
             "`judgeboard import --kind samples FILE`"
         )
     if len(known) > 1:
-        raise BadInput(f"several judges have sampled: choose one with --judge-version: {_titles(known)}")
+        titles = ", ".join(sorted(version.title for version in known))
+        raise BadInput(f"several judges have samples. Choose one with --judge-version: {titles}")
     return known[0]
-
-
-def _titles(versions: list[StoredVersion]) -> str:
-    return ", ".join(sorted(version.title for version in versions))
 
 
 def _nothing(version: StoredVersion, loaded: Loaded, k: int) -> str:
     if loaded.forgotten:
-        return f"all questions that {version.title} has {k} samples of were forgotten"
+        return f"the texts of all questions with {k} samples of {version.title} are forgotten"
     if loaded.failed_samples:
-        return f"calls for samples of all questions with {k} failed: ask {version.title} again with --rejudge failed"
+        return f"on all questions with {k} samples of {version.title} a call failed. Repeat them with --rejudge failed."
     if not loaded.fewer_samples:
         return f"{version.title} has no samples of these questions"
     most = loaded.most_samples
-    return f"{version.title} has no question with {k} samples, at most {most}: give --k {most}"
+    return f"{version.title} has at most {most} samples per question, not {k}. Give --k {most}."
 
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """One item in a line: what its samples agree on, and how the conditions score it (None: unmeasured)."""
+    """One item of the list: its majority, and the score in each condition (None: unmeasured)."""
 
     pair_id: int
     category: str
@@ -425,7 +409,7 @@ class ListedItem:
 
 @dataclass(frozen=True, slots=True)
 class SelfReferencePage:
-    """The figures, the items that C gets wrong first, and what thresholds by category come to."""
+    """The figures, the items that C gets wrong first, and thresholds tuned by category."""
 
     report: SelfReferenceReport
     items: tuple[ListedItem, ...]
@@ -434,7 +418,7 @@ class SelfReferencePage:
     def listed(
         self, gate_on: bool | None = None, right: bool | None = None, category: str | None = None
     ) -> list[ListedItem]:
-        """Return the items of a slice and a category; None does not narrow."""
+        """Return the items of a slice and a category; None means all."""
         return [
             item
             for item in self.items
@@ -445,7 +429,7 @@ class SelfReferencePage:
 def self_reference_page(
     connection: Connection, version: StoredVersion, k: int, needed: int | None = None
 ) -> SelfReferencePage:
-    """Return the page of a judge version, of ``k`` samples, with the gate on from ``needed`` of them."""
+    """Return the page of a judge version for ``k`` samples and the gate at ``needed`` of them."""
     needed = needed or k
     loaded = load_items(connection, version.id, k)
     items = items_of(loaded.items, k)
@@ -480,15 +464,15 @@ def _badness(line: ListedItem) -> tuple[bool, float, int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class OneItem:
-    """A pair with everything that a judge version sampled and said of it."""
+class ItemDetails:
+    """A pair with all samples and comparisons of a judge version."""
 
     pair: PairItem
     tries: tuple[StoredTry, ...]
     orders: tuple[StoredOrder, ...]
 
 
-def one_item(connection: Connection, version_id: int, pair_id: int) -> OneItem:
+def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
     """Return one item.
 
     Raises:
@@ -497,7 +481,7 @@ def one_item(connection: Connection, version_id: int, pair_id: int) -> OneItem:
     pairs = load_pairs(connection, [pair_id])
     if not pairs:
         raise NotFound(f"no pair {pair_id}")
-    return OneItem(
+    return ItemDetails(
         pairs[0],
         tuple(tries_at(connection, version_id, pair_id)),
         tuple(orders_of(connection, version_id, pair_id)),
@@ -506,18 +490,19 @@ def one_item(connection: Connection, version_id: int, pair_id: int) -> OneItem:
 
 CONDITION_WORDS = {"A": "A no reference", "B": "B always", "C": "C selective"}
 MEANINGS = (
-    "The gate is on where at least so many of the judge's own tries agree. "
-    "Condition A: it compares without its own answer; B: always with it; C: with it where the gate is on."
+    "The judge answers each question several times (samples). The gate is on if enough samples agree. "
+    "The judge then compares two answers. Condition A: without its own answer. B: always with its own answer. "
+    "C: with its own answer if the gate is on."
 )
 
 
 def report_sentence(report: SelfReferenceReport) -> str:
-    """Say what the three conditions come to, then how often the gate is on and how good its answer is."""
+    """Return the accuracy by condition, the rate of the gate and the precision of its answer."""
     return f"{_conditions(report)} {_gate(report)}"
 
 
 def noun(report: SelfReferenceReport) -> str:
-    """Return what the items are called: questions where nobody was asked to compare answers, else pairs."""
+    """Return what the items are called: "pair" if the judge compared any, else "question"."""
     asked = any(scores.not_asked < report.items for scores in report.conditions.values())
     return "pair" if asked else "question"
 
@@ -529,58 +514,55 @@ def compare_command(report: SelfReferenceReport) -> str:
 
 
 def _conditions(report: SelfReferenceReport) -> str:
-    said = {name: scores.accuracy for name, scores in report.conditions.items()}
-    where = f"{report.needed} of {report.k} of its own tries agree"
-    if said["C"].value is None:
-        why = said["C"].reason or "unknown"
-        return f"How well the judge compares when it is shown its own answer is not measured: {why}."
+    accuracies = {name: scores.accuracy for name, scores in report.conditions.items()}
+    gate = f"at least {report.needed} of its {report.k} samples agree"
+    if accuracies["C"].value is None:
+        why = accuracies["C"].reason or "unknown"
+        return f"Accuracy with the judge's own answer is not available: {why}."
     text = (
-        f"Shown its own answer where {where}, the judge prefers the better one on {percent_words(said['C'])} of "
-        f"{_count(said['C'].n, 'pair')}"
+        f"If the judge sees its own answer when {gate}, it prefers the better answer on "
+        f"{percent_words(accuracies['C'])} of {_counted(accuracies['C'].n, 'pair')}."
     )
-    others = {"A": "without a reference", "B": "always shown it"}
+    others = {"A": "Without its own answer", "B": "With it on every pair"}
     known = [
-        f"{words} on {percent(value)}" for name, words in others.items() if (value := said[name].value) is not None
+        f" {words}: {percent(value)}."
+        for name, words in others.items()
+        if (value := accuracies[name].value) is not None
     ]
-    return text + (f"; {', '.join(known)}." if known else ".") + _gained(report.gain["A"])
+    return text + "".join(known) + _gained(report.gain["A"])
 
 
 def _gained(gain: Estimate) -> str:
     if gain.value is None or gain.low is None or gain.high is None:
         return ""
     if gain.low == gain.value == gain.high == 0:
-        return " That is no difference on any pair."
+        return " There is no difference on any pair."
     if gain.low <= 0 <= gain.high:
-        return " That may be chance: the difference to no reference is not clear."
+        return " The difference is not significant."
     more = "more" if gain.value > 0 else "less"
-    points = f"{abs(gain.value) * 100:.1f} points [{_points(gain)}]"
-    return f" That is {points} {more} than without."
-
-
-def _points(gain: Estimate) -> str:
-    ends = sorted(abs(end) * 100 for end in (gain.low or 0, gain.high or 0))
-    return ", ".join(f"{end:.1f}" for end in ends)
+    low, high = sorted(abs(end) * 100 for end in (gain.low, gain.high))
+    return f" That is {abs(gain.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
 
 
 def _gate(report: SelfReferenceReport) -> str:
     rate, precision = report.gate.on_rate, report.gate.precision
     if rate.value is None:
-        return "Nothing was tried yet."
+        return "There are no samples yet."
     if rate.value == 0:
-        return f"The gate is on for none of {_count(report.items, 'question')}."
-    text = f"The gate is on for {percent(rate.value)} of {_count(report.items, 'question')}"
+        return f"The gate is on for none of {_counted(report.items)}."
+    text = f"The gate is on for {percent(rate.value)} of {_counted(report.items)}"
     if precision.value is None:
         return f"{text}; {precision.reason}."
-    return f"{text}; its answer is then right on {percent(precision.value)} {percent_interval(precision)}."
+    return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."
 
 
 def tuned_sentence(tuned: Tuned) -> str:
-    """Say what a threshold for each category comes to, and whether it was chosen on the pairs it is scored on."""
+    """Return the accuracy with thresholds by category."""
     if tuned.accuracy.value is None:
-        return "What a gate for each category would come to needs the conditions A and B on every pair."
+        return "Tuning a gate per category needs conditions A and B on every pair."
     chosen = "partly on the same pairs, so this is optimistic" if tuned.optimistic else "on other pairs"
-    return f"With a gate for each category, chosen {chosen}, C comes to {percent_words(tuned.accuracy)}."
+    return f"With a gate per category, tuned {chosen}, the accuracy of C is {percent_words(tuned.accuracy)}."
 
 
-def _count(number: int, noun: str) -> str:
+def _counted(number: int, noun: str = "question") -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'}"

@@ -1,4 +1,4 @@
-"""The figures of self-reference: conditions, gate, slices, calibration, categories, sweep, tuned thresholds."""
+"""Statistics of self-reference: conditions, gate, slices, calibration, categories, sweep, tuned thresholds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ RIGHT, WRONG, UNKNOWN = 1, 0, -1
 
 
 class TwoOrders(NamedTuple):
-    """What the judge preferred in both orders, in terms of the stored answers; None is unusable or not asked."""
+    """The judge's preference in each order, in terms of the stored answers; None is unusable or not asked."""
 
     ab: Preference | None = None
     ba: Preference | None = None
@@ -30,10 +30,10 @@ NOT_ASKED = TwoOrders()
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with two answers: what the samples agree on, and the judge's verdicts.
+    """A question with two answers: the majority of the samples, and the judge's verdicts.
 
-    ``right`` tells whether the majority is the correct answer, None where that is not known or there is no majority.
-    ``reference`` is what the judge said when it was shown the majority's answer as correct, ``plain`` without.
+    ``right`` is whether the majority is the correct answer; None if unknown. ``reference`` are the verdicts with the
+    majority's answer shown as correct, ``plain`` those without.
     """
 
     pair_id: int
@@ -47,10 +47,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """A judge's verdicts in one condition, each array one entry per item.
+    """A judge's verdicts in one condition, one entry per item.
 
-    ``score`` is 1 where both orders name the gold answer, 0 where both name another, 0.5 where the orders differ (a
-    ``split``), NaN where it is unmeasured: not ``asked``, an order without a usable verdict, or no gold answer.
+    ``score`` is 1 if both orders prefer the gold answer, 0 if both prefer another, 0.5 if the orders differ (a
+    ``split``), NaN if not ``asked``, not usable in an order, or without a gold answer.
     """
 
     score: FloatArray
@@ -73,15 +73,15 @@ class Items:
     """All items as arrays, one entry per item.
 
     Attributes:
-        k: Samples of each item.
+        k: Samples per item.
         pair_ids: Their pairs.
         categories: Category of each.
-        agree: How many of the k samples gave the majority's answer; 0 where no sample has an answer.
+        agree: How many samples gave the majority's answer; 0 if no sample has an answer.
         tie: Whether another answer is as common.
-        right: ``RIGHT``, ``WRONG`` or ``UNKNOWN``: whether the majority's answer is the correct one.
-        gold: Whether it is known which of the two answers is better.
-        without: Condition A, the judge without a reference.
-        always: Condition B, always with its own answer; where there is none, the verdict of A.
+        right: ``RIGHT``, ``WRONG`` or ``UNKNOWN``: whether the majority's answer is correct.
+        gold: Whether the better of the two answers is known.
+        without: Condition A: no reference.
+        always: Condition B: always with its own answer; without an answer, the verdict of A.
     """
 
     k: int
@@ -96,16 +96,16 @@ class Items:
 
     @property
     def n(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.pair_ids)
 
     @property
     def answered(self) -> BoolArray:
-        """Which items have an answer at all."""
+        """Which items have an answer."""
         return self.agree > 0
 
     def gate(self, needed: int) -> BoolArray:
-        """Return where at least ``needed`` samples agree: the gate is on. Without an answer it never is."""
+        """Return where the gate is on: at least ``needed`` samples agree on an answer."""
         return self.answered & (self.agree >= needed)
 
     def selective(self, needed: int) -> Verdicts:
@@ -114,7 +114,7 @@ class Items:
 
 
 def items_of(items: Sequence[Item], k: int) -> Items:
-    """Return items as arrays; each has ``k`` samples."""
+    """Return items with ``k`` samples each as arrays."""
     rights = {None: UNKNOWN, True: RIGHT, False: WRONG}
     plain = _verdicts([item.plain for item in items], items)
     agree = np.array([item.majority.agree for item in items], dtype=np.int64)
@@ -131,13 +131,13 @@ def items_of(items: Sequence[Item], k: int) -> Items:
     )
 
 
-def _verdicts(said: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
-    usable = np.array([one.ab is not None and one.ba is not None for one in said], dtype=np.bool_)
-    split = usable & np.array([one.ab != one.ba for one in said], dtype=np.bool_)
-    hits = np.array([one.ab == item.gold for one, item in zip(said, items, strict=True)], dtype=np.float64)
+def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
+    usable = np.array([each.ab is not None and each.ba is not None for each in orders], dtype=np.bool_)
+    split = usable & np.array([each.ab != each.ba for each in orders], dtype=np.bool_)
+    hits = np.array([each.ab == item.gold for each, item in zip(orders, items, strict=True)], dtype=np.float64)
     gold = np.array([item.gold is not None for item in items], dtype=np.bool_)
     score = np.where(usable & gold, np.where(split, 0.5, hits), np.nan)
-    return Verdicts(score, split, np.array([one.asked for one in said], dtype=np.bool_), usable)
+    return Verdicts(score, split, np.array([each.asked for each in orders], dtype=np.bool_), usable)
 
 
 NO_REFERENCE = "no correct answer is known"
@@ -145,10 +145,10 @@ NO_REFERENCE = "no correct answer is known"
 
 @dataclass(frozen=True, slots=True)
 class ConditionScores:
-    """How often a condition prefers the gold answer: in all, and where the gate is on and off.
+    """How often a condition prefers the gold answer: overall, with the gate on, and off.
 
-    ``splits`` counts items whose two orders contradict, each scored as half; ``unmeasured`` those with an order that
-    gave no usable verdict; ``not_asked`` those that nobody asked.
+    ``splits`` counts items whose two orders differ (scored 0.5), ``unmeasured`` items without a usable verdict in an
+    order, ``not_asked`` items without a call.
     """
 
     accuracy: Estimate
@@ -169,7 +169,7 @@ class GateScores:
 
 @dataclass(frozen=True, slots=True)
 class SliceScores:
-    """The items with the gate on or off whose majority is right or wrong, and what both conditions make of them."""
+    """Items with the gate on or off and a right or wrong majority, with both conditions."""
 
     gate_on: bool
     majority_right: bool
@@ -180,7 +180,7 @@ class SliceScores:
 
 @dataclass(frozen=True, slots=True)
 class AgreementLevel:
-    """Of the ``n`` items on which ``agree`` samples agree, ``right`` have the correct answer as majority."""
+    """Items on which ``agree`` samples agree; the majority is correct on ``right`` of them."""
 
     agree: int
     n: int
@@ -190,7 +190,7 @@ class AgreementLevel:
 
 @dataclass(frozen=True, slots=True)
 class CategoryScores:
-    """The same within one category, at the threshold that is used for all."""
+    """Gate and conditions within one category, at the common threshold."""
 
     category: str
     n: int
@@ -202,7 +202,7 @@ class CategoryScores:
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """What condition C would have come to at another threshold: ``agree`` of k samples, the share ``tau``."""
+    """Condition C at another threshold: ``agree`` of k samples, the share ``tau``."""
 
     agree: int
     tau: float
@@ -226,7 +226,7 @@ def condition_scores(items: Items, verdicts: Verdicts, on: BoolArray) -> Conditi
 def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     """Return how often a condition prefers the gold answer on ``rows``.
 
-    Undefined where nothing was asked at one of their levels of agreement: what is left would be another population.
+    Undefined if a level of agreement was never asked: the remaining items would be another population.
     """
     if not rows.any():
         return unmeasured(0, "no such item")
@@ -234,12 +234,12 @@ def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     if missing:
         return unmeasured(0, missing)
     scored = rows & ~np.isnan(verdicts.score)
-    why = "no item has two usable verdicts" if (rows & items.gold).any() else "which answer is better is not known"
+    why = "no item has two usable verdicts" if (rows & items.gold).any() else "the better answer is not known"
     return half_credit(verdicts.score[scored], undefined=why)
 
 
 def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None:
-    """Return at which levels of agreement a condition was never asked, None where it was asked at all of them."""
+    """Return the level of agreement at which a condition was never asked; None if there is none."""
     if not verdicts.asked[rows].any():
         return "the judge was not asked"
     agree, asked = items.agree[rows], verdicts.asked[rows]
@@ -248,7 +248,7 @@ def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None
 
 
 def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> GateScores:
-    """Return rate and precision of a gate that is ``on``, on ``rows`` or all of them."""
+    """Return rate and precision of a gate that is ``on``, on ``rows`` or all items."""
     rows = np.ones(items.n, dtype=np.bool_) if rows is None else rows
     known = rows & on & (items.right != UNKNOWN)
     precision = _share(items.right[known] == RIGHT) if known.any() else None
@@ -260,25 +260,26 @@ def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> G
 
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
-    """Return the four slices; items without an answer, or whose correct answer is not known, are in none."""
-    found = []
-    for gate_on in (True, False):
-        for right in (RIGHT, WRONG):
-            rows = (on == gate_on) & (items.right == right) & items.answered
-            found.append(
-                SliceScores(
-                    gate_on,
-                    right == RIGHT,
-                    int(rows.sum()),
-                    accuracy(items, items.without, rows),
-                    accuracy(items, items.always, rows),
-                )
-            )
-    return tuple(found)
+    """Return the four slices; items without a known correct answer are in none."""
+    rows_of = {
+        (gate_on, right): (on == gate_on) & (items.right == right) & items.answered
+        for gate_on in (True, False)
+        for right in (RIGHT, WRONG)
+    }
+    return tuple(
+        SliceScores(
+            gate_on=gate_on,
+            majority_right=right == RIGHT,
+            n=int(rows.sum()),
+            without=accuracy(items, items.without, rows),
+            always=accuracy(items, items.always, rows),
+        )
+        for (gate_on, right), rows in rows_of.items()
+    )
 
 
 def calibration(items: Items) -> tuple[AgreementLevel, ...]:
-    """Return how often the majority is right at each level of agreement, from all k samples down to one."""
+    """Return how often the majority is right per level of agreement, from k samples down to one."""
     levels = []
     for agree in range(items.k, 0, -1):
         rows = (items.agree == agree) & (items.right != UNKNOWN)
@@ -306,7 +307,7 @@ def categories(items: Items, on: BoolArray, needed: int) -> tuple[CategoryScores
 
 
 def sweep(items: Items) -> tuple[SweepPoint, ...]:
-    """Return condition C at every threshold that k samples tell apart, from what was asked already."""
+    """Return condition C at every threshold of k samples, without new calls."""
     points = []
     for needed in range(1, items.k + 1):
         on = items.gate(needed)
@@ -316,7 +317,7 @@ def sweep(items: Items) -> tuple[SweepPoint, ...]:
 
 
 def gain(items: Items, before: Verdicts, after: Verdicts) -> Estimate:
-    """Return by how much ``after`` prefers the gold answer more often than ``before``, on the same items."""
+    """Return how much more often ``after`` prefers the gold answer than ``before``, on the same items."""
     everywhere = np.ones(items.n, dtype=np.bool_)
     missing = never_asked(items, before, everywhere) or never_asked(items, after, everywhere)
     if missing:
@@ -336,9 +337,9 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class TunedCategory:
-    """The threshold of a category: ``agree`` of k samples as all its items would have it, k + 1 is never.
+    """The threshold of a category: ``agree`` of k samples, tuned on all its items; k + 1 is never.
 
-    ``by_fold`` are the thresholds that ``accuracy`` (of condition C) was scored with, each chosen on the other folds.
+    ``by_fold`` are the thresholds used for ``accuracy`` (of condition C), each tuned on the other folds.
     """
 
     category: str
@@ -351,7 +352,7 @@ class TunedCategory:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """Condition C with a threshold for each category; ``optimistic`` where any of them could not be cross-validated."""
+    """Condition C with a threshold per category; ``optimistic`` if one of them is not cross-validated."""
 
     accuracy: Estimate
     optimistic: bool
@@ -359,51 +360,44 @@ class Tuned:
 
 
 def tuned_by_category(items: Items) -> Tuned:
-    """Return what thresholds by category come to.
+    """Return condition C with thresholds by category.
 
-    Items are dealt to folds of equal size, the same in every run. Of thresholds that do equally well the highest is
-    taken, which shows the judge a reference least often.
+    The folds are the same in every run. Of equally good thresholds the highest counts: it shows a reference least
+    often.
     """
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):
         missing = never_asked(items, verdicts, everywhere)
         if missing:
-            return Tuned(
-                unmeasured(0, f"{missing}: tuning needs the conditions A and B on every item"), optimistic=False
-            )
+            return Tuned(unmeasured(0, f"{missing}; tuning needs conditions A and B on every item"), optimistic=False)
     measured = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
     named = np.array(items.categories, dtype=object)
-    found, scores, order = [], [], np.argsort(items.pair_ids, kind="stable")
+    tuned, scores, order = [], [], np.argsort(items.pair_ids, kind="stable")
     for category in sorted(set(items.categories)):
         rows = order[(measured & (named == category))[order]]
         if not len(rows):
             continue
         at_each = np.stack([items.selective(needed).score[rows] for needed in range(1, items.k + 2)])
-        one, said = _tuned(category, at_each)
-        found.append(one)
-        scores.append(said)
-    if not found:
+        category_tuned, category_scores = _tuned(category, at_each)
+        tuned.append(category_tuned)
+        scores.append(category_scores)
+    if not tuned:
         return Tuned(unmeasured(0, "no item has usable verdicts in both conditions"), optimistic=False)
-    optimistic = any(one.optimistic for one in found)
-    return Tuned(_estimate(np.concatenate(scores), optimistic=optimistic), optimistic, tuple(found))
+    optimistic = any(category.optimistic for category in tuned)
+    return Tuned(_estimate(np.concatenate(scores), optimistic=optimistic), optimistic, tuple(tuned))
 
 
 def _tuned(category: str, at_each: FloatArray) -> tuple[TunedCategory, FloatArray]:
-    """Tune one category: ``at_each`` is the score of each item (columns) at each threshold (rows, from 1 of k on)."""
+    """Tune one category: ``at_each`` has a row per threshold (from 1 of k) and a column per item."""
     n = at_each.shape[1]
     optimistic = n < FEWEST
-    folds = _dealt(n)
+    # Folds of equal size, shuffled because files often repeat a pattern.
+    folds: IntArray = np.random.Generator(np.random.SFC64(SEED)).permutation(np.arange(n) % FOLDS)
     seen = [at_each if optimistic else at_each[:, folds != fold] for fold in range(FOLDS)]
     by_fold = [_best(each) for each in seen]
-    said = at_each[np.array(by_fold)[folds] - 1, np.arange(n)]
-    estimate = _estimate(said, optimistic=optimistic)
-    return TunedCategory(category, n, _best(at_each), tuple(sorted(set(by_fold))), estimate, optimistic), said
-
-
-def _dealt(n: int) -> IntArray:
-    """Return the fold of each of ``n`` items: folds of equal size, shuffled, since files often come in a rhythm."""
-    folds: IntArray = np.arange(n) % FOLDS
-    return np.random.Generator(np.random.SFC64(SEED)).permutation(folds)
+    scores = at_each[np.array(by_fold)[folds] - 1, np.arange(n)]
+    estimate = _estimate(scores, optimistic=optimistic)
+    return TunedCategory(category, n, _best(at_each), tuple(sorted(set(by_fold))), estimate, optimistic), scores
 
 
 def _best(at_each: FloatArray) -> int:
@@ -413,5 +407,5 @@ def _best(at_each: FloatArray) -> int:
 
 def _estimate(scores: FloatArray, *, optimistic: bool) -> Estimate:
     estimate = half_credit(scores)
-    how = "optimistic: tuned on the same items" if optimistic else f"thresholds from the other of {FOLDS} folds"
+    how = "optimistic: tuned on the same items" if optimistic else f"thresholds from the other folds of {FOLDS}"
     return replace(estimate, method=f"{estimate.method}; {how}")

@@ -1,4 +1,4 @@
-"""Suites: cases to answer, a rubric to judge the answers by, thresholds to pass, as a YAML file gives them."""
+"""Suites: cases, rubric and thresholds as a YAML file gives them; the comparison with a baseline; the gate."""
 
 import hashlib
 import json
@@ -29,10 +29,10 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: a key of ``CHECKS``, and what it looks for.
+    """One check: a key of ``CHECKS`` and its argument.
 
     Raises:
-        BadInput: There is no such check, or it cannot look for that.
+        BadInput: The check is unknown, or the argument is invalid.
     """
 
     kind: str
@@ -40,51 +40,51 @@ class Check:
 
     def __post_init__(self) -> None:
         if self.kind not in CHECKS:
-            raise BadInput(f"there is no check {self.kind!r}; there is {', '.join(CHECKS)}")
+            raise BadInput(f"unknown check {self.kind!r}; the checks are {', '.join(CHECKS)}")
         try:
             CHECKS[self.kind](self.wanted, "")
         except BadInput as error:
             raise BadInput(f"{self.kind}: {error}") from error
 
     def failure(self, answer: str) -> str | None:
-        """Return why ``answer`` fails, None where it passes."""
+        """Return why ``answer`` fails; None if it passes."""
         why = CHECKS[self.kind](self.wanted, answer)
         return why if why is None or len(why) <= _LONGEST_REASON else f"{why[: _LONGEST_REASON - 1]}…"
 
 
 def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file: a mapping of checks, or a list of such where one is wanted twice.
+    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice.
 
     Raises:
-        ValueError: One of them cannot be used.
+        ValueError: A check is invalid.
     """
-    listed = [given] if isinstance(given, dict) else given or []
-    if not isinstance(listed, list) or not all(isinstance(checks, dict) for checks in listed):
+    mappings = [given] if isinstance(given, dict) else given or []
+    if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
-    read = []
-    for place, checks in enumerate(listed):
-        for kind, wanted in checks.items():
+    checks = []
+    for index, mapping in enumerate(mappings):
+        for kind, wanted in mapping.items():
             try:
-                read += [] if wanted is None else [Check(kind, wanted)]
+                checks += [] if wanted is None else [Check(kind, wanted)]
             except BadInput as error:
-                found = (kind,) if isinstance(given, dict) else (place, kind)
-                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": found}) from error
-    return tuple(read)
+                place = (kind,) if isinstance(given, dict) else (index, kind)
+                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": place}) from error
+    return tuple(checks)
 
 
 def _equals(wanted: Any, answer: str) -> str | None:
     if not isinstance(wanted, str):
-        raise BadInput(f"a text is wanted, not {wanted!r}: put it in quotes")
-    return None if answer.strip() == wanted.strip() else "the answer is another text"
+        raise BadInput(f"must be a text, not {wanted!r}: put it in quotes")
+    return None if answer.strip() == wanted.strip() else "the answer is a different text"
 
 
 def _regex(wanted: Any, answer: str) -> str | None:
     if not isinstance(wanted, str):
-        raise BadInput(f"a pattern is wanted, not {wanted!r}: put it in quotes")
+        raise BadInput(f"must be a pattern, not {wanted!r}: put it in quotes")
     try:
-        return None if re.search(wanted, answer) else "nothing in the answer matches"
+        return None if re.search(wanted, answer) else "no match in the answer"
     except re.error as error:
-        raise BadInput(f"no regular expression: {error}") from error
+        raise BadInput(f"not a regular expression: {error}") from error
 
 
 def _json_schema(wanted: Any, answer: str) -> str | None:
@@ -92,28 +92,28 @@ def _json_schema(wanted: Any, answer: str) -> str | None:
     import referencing
 
     if not isinstance(wanted, Mapping):
-        raise BadInput("a JSON schema is wanted")
+        raise BadInput("must be a JSON schema")
     try:
         jsonschema.Draft202012Validator.check_schema(wanted)
     except jsonschema.SchemaError as error:
-        raise BadInput(f"no JSON schema: {error.message}") from error
+        raise BadInput(f"not a JSON schema: {error.message}") from error
     try:
         content = json.loads(answer)
     except (ValueError, RecursionError) as error:
-        return f"the answer is no JSON: {error}"
+        return f"the answer is not JSON: {error}"
     try:
         # An empty registry: a reference to an address elsewhere is never fetched.
         validator = jsonschema.Draft202012Validator(wanted, registry=referencing.Registry())
         fault = jsonschema.exceptions.best_match(validator.iter_errors(content))
     except referencing.exceptions.Unresolvable as error:
-        return f"the schema refers to what is not in it: {error}"
+        return f"the schema has a reference to a definition outside it: {error}"
     return None if fault is None else f"{fault.json_path}: {fault.message}"
 
 
 CHECKS: Mapping[str, Callable[[Any, str], str | None]] = MappingProxyType(
     {"equals": _equals, "regex": _regex, "json_schema": _json_schema}
 )
-"""Name of a check to what it says of an answer, None where it passes; a new check is one function and one line."""
+"""Name of a check to its function: None if an answer passes, else the reason. A new check is a function and a line."""
 
 
 THRESHOLD = 3.5
@@ -123,7 +123,7 @@ MAX_DROP = 0.05
 
 @dataclass(frozen=True)
 class Case:
-    """A question with its reference, context and checks; ``id`` names it in recordings, ``line`` its line."""
+    """A question with reference, context and checks; ``id`` names it in recordings, ``line`` is its line."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -136,28 +136,28 @@ class Case:
 
     @cached_property
     def key(self) -> str:
-        """The content address of what is asked: the same in every run, and under every id, that asks it."""
+        """The content address of query, reference and context."""
         content = [self.query, self.reference, None if self.context is None else list(self.context)]
         return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases, the rubric that their answers are judged by, and what the gate asks for.
+    """Cases, the rubric that their answers are judged by, and the thresholds of the gate.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours.
 
     Attributes:
-        name: What its runs are listed under.
-        cases: Distinct by what they ask.
-        rubric: What answers are scored on.
-        threshold: A case passes from this overall score, 1 to 5, and the suite where the average does.
-        max_unmeasured: Share of cases without a score above which nothing is concluded.
-        max_drop: How far the pass rate may fall behind a baseline without being a regression.
-        candidate: Who answers, unless a run names another.
+        name: Groups the runs of the suite.
+        cases: Distinct by content and by id.
+        rubric: The dimensions of the scores.
+        threshold: Minimum overall score (1 to 5) of a case, and minimum average of the suite.
+        max_unmeasured: Maximum share of cases without a score; above it the gate cannot be measured.
+        max_drop: Maximum drop of the pass rate from a baseline.
+        candidate: The default candidate.
 
     Raises:
-        BadInput: There is no case, two cases ask the same, or a number is out of its range.
+        BadInput: There is no case, two cases are equal, or a number is out of range.
     """
 
     name: str
@@ -172,16 +172,16 @@ class Suite:
         if not self.cases:
             raise BadInput(f"the suite {self.name!r} has no case")
         if len({case.key for case in self.cases}) < len(self.cases):
-            raise BadInput(f"the suite {self.name!r} asks the same case twice")
+            raise BadInput(f"the suite {self.name!r} contains the same case twice")
         if len({case.id for case in self.cases}) < len(self.cases):
-            raise BadInput(f"the suite {self.name!r} has two cases with one id")
+            raise BadInput(f"the suite {self.name!r} has two cases with the same id")
         if not LEVELS[0] <= self.threshold <= LEVELS[-1]:
-            raise BadInput(f"a threshold lies from 1 to 5, not at {self.threshold!r}")
+            raise BadInput(f"the threshold must be 1 to 5, not {self.threshold!r}")
         if not (0 <= self.max_unmeasured <= 1 and 0 <= self.max_drop <= 1):
-            raise BadInput("max_unmeasured and max_drop are shares from 0 to 1")
+            raise BadInput("max_unmeasured and max_drop must be 0 to 1")
 
     def as_spec(self) -> dict[str, Any]:
-        """Return what a run keeps of it, as JSON values: no text of a case, which could not be forgotten again."""
+        """Return what a run stores of the suite, as JSON values; no texts, which could not be forgotten."""
         cases = [
             {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
             for case in self.cases
@@ -196,7 +196,7 @@ class Suite:
 
 
 def spec_hash(spec: dict[str, Any]) -> str:
-    """Return the SHA-256 of a suite's spec, 64 hexadecimal digits; where its cases stand in a file does not count."""
+    """Return the SHA-256 of a suite's spec, 64 hexadecimal digits; line numbers do not count."""
     cases = [{name: value for name, value in case.items() if name != "line"} for case in spec["cases"]]
     content = json.dumps(spec | {"cases": cases}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(content.encode()).hexdigest()
@@ -204,7 +204,7 @@ def spec_hash(spec: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteFile:
-    """A suite as its file has it: the rubric is one, or the name of a file beside it."""
+    """A suite file; the rubric is given in it, or as the name of a file beside it."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
@@ -218,10 +218,10 @@ class _SuiteFile:
 
 
 def read_suite(path: str | Path) -> Suite:
-    """Read a suite file; a rubric that it names is looked for beside it.
+    """Read a suite file; the path of a rubric is relative to it.
 
     Raises:
-        BadInput: It or its rubric cannot be read or used; the message names file, line and field.
+        BadInput: The file or its rubric is invalid; the message names file, line and field.
     """
     path = Path(path)
     file = read_yaml(path)
@@ -255,7 +255,7 @@ def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
             value = getattr(case, what)
             if value in seen:
                 fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
-                raise file.fail(f"this case {fault} the one on line {seen[value].line}", "cases", place)
+                raise file.fail(f"this case {fault} the case on line {seen[value].line}", "cases", place)
             seen[value] = case
 
 
@@ -269,7 +269,7 @@ _ROUND = 9
 
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
-    """A case in both runs: its overall score on the dimensions scored in both, and whether it passes."""
+    """A case in both runs: the overall scores on the dimensions of both runs, and whether they pass."""
 
     key: str
     before: float
@@ -279,16 +279,16 @@ class ComparedCase:
 
     @property
     def change(self) -> float:
-        """The later score less the earlier one."""
+        """The later score minus the earlier one."""
         return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run compared with an earlier one, ``run``, on the ``n`` cases that both measured.
+    """The comparison with an earlier run, ``run``, on the ``n`` cases that both measured.
 
-    ``mean_change`` and ``pass_rate_change`` are later less earlier. ``only_before`` counts the cases that only the
-    earlier run passed, ``only_after`` those that only the later run passed; ``p`` is McNemar's exact p of the two.
+    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases that only the earlier
+    run passed, ``only_after`` cases that only the later run passed; ``p`` is McNemar's exact p of the two.
     """
 
     run: int
@@ -307,19 +307,19 @@ class Baseline:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What else differs between the two runs, in sentences."""
-        judged = "Another judge version scored it, so the judge may be what changed."
-        answered = "Another candidate answered it."
+        judged = "The baseline was scored by another judge version. The change may come from the judge."
+        answered = "The baseline was answered by another candidate."
         return (() if self.same_judge else (judged,)) + (() if self.same_candidate else (answered,))
 
     @property
     def average_fell(self) -> bool:
-        """Whether the interval of the change lies below 0; where all cases changed alike, the change itself."""
+        """Whether the interval of the change is below 0; if all cases changed alike, the change itself."""
         change = self.mean_change
         top = change.value if change.high is None else change.high
         return top is not None and round(top, _ROUND) < 0
 
     def pass_rate_fell(self, max_drop: float) -> bool:
-        """Whether the pass rate fell by more than ``max_drop`` and not by chance."""
+        """Whether the pass rate fell by more than ``max_drop``, significantly."""
         change = self.pass_rate_change.value
         return change is not None and round(-change, _ROUND) > round(max_drop, _ROUND) and self.p < SIGNIFICANT
 
@@ -327,10 +327,10 @@ class Baseline:
 def find_baseline(
     connection: Connection, baseline: int | str, *, name: str, candidate: str, version_id: int, before: int | None
 ) -> StoredSuiteRun | None:
-    """Return the suite run that ``baseline`` names: the number of any run, or "latest".
+    """Return the suite run that ``baseline`` names: the number of a run, or "latest".
 
-    Latest is the newest finished run, numbered below ``before``, of this suite with this candidate and judge version,
-    since a change of either is no change of the other; None where there is none.
+    "latest" is the newest finished run, numbered below ``before``, of this suite with the same candidate and judge
+    version; None if there is none.
 
     Raises:
         NotFound: No suite run has that number.
@@ -338,7 +338,7 @@ def find_baseline(
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)
     if isinstance(baseline, str) and not (baseline.isdecimal() and len(baseline) <= MOST_DIGITS):
-        raise NotFound(f"no suite run {baseline!r}: a baseline is the number of a run, or {LATEST}")
+        raise NotFound(f"no suite run {baseline!r}: a baseline is the number of a run or {LATEST}")
     return get_suite_run(connection, int(baseline))
 
 
@@ -352,10 +352,9 @@ def compare(
     same_judge: bool = True,
     same_candidate: bool = True,
 ) -> Baseline:
-    """Compare two runs on the cases that both measured, by the dimensions and the checks that both have.
+    """Compare two runs on the cases that both measured, by the dimensions and checks of both runs.
 
-    ``run_id`` is the earlier run; ``weights`` and ``threshold`` are those of the later run, so a dimension that it does
-    not have does not count.
+    ``run_id`` is the earlier run; ``weights`` and ``threshold`` are those of the later run.
     """
     known = {case.key: case for case in before if case.score is not None}
     pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
@@ -405,13 +404,13 @@ def _compared(
 
 
 def reaches(score: float, threshold: float) -> bool:
-    """Whether a score is at the threshold or above, compared after rounding to 1e-9."""
+    """Whether a score is at or above the threshold, both rounded to 1e-9."""
     return round(score, _ROUND) >= round(threshold, _ROUND)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """``code`` is 0 pass, 1 below threshold or regression, 2 could not measure; ``reasons`` are sentences."""
+    """``code``: 0 pass, 1 below threshold or regression, 2 could not be measured; ``reasons`` are sentences."""
 
     code: int
     state: str
@@ -419,7 +418,7 @@ class Gate:
 
     @classmethod
     def of(cls, code: int, reasons: Sequence[str] = ()) -> "Gate":
-        """Return the gate with the state that its code stands for: pass, fail or not_measured."""
+        """Return the gate with the state of its code: pass, fail or not_measured."""
         return cls(code, ("pass", "fail", "not_measured")[code], tuple(reasons))
 
 
@@ -433,16 +432,9 @@ def gate(
     max_unmeasured: float,
     max_drop: float,
 ) -> Gate:
-    """Return the verdict on a run; "not measured" goes before "fail".
+    """Return the gate of a run; "not measured" takes precedence over "fail".
 
-    Args:
-        cases: All cases of the suite.
-        unmeasured: Those without a score.
-        average: The mean score of the others.
-        baseline: The comparison with an earlier run, None where none was asked for.
-        threshold: The average must reach it.
-        max_unmeasured: Share of cases without a score above which nothing is concluded.
-        max_drop: How far the pass rate may fall behind the baseline.
+    ``average`` is the mean score of the measured cases; the other arguments are fields of `Suite` and the run.
     """
     unknown = []
     if average is None:
@@ -450,7 +442,7 @@ def gate(
     elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
         unknown.append(f"{unmeasured:,} of {cases:,} cases have no score, more than {percent(max_unmeasured)}")
     if baseline is not None and baseline.n < LEAST_PAIRED:
-        both = f"{baseline.n} cases were measured in both runs, and it takes {LEAST_PAIRED}"
+        both = f"{baseline.n} cases were measured in both runs, at least {LEAST_PAIRED} needed"
         unknown.append(f"the comparison with run {baseline.run} could not be measured: {both}")
     if unknown or average is None:
         return Gate.of(NOT_MEASURED, unknown)
@@ -459,8 +451,8 @@ def gate(
         faults.append(f"the average {two_decimals(average)} is below the threshold {threshold:g}")
     if baseline is not None and baseline.average_fell:
         change = number_words(baseline.mean_change, sign=True)
-        faults.append(f"the average changed by {change} against run {baseline.run}")
+        faults.append(f"the average changed by {change} compared with run {baseline.run}")
     if baseline is not None and baseline.pass_rate_fell(max_drop):
         fell = -100 * (baseline.pass_rate_change.value or 0)
-        faults.append(f"the pass rate fell by {fell:.0f} points against run {baseline.run} (p = {baseline.p:.3g})")
+        faults.append(f"the pass rate fell by {fell:.0f} points from run {baseline.run} (p = {baseline.p:.3g})")
     return Gate.of(FAIL if faults else PASS, faults)

@@ -43,12 +43,12 @@ from judgeboard.store.suites import (
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
-_GATE_WORDS = {"pass": "It passes.", "fail": "It fails", "not_measured": "Whether it passes is not available"}
+_GATE_WORDS = {"pass": "The gate passes.", "fail": "The gate fails", "not_measured": "The gate could not be measured"}
 
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A programmatic check of a case; ``message`` says why it failed."""
+    """A check of a case; ``message`` says why it failed."""
 
     kind: str
     passed: bool
@@ -62,13 +62,13 @@ class CaseResult:
     Attributes:
         case: Its id in the suite.
         key: Its content address.
-        query: The question; None where neither the suite nor an answer is available.
-        response: The candidate's answer, as stored.
-        score: The overall score, 1 to 5; None where it could not be measured.
+        query: The question; None if neither suite nor answer is available.
+        response: The id of the candidate's answer.
+        score: The overall score, 1 to 5; None without a usable verdict.
         reason: Why there is no score.
-        passed: Whether score and checks are good enough; None without a score.
-        dimensions: The judge's score and sentence by dimension.
-        checks: The outcome of each programmatic check.
+        passed: Whether score and checks pass; None without a score.
+        dimensions: The judge's score and sentence per dimension.
+        checks: The outcome of each check.
     """
 
     case: str
@@ -84,7 +84,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRun:
-    """A suite run at a glance, with the mean overall score of its measured cases."""
+    """A suite run with the mean overall score of its measured cases."""
 
     run: int
     suite: str
@@ -104,17 +104,17 @@ class SuiteResult(SuiteRun):
     """The result of a suite run.
 
     Attributes:
-        account: The calls that were made, and their cost.
+        account: The calls and their cost.
         pass_rate: Share of the measured cases that pass, with Wilson's interval.
-        above_threshold: Cases with a score at the threshold or above, whatever their checks.
+        above_threshold: Cases with a score at or above the threshold, whatever their checks.
         passing: Cases that pass: a good enough score, and every check.
-        passed: Whether the average reaches the threshold; None where nothing was measured.
+        passed: Whether the average reaches the threshold; None if nothing was measured.
         gate: Pass, fail or not measured.
-        dimensions: The mean of each dimension over the cases in which it was scored.
-        baseline: The comparison with an earlier run, None where none was asked for.
-        notes: Caveats in sentences: what the baseline differs in, or that there is none.
+        dimensions: The mean of each dimension over the cases with a score in it.
+        baseline: The comparison with an earlier run; None if none was requested.
+        notes: Caveats about the baseline, in sentences.
         failures: The measured cases that do not pass, the lowest score first.
-        cases: All cases of the suite, in its order.
+        cases: All cases of the suite, in order.
     """
 
     account: RunAccount
@@ -131,19 +131,19 @@ class SuiteResult(SuiteRun):
 
     @property
     def without_score(self) -> tuple[CaseResult, ...]:
-        """The cases that could not be measured."""
+        """The cases without a score."""
         return tuple(case for case in self.cases if case.score is None)
 
     @property
     def exit_code(self) -> int:
-        """The gate's code; 130 where Ctrl-C ended the run."""
+        """The gate's code; 130 after Ctrl-C."""
         return CTRL_C if self.account.exit_code == CTRL_C else self.gate.code
 
 
 def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
-    """Return suite runs, newest first, of one suite where it is named."""
+    """Return the runs of all suites or one, newest first."""
     with store.reading() as connection:
-        return _at_a_glance(connection, list_suite_runs(connection, name, limit=limit))
+        return _suite_runs(connection, list_suite_runs(connection, name, limit=limit))
 
 
 def suite_result(
@@ -154,28 +154,22 @@ def suite_result(
     suite: Suite | None = None,
     account: RunAccount | None = None,
 ) -> SuiteResult:
-    """Return the result of a suite run, from the store.
+    """Return the stored result of a suite run.
 
-    Args:
-        store: Where it is.
-        run_id: The run.
-        baseline: The number of the run to compare with, or "latest": the newest finished one before it with the same
-            candidate and judge version.
-        suite: The suite itself, for the queries of cases that nobody answered.
-        account: The account of the run, where that is known already.
+    ``baseline`` is the number of a run, or "latest": the newest finished run before this one with the same candidate
+    and judge version. ``suite`` gives the queries of cases without an answer. ``account`` saves reading it.
 
     Raises:
-        NotFound: One of the runs ran no suite.
+        NotFound: A number is not that of a suite run.
     """
     with store.reading() as connection:
         run = get_suite_run(connection, run_id)
-        (listed,) = _at_a_glance(connection, [run])
+        (listed,) = _suite_runs(connection, [run])
         stored = load_cases(connection, run)
-        against = None if baseline is None else _against(connection, baseline, run, stored)
-    notes = () if against is None else against.caveats
-    if baseline is not None and against is None:
-        named = f"{run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}"
-        notes = (f"Compared with no baseline: {named}.",)
+        compared = None if baseline is None else _baseline(connection, baseline, run, stored)
+    notes = () if compared is None else compared.caveats
+    if baseline is not None and compared is None:
+        notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
     cases = _cases(run, stored, suite)
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
@@ -183,7 +177,7 @@ def suite_result(
         cases=listed.total_cases,
         unmeasured=listed.unmeasured,
         average=average,
-        baseline=against,
+        baseline=compared,
         threshold=run.threshold,
         max_unmeasured=run.max_unmeasured,
         max_drop=run.max_drop,
@@ -200,14 +194,14 @@ def suite_result(
         passed=None if average is None else reaches(average, run.threshold),
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
-        baseline=against,
+        baseline=compared,
         notes=notes,
         failures=tuple(sorted((case for case in cases if case.passed is False), key=lambda case: case.score or 0)),
         cases=cases,
     )
 
 
-def _at_a_glance(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[SuiteRun]:
+def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[SuiteRun]:
     sums = score_sums(connection, [run.id for run in runs])
     return [
         SuiteRun(
@@ -228,7 +222,7 @@ def _at_a_glance(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list
     ]
 
 
-def _against(
+def _baseline(
     connection: Connection, baseline: int | str, run: StoredSuiteRun, stored: Sequence[StoredCase]
 ) -> Baseline | None:
     earlier = find_baseline(
@@ -260,7 +254,6 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
 
 
 def _cases(run: StoredSuiteRun, stored: Sequence[StoredCase], suite: Suite | None) -> tuple[CaseResult, ...]:
-    """Return all cases of a suite run, in the order of the suite, those included that it did not reach."""
     by_position = {case.position: case for case in stored}
     queries = {} if suite is None else {case.key: case.query for case in suite.cases}
     return tuple(
@@ -289,54 +282,54 @@ def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, th
 
 
 def _check(check: CheckOutcome, answer: str | None) -> CaseCheck:
-    # Why it failed may quote the answer, whose text is kept in one place alone: so the check is made again.
+    # The message may quote the answer, whose text is stored in one place only: the check is repeated.
     message = None if check.passed or answer is None else Check(check.kind, check.wanted).failure(answer)
     return CaseCheck(check.kind, check.passed, message)
 
 
 def score_words(score: float | None) -> str:
-    """Return "4.13", or that there is none."""
+    """Return "4.13" or "no score"."""
     return "no score" if score is None else two_decimals(score)
 
 
 def result_sentence(result: SuiteResult) -> str:
-    """Return the average with its interval, the pass rate, and the gate, in words."""
+    """Return average, pass rate and gate in words."""
     gate_words = _GATE_WORDS[result.gate.state]
     reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
     if result.average_score.value is None:
         return f"{gate_words}{reasons}"
     cases = f"{result.measured:,} cases" if result.measured != 1 else "1 case"
     return (
-        f"On {cases} it scores {number_words(result.average_score)} of 5 on average, against a threshold of "
-        f"{result.threshold:g}, and {percent_words(result.pass_rate)} of them pass. {gate_words}{reasons}"
+        f"Average score {number_words(result.average_score)} of 5 on {cases} (threshold {result.threshold:g}). "
+        f"Pass rate {percent_words(result.pass_rate)}. {gate_words}{reasons}"
     )
 
 
 def baseline_sentence(baseline: Baseline) -> str:
-    """Return what changed against the baseline, in words."""
+    """Return the comparison with the baseline in words."""
     change = baseline.mean_change
     if change.value is None:
-        return f"No case was measured in this run and in run {baseline.run}."
+        return f"No case was measured in both this run and run {baseline.run}."
     words = number_words(change, sign=True)
     if interval(change) is None and change.reason:
         words += f" ({change.reason})"
     return (
-        f"On {baseline.n:,} cases in both, the average changed by {words} against run {baseline.run}: "
-        f"{baseline.worse:,} worse, {baseline.better:,} better. "
-        f"{baseline.only_before:,} no longer pass, {baseline.only_after:,} newly do (McNemar, p = {baseline.p:.2g})."
+        f"On the {baseline.n:,} cases of both runs, the average changed by {words} compared with run {baseline.run}: "
+        f"{baseline.worse:,} cases are worse, {baseline.better:,} better. "
+        f"{baseline.only_before:,} no longer pass, {baseline.only_after:,} pass now (McNemar, p = {baseline.p:.2g})."
     )
 
 
-# What XML 1.0 cannot hold, in whatever way it is written.
+# Characters that XML 1.0 does not allow, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST_NAME = 200
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a path where no file can be written; a file that is there stays as it is.
+    """Refuse a path that cannot be written; an existing file stays as it is.
 
     Raises:
-        BadInput: There is no such folder, or no right to write there.
+        BadInput: The folder does not exist or is not writable.
     """
     try:
         path.open("ab").close()
@@ -345,19 +338,14 @@ def require_writable(path: Path) -> None:
 
 
 def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write a suite run as JUnit XML: a case that fails is a failure, one without a score an error.
+    """Write a suite run as JUnit XML: a failed case is a failure, a case without a score an error.
 
-    The gate is a test of its own, so that a build that reads the file alone fails where the command does.
+    The gate is a test case too, so that a build that reads only the file fails when the command fails.
 
     Raises:
         BadInput: The file cannot be written.
     """
     require_writable(path)
-    path.write_bytes(junit(result))
-
-
-def junit(result: SuiteResult) -> bytes:
-    """Return the run as JUnit XML."""
     failed = len(result.failures) + (result.gate.code == 1)
     errors = result.unmeasured + (result.gate.code == 2)
     name = _xml(result.suite)
@@ -372,8 +360,7 @@ def junit(result: SuiteResult) -> bytes:
         reasons = _xml("; ".join(result.gate.reasons))
         ET.SubElement(last, kind, {"message": reasons, "type": result.gate.state})
     ET.indent(root)
-    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written
+    path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:

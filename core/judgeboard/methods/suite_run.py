@@ -1,14 +1,14 @@
-"""Runs a suite: a candidate answers its cases, a judge scores the answers, every step is stored as it comes."""
+"""Runs a suite: a candidate answers the cases, a judge scores the answers, and every step is stored."""
 
 import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
@@ -17,22 +17,19 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generated, Generator
-from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.methods.generation import rebuilt_messages
+from judgeboard.llm.chat import Chat
+from judgeboard.methods.generation import function_endpoint, joined_hosts, rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
-from judgeboard.runs.runner import Keep
+from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.refinements import NewGeneration, first_judgments, store_generations, stored_ids
-from judgeboard.store.responses import key_of
+from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.suites import (
     CheckOutcome,
     NewCase,
@@ -49,9 +46,9 @@ HOW = "model:NAME, python:module:function or source:NAME"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Who answers: a ``generator``, or the answers that a ``source`` of the log holds already; one of the two.
+    """The candidate: a ``generator``, or the logged answers of a ``source``.
 
-    ``name`` is what ``--candidate`` gives, as "model:gpt-4o-mini". ``own_code`` tells that it is a function of the
+    ``name`` is the value of ``--candidate``, for example "model:gpt-4o-mini". ``own_code`` marks a function of the
     user's, whose cost is unknown.
     """
 
@@ -63,7 +60,7 @@ class Candidate:
 
     @property
     def priced(self) -> bool:
-        """Whether a cost limit can be kept; what a user's own function costs is not ours to count."""
+        """Whether a cost limit can be kept; the cost of a user's function does not count."""
         return self.generator is None or self.own_code or self.generator.endpoint.priced
 
     async def aclose(self) -> None:
@@ -78,19 +75,19 @@ def make_candidate(
     """Return the candidate that ``which`` names.
 
     Args:
-        which: ``model:NAME``, ``python:module:function`` or ``source:NAME``, or a function itself: sync or async, from
-            the query to a text, or from messages where its first parameter is called so.
-        max_output: Tokens an answer of a model may have.
-        endpoint: For a model: base_url, api_key, concurrency, timeout_s, tries, prices; None is not chosen.
+        which: ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function. A function may be sync or
+            async. It takes the query, or messages if its first parameter has that name, and returns a text.
+        max_output: Maximum tokens of an answer of a model.
+        endpoint: For a model: base_url, api_key, concurrency, timeout_s, tries, prices.
 
     Raises:
-        BadInput: It names none, or the function cannot be found.
+        BadInput: The name is invalid, or the function cannot be found.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
     kind, _, name = which.partition(":")
     if not name or kind not in {"model", "python", "source"}:
-        raise BadInput(f"a candidate is {HOW}, not {which!r}")
+        raise BadInput(f"a candidate must be {HOW}, not {which!r}")
     if kind == "source":
         return Candidate(which, source=name)
     if kind == "python":
@@ -100,7 +97,7 @@ def make_candidate(
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
-    """Return the messages for a candidate; a function of the user's gets the query alone and finds its own context."""
+    """Return the messages for a candidate; a function of the user's gets the query only."""
     if case.context and not candidate.own_code:
         return rebuilt_messages(case.query, case.context)
     return [{"role": "user", "content": case.query}]
@@ -108,7 +105,7 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
     chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
-    return Candidate(name, Generator(ModelEndpoint(CallableChat(chat), name)), own_code=True)
+    return Candidate(name, Generator(function_endpoint(chat, name)), own_code=True)
 
 
 def _takes_messages(function: Callable[..., Any]) -> bool:
@@ -117,7 +114,7 @@ def _takes_messages(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # a function of C without a signature
         return False
     if not parameters:
-        raise BadInput(f"{_name_of(function)} takes nothing: it should take the query, or messages")
+        raise BadInput(f"{_name_of(function)} has no parameter: it must take the query or messages")
     return parameters[0] == "messages"
 
 
@@ -126,7 +123,7 @@ def _load(name: str) -> Callable[..., Any]:
     if not path:
         raise BadInput(f"python:{name} names no function: write python:module:function")
     here = str(Path.cwd())
-    if here not in sys.path:  # as `python -m` has it: an installed command does not look beside the user
+    if here not in sys.path:  # as with `python -m`: an installed command does not import from the working folder
         sys.path.insert(0, here)
     try:
         loaded: Any = importlib.import_module(module_name)
@@ -135,7 +132,7 @@ def _load(name: str) -> Callable[..., Any]:
     except Exception as error:
         raise BadInput(f"python:{name} cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(loaded):
-        raise BadInput(f"python:{name} is no function")
+        raise BadInput(f"python:{name} is not a function")
     function: Callable[..., Any] = loaded
     return function
 
@@ -145,13 +142,9 @@ def _name_of(function: Callable[..., Any]) -> str:
     return f"{named.__module__}:{named.__qualname__}"
 
 
-SUITE = "suite"
-"""The kind of a run that runs a suite."""
-
-
 @dataclass(frozen=True, slots=True)
 class CaseTask:
-    """An unfinished case: its position in the suite, with the answer where that is stored already."""
+    """An unfinished case at its position in the suite, with the answer if that is stored."""
 
     position: int
     case: Case
@@ -159,51 +152,18 @@ class CaseTask:
     passages: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseAnswered:
-    """A case with the candidate's answer; the cost of a user's own function does not count against a limit."""
-
-    task: CaseTask
-    generated: Generated
-    own_code: bool
-
-    @property
-    def status(self) -> Status:
-        """Outcome of the call."""
-        return self.generated.record.status
-
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None where unknown."""
-        return 0 if self.own_code else self.generated.record.cost_micro
-
-
-@dataclass(frozen=True, slots=True)
-class CaseScored:
+class _Scored(NamedTuple):
     """An answer with the judge's verdict."""
 
-    task: CaseTask
     answer: str
     verdict: Verdict
 
-    @property
-    def status(self) -> Status:
-        """Outcome of the call."""
-        return self.verdict.status
 
-    @property
-    def cost_micro(self) -> int | None:
-        """Cost of the call in millionths; None where unknown."""
-        return self.verdict.cost_micro
+_Step = Answered[CaseTask, Generated | _Scored]
 
 
-SuiteStep = CaseAnswered | CaseScored
-
-
-class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
-    """A suite: each case is answered by the candidate, then scored by the judge."""
-
-    kind = SUITE
+class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
+    kind = "suite"
     judge: Judge
 
     def __init__(self, suite: Suite, candidate: Candidate, judge: Judge, baseline: int | str | None) -> None:
@@ -216,15 +176,12 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
 
     @property
     def endpoint_host(self) -> str | None:
-        """Where the texts are sent, by the candidate and by the judge."""
         generator = self._candidate.generator
-        hosts = (None if generator is None else generator.endpoint.host, self.judge.endpoint_host)
-        return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
+        return joined_hosts(None if generator is None else generator.endpoint.host, self.judge.endpoint_host)
 
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
-        """Start or continue the run, with the suite as it is run and the answers that the log has already."""
         suite, candidate = self._suite, self._candidate
-        if self._baseline is not None:  # one that does not exist is refused before anything is asked
+        if self._baseline is not None:  # refuse a missing baseline before any call
             find_baseline(
                 connection,
                 self._baseline,
@@ -238,7 +195,7 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         generator = candidate.generator
         run = start_or_continue_method_run(
             connection,
-            SUITE,
+            self.kind,
             version,
             {
                 "suite": suite.name,
@@ -265,51 +222,54 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         return run
 
     def tasks(self, begun: Begun) -> Callable[[int], list[CaseTask]]:
-        """Return the reader of unfinished cases."""
         with begun.store.reading() as connection:
             unfinished = self._unfinished(connection, begun.run.id)
-        # From the other end where another process may be at the same run.
+        # Backwards if another process works on the same run.
         remaining: Iterator[CaseTask] = iter(unfinished[::-1] if begun.run.shared else unfinished)
         return lambda limit: list(islice(remaining, limit))
 
-    async def ask(self, task: CaseTask, keep: Keep[SuiteStep]) -> None:
-        """Have the candidate answer a case, unless it has, and the judge score the answer."""
+    async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
         answer, case = task.answer, task.case
         if answer is None:
             generator = self._candidate.generator
             if generator is None:
                 return
             generated = await generator.generate(messages_for(self._candidate, case), subject=case.id)
-            go_on = await keep(CaseAnswered(task, generated, self._candidate.own_code))
+            # The cost of a function of the user's is unknown and does not count against a limit.
+            record = replace(generated.record, cost_micro=0) if self._candidate.own_code else generated.record
+            go_on = await keep(Answered(task, generated, record))
             answer = generated.text
             if answer is None or not go_on:
                 return
         item = JudgeInput(
-            response_id=0,  # its number is known when it is stored, and no judge reads it
+            response_id=0,  # not stored yet; no judge reads it
             query=case.query,
             answer=answer,
             passages=task.passages,
             reference=case.reference,
             external_id=case.id,
         )
-        await keep(CaseScored(task, answer, await self.judge.judge(item)))
+        verdict = await self.judge.judge(item)
+        await keep(Answered(task, _Scored(answer, verdict), verdict))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[SuiteStep]) -> None:
-        """Store steps as they came; a case that another process finished first is left as it was."""
+    def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = datetime.now(UTC)
-        self._save_answers(connection, begun.run.id, [step for step in steps if isinstance(step, CaseAnswered)], now)
-        self._save_scores(connection, begun, [step for step in steps if isinstance(step, CaseScored)], now)
+        answered, scored = [], []
+        for step in steps:
+            if isinstance(step.result, Generated):
+                answered.append((step.task, step.result))
+            else:
+                scored.append((step.task, step.result))
+        self._save_answers(connection, begun.run.id, answered, now)
+        self._save_scores(connection, begun, scored, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
-        """Return how many cases are not finished."""
         return len(self._suite.cases) - len(finished_positions(connection, self._suite_run_id))
 
     def expected(self, connection: Connection, begun: Begun) -> int:
-        """Return how many calls are still to be made."""
         return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
 
     def summarise(self, outcome: RunOutcome) -> SuiteResult:
-        """Return the result of the run."""
         return suite_result(
             outcome.store,
             outcome.account.run_id or 0,
@@ -323,7 +283,6 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         return 0 if self._stored is None else self._stored.id
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        """Store the log's answers to the cases as the candidate's; say where there is none."""
         logged = answers_by_query(connection, source, [case.query for case in self._suite.cases])
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
@@ -339,7 +298,6 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
-        """Return the cases that are not finished, in order; one whose answer is forgotten is not asked again."""
         finished = finished_positions(connection, self._suite_run_id)
         ids = [self._external_id(case, run_id) for case in self._suite.cases]
         answers = stored_answers(connection, self._source, ids)
@@ -354,32 +312,32 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
                 tasks.append(CaseTask(position, case, stored.answer, stored.passages))
         return tasks
 
-    def _save_answers(self, connection: Connection, run_id: int, steps: Sequence[CaseAnswered], now: datetime) -> None:
+    def _save_answers(
+        self, connection: Connection, run_id: int, answered: Sequence[tuple[CaseTask, Generated]], now: datetime
+    ) -> None:
         model = self._candidate.model
         new, failed = [], []
-        for step in steps:
-            text, case = step.generated.text, step.task.case
-            made = None if text is None else self._response(case, run_id, text, step.task.passages, model)
-            new.append(NewGeneration(case.key, 1, model, step.generated.record, made))
+        for task, generated in answered:
+            text, case = generated.text, task.case
+            response = None if text is None else self._response(case, run_id, text, task.passages, model)
+            new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
-                failed.append(NewCase(step.task.position, case.key, f"no answer: {step.status.value}"))
+                failed.append(NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
         store_generations(connection, run_id, new, now)
         insert_cases(connection, self._suite_run_id, failed, now)
 
-    def _save_scores(self, connection: Connection, begun: Begun, steps: Sequence[CaseScored], now: datetime) -> None:
-        answers = [
-            self._response(step.task.case, begun.run.id, step.answer, step.task.passages, None) for step in steps
+    def _save_scores(
+        self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
+    ) -> None:
+        verdicts = [
+            (self._response(task.case, begun.run.id, result.answer, task.passages, None), result.verdict)
+            for task, result in scored
         ]
-        # An answer whose place another process's answer took is not stored, and its verdict is dropped.
-        ids = stored_ids(connection, answers)
-        kept = [(step, ids[key_of(made)]) for step, made in zip(steps, answers, strict=True) if key_of(made) in ids]
-        verdicts = [NewJudgment(response_id, 0, 0, step.verdict) for step, response_id in kept]
-        store_judgments(connection, begun.version, begun.run.id, verdicts, now)
-        judgments = first_judgments(connection, begun.version.id, list(ids.values()))
-        cases = []
-        for step, response_id in kept:
-            judgment = judgments.get(response_id)
-            cases.append(_scored_case(step, response_id, None if judgment is None else judgment.judgment_id))
+        cases = [
+            _scored_case(task, result, stored[0], stored[1].judgment_id)
+            for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
+            if stored is not None
+        ]
         insert_cases(connection, self._suite_run_id, cases, now)
 
     @property
@@ -413,17 +371,18 @@ class SuiteMethod(Method[CaseTask, SuiteStep, SuiteResult]):
         )
 
 
-def _scored_case(step: CaseScored, response_id: int, judgment_id: int | None) -> NewCase:
-    score = next((each.value for each in step.verdict.scores if each.dimension == OVERALL), None)
+def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> NewCase:
+    verdict = scored.verdict
+    score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
-    if step.status is not Status.OK:
-        reason = f"no score: {step.status.value}"
+    if verdict.status is not Status.OK:
+        reason = f"no score: {verdict.status.value}"
     elif score is None:
         reason = "no score: the judge gives no overall score"
     checks = tuple(
-        CheckOutcome(check.kind, check.wanted, check.failure(step.answer) is None) for check in step.task.case.checks
+        CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None) for check in task.case.checks
     )
-    return NewCase(step.task.position, step.task.case.key, reason, response_id, judgment_id, checks, score)
+    return NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
 
 
 async def run_suite_async(
@@ -437,10 +396,10 @@ async def run_suite_async(
     baseline: int | str | None = None,
     **options: Unpack[RunOptions],
 ) -> SuiteResult:
-    """Have a candidate answer the cases of a suite and a judge score the answers; store every step as it comes.
+    """Let a candidate answer the cases of a suite and a judge score the answers; store every step.
 
-    An unfinished run of the same suite, candidate and judge version is continued; a finished one is run anew. With
-    `run_suite`, which waits for the result, a whole evaluation fits in a test::
+    An unfinished run of the same suite, candidate and judge version continues; a finished one is repeated. With
+    `run_suite`, which waits for the result, an evaluation fits in a test::
 
         def test_the_assistant_answers_well(tmp_path):
             store = judgeboard.open_store(tmp_path / "suite.db", create=True)
@@ -448,16 +407,14 @@ async def run_suite_async(
             assert result.gate.code == 0, result.gate.reasons
 
     Args:
-        store: Where it is stored; the answers are responses of a kind of their own, apart from the log.
-        suite: The cases, and how they are scored.
-        candidate: A function from the query to a text (or from messages, where its first parameter is called so), sync
-            or async; ``model:NAME``, ``python:module:function`` or ``source:NAME``; or a `Candidate`. Default: the
-            suite's own.
-        judge: Scores the answers, and is closed at the end; a rubric judge over ``model`` by default.
-        model: The judge's model, where no judge is given; the environment's by default.
-        base_url: Its address, and that of a candidate ``model:NAME``.
-        baseline: The number of the run to compare with, or "latest" for the newest finished run of this suite with the
-            same candidate and judge version; where there is none, the notes of the result say so.
+        store: The open database. The answers are stored as responses of kind candidate, apart from the log.
+        suite: The cases and how they are scored.
+        candidate: A `Candidate`, or what `make_candidate` takes. Default: the suite's own.
+        judge: Scores the answers and is closed at the end. Default: a rubric judge over ``model``.
+        model: The judge's model, if no judge is given (default: from the environment).
+        base_url: The address of the judge's model, and of a candidate ``model:NAME``.
+        baseline: The number of the run to compare with, or "latest": the newest finished run of this suite with the
+            same candidate and judge version. If there is none, a note says so.
         options: Fields of `RunOptions`: concurrency, max_cost, actor, …
 
     Raises:
@@ -467,10 +424,10 @@ async def run_suite_async(
     """
     chosen = candidate if candidate is not None else suite.candidate
     if chosen is None:
-        raise BadInput("nobody answers: give a candidate, as --candidate model:NAME")
+        raise BadInput("no candidate: give one, for example --candidate model:NAME")
     answering = chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
     scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
-    return await run_method(store, SuiteMethod(suite, answering, scoring, baseline), **options)
+    return await run_method(store, _SuiteMethod(suite, answering, scoring, baseline), **options)
 
 
 run_suite = blocking(run_suite_async)

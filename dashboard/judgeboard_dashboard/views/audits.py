@@ -1,4 +1,4 @@
-"""Audits: how well a supreme judge tells another judge's wrong verdicts, and which those are."""
+"""The page Audits: how well a supreme judge finds another judge's wrong verdicts, and which those are."""
 
 from collections.abc import Sequence
 
@@ -15,27 +15,28 @@ from judgeboard.methods.audit_report import (
     how_words,
     listed_answers,
     nothing_usable,
-    rate_words,
+    rates,
     shown_audit,
     unmeasured_words,
 )
+from judgeboard.reports.tables import Column, Table
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.grid import ALONE, AUDIT_HEIGHT, MARKED, RIGHT, WRONG, audit_chart
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, frame, table
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, sentence
 
-PURPOSE = "An audit has a stronger judge look over another judge's verdicts, and shows which of them are wrong."
+PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
 MOST = 500
 FIELDS = ("audited", "supreme", "list", "table")
 LISTS = ("Caught", "Missed", "Accused")
 MEANINGS = {
-    "Caught": "Wrong by people's grades, and marked.",
-    "Missed": "Wrong by people's grades, and left alone.",
-    "Accused": "Right by people's grades, and marked all the same.",
+    "Caught": "The verdict is wrong according to people, and the supreme judge marked it.",
+    "Missed": "The verdict is wrong according to people, but the supreme judge did not mark it.",
+    "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
-GROUPED = "Answers to one question with the same passages are one group."
-# What they call it and which answer it is stand in view at 800 px; the texts follow.
+GROUPED = "An evidence group is all answers to one question with the same passages."
+# The labels and the id are visible at a width of 800 px; the texts follow.
 COLUMNS = {
     "Judge": st.column_config.TextColumn(width=105),
     "People": st.column_config.TextColumn(width=105),
@@ -48,7 +49,7 @@ RATES = {
     "Rate": st.column_config.TextColumn(width=100),
     "Value": st.column_config.TextColumn(width=125, help="With its 95 % interval"),
     "Of": st.column_config.NumberColumn(format="localized", width=60),
-    "What it says": st.column_config.TextColumn(width=220),
+    "Meaning": st.column_config.TextColumn(width=220),
 }
 
 
@@ -60,7 +61,7 @@ def audits() -> None:
         if not done:
             empty(PURPOSE, *NO_AUDIT)
             return
-        audit, as_table = _asked(done)
+        audit, as_table = _filters(done)
         report = shown_audit(connection, audit)
         sentence(audit_sentence(report))
         caption(how_words(connection, audit, report), *report.notes)
@@ -69,10 +70,10 @@ def audits() -> None:
         with st.container(key="stack_audits"):
             left, right = st.columns([1, 1.1], gap="medium")
         with left:
-            heading("What people say of the verdicts")
+            heading("Marks and people's grades")
             _counts(report, as_table=as_table)
         with right:
-            heading("How far to trust the marks")
+            heading("Reliability of the marks")
             _rates(report)
         chosen = _list_field()
         answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
@@ -80,7 +81,7 @@ def audits() -> None:
     _list(chosen, listed, total=len(answers))
 
 
-def _asked(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
+def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
     with st.container(key="filters_audits", horizontal=True, vertical_alignment="bottom", gap="small"):
         audited_titles = list(dict.fromkeys(each.audited.title for each in done))
         audited = st.selectbox("Audited judge", audited_titles, key="audited", bind="query-params", width=240)
@@ -99,9 +100,9 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
         (RIGHT, MARKED, report.fp, "Accused"),
         (RIGHT, ALONE, report.tn, None),
     ]
-    rows = frame(
-        {"Verdict": "str", "Supreme judge": "str", "Verdicts": "Int64"},
-        ((verdict, mark, number) for verdict, mark, number, _ in cells),
+    rows = Table(
+        (Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")),
+        tuple((verdict, mark, number) for verdict, mark, number, _ in cells),
     )
     figure(
         lambda: audit_chart(report),
@@ -112,8 +113,8 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
         says=audit_sentence(report),
         as_table=as_table,
         under=(
-            "Click a field to see its answers.",
-            f"Rightly left alone, without a list: {report.tn:,}." if report.graded else None,
+            "Click a field to list its answers.",
+            f"Right and not marked (not listed): {report.tn:,}." if report.graded else None,
         ),
     )
 
@@ -124,15 +125,15 @@ def _list_rows(report: AuditReport, name: str) -> Rows:
 
 
 def _rates(report: AuditReport) -> None:
-    rows = frame(
-        {"Rate": "str", "Value": "str", "Of": "Int64", "What it says": "str"},
-        ((name, value, n, meaning) for name, meaning, value, n in rate_words(report)),
+    rows = Table(
+        (Column("Rate"), Column("Value", "share estimate"), Column("Of", "count"), Column("Meaning")),
+        tuple((name, estimate, estimate.n, meaning) for name, estimate, meaning in rates(report)),
     )
     unit = report.recall.unit or report.false_alarm_rate.unit
-    flags = f"{count(report.flags_raised, 'flag')} for people to decide." if report.marked else None
+    flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None
     table(
         rows,
-        [None] * len(rows),
+        [None] * len(rows.rows),
         key="audit_rates",
         under=(
             f"Intervals: 95 %, by {unit}." if unit else None,
@@ -145,7 +146,7 @@ def _rates(report: AuditReport) -> None:
 
 
 def _list_field() -> str:
-    # Without counts in its words: they are what the address holds.
+    # No counts in the names: the names are part of the address.
     chosen = st.segmented_control(
         "Answers", list(LISTS), default=LISTS[0], required=True, key="list", bind="query-params"
     )
@@ -154,7 +155,7 @@ def _list_field() -> str:
 
 def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
     if not listed:
-        caption(f"No answer here. {MEANINGS[name]}")
+        caption(f"No answers in this list. {MEANINGS[name]}")
         return
     first = f"The first {len(listed):,} of " if len(listed) < total else ""
     shown = f"{first}{count(total, 'answer')}."
@@ -162,7 +163,7 @@ def _list(name: str, listed: Sequence[ListedAnswer], *, total: int) -> None:
         _rows(listed),
         [item(each.answer.response_id) for each in listed],
         key=f"audit_{name.lower()}",
-        under=(MEANINGS[name], shown, "Click a line to open the answer."),
+        under=(MEANINGS[name], shown, "Click a row to open the answer."),
         columns=COLUMNS,
         csv=_file(listed),
     )

@@ -1,4 +1,4 @@
-"""Judges: one judge version's own faults, as far as what is stored shows them."""
+"""The page Judges: the health checks of one judge version."""
 
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ from judgeboard.health.report import (
     health_page,
     health_sentence,
     judges_in_use,
-    of_controls,
+    needing_control_answers,
 )
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.jury import JuryReport
@@ -34,7 +34,7 @@ from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import caption, commands, empty, heading, sentence
 
 FIELDS = ("version", "score", "table")
-GROUPS = {State.WARNING: "Warnings", State.OK: "Nothing found", State.NOT_MEASURED: "Not measured"}
+GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
 COLUMNS = {
     "Check": st.column_config.TextColumn(width=140),
@@ -44,7 +44,7 @@ COLUMNS = {
 
 
 def judges() -> None:
-    """Show the checks of a judge version, its scores, and answers that show what is warned of."""
+    """Show the checks of a judge version, its scores, and answers that show the faults."""
     follow("judges", own=FIELDS)
     with reading() as connection:
         versions = judges_in_use(connection)
@@ -56,48 +56,48 @@ def judges() -> None:
             st.space("stretch")
             as_table = st.toggle("Table", key="table", bind="query-params", width="content")
         version = version_field(place, versions) or versions[0]
-        found = health_page(connection, version, _kept_records(store().shown_url))
+        health = health_page(connection, version, _kept_records(store().shown_url))
         combined = _combined(connection, version)
-    sentence(health_sentence(found.report))
+    sentence(health_sentence(health.report))
     with st.container(key="stack_judges"):
         left, right = st.columns([1.35, 1], gap="medium")
     with left:
-        _checks(found)
+        _checks(health)
     with right:
-        _scores(found, as_table=as_table)
-        if found.record.version.kind not in OFFLINE:  # it says the same every time
+        _scores(health, as_table=as_table)
+        if health.record.version.kind not in OFFLINE:  # an offline judge is deterministic
             combined_panel(combined)
-        _answers(found)
+        _answers(health)
 
 
 @cache
 def _kept_records(_database: str) -> KeptRecords:
-    """What was read of the judges of a database (its address without the password), for all sessions of the server."""
+    """Return the cache of a database (by its address without the password), for all sessions of the server."""
     return KeptRecords()
 
 
 def _combined(connection: Any, version: StoredVersion) -> JuryReport | RepeatsReport | str:
     try:
         return version_report(connection, version)
-    except NotFound as nothing:
-        return str(nothing)
+    except NotFound as error:
+        return str(error)
 
 
-def _checks(found: HealthPage) -> None:
+def _checks(health: HealthPage) -> None:
     groups: list[tuple[str, State | None]] = [(title, state) for state, title in GROUPS.items()]
-    groups.insert(2, ("Does not apply", None))  # between what is sound and what is still to be measured
+    groups.insert(2, ("Does not apply", None))
     for title, state in groups:
-        checks = found.report.idle if state is None else found.report.in_state(state)
+        checks = health.report.idle if state is None else health.report.in_state(state)
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
-        made = of_controls(checks) if state is State.NOT_MEASURED else ()
+        made = needing_control_answers(checks) if state is State.NOT_MEASURED else ()
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
-                    caption("For all of these controls:" if len(made) > 1 else None)
-                    st.code(found.controls_command(made), language=None, wrap_lines=True)
+                    caption("For all of these control answers:" if len(made) > 1 else None)
+                    st.code(health.control_answers_command(made), language=None, wrap_lines=True)
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -120,16 +120,16 @@ def _check(check: Check, *, command: bool) -> None:
         st.code(check.command, language=None, wrap_lines=True)
 
 
-def _scores(found: HealthPage, *, as_table: bool) -> None:
-    heading("How it uses its scale")
-    if not found.levels:
-        caption("It has scored no answer of the log.")
+def _scores(health: HealthPage, *, as_table: bool) -> None:
+    heading("Use of the scale")
+    if not health.levels:
+        caption("No logged answer has a score.")
         return
-    names = list(found.levels)
+    names = list(health.levels)
     name = names[0]
     if len(names) > 1:
         name = st.selectbox("Score", names, key="score", bind="query-params", width=240) or name
-    levels = found.levels[name]
+    levels = health.levels[name]
     rows = Table(
         (Column("Level"), Column("Answers", "count")), tuple(zip(levels.names, levels.counts.tolist(), strict=True))
     )
@@ -137,42 +137,41 @@ def _scores(found: HealthPage, *, as_table: bool) -> None:
         lambda: levels_chart(levels, name),
         LEVELS_HEIGHT,
         rows,
-        _targets(found.record.version.id, name, levels),
-        key=f"levels_{found.record.version.id}_{names.index(name)}",
-        says=f"How often {found.record.version.title} gave each level of {name}",
+        _targets(health.record.version.id, name, levels),
+        key=f"levels_{health.record.version.id}_{names.index(name)}",
+        says=f"Number of answers per level of {name} by {health.record.version.title}",
         as_table=as_table,
-        under=("Click a level to see its answers.",) if name in {"groundedness", "quality"} else (),
+        under=("Click a level to list its answers.",) if name in {"groundedness", "quality"} else (),
     )
 
 
 def _targets(version_id: int, name: str, levels: LevelCounts) -> list[Rows | None]:
-    """Where each level leads: the answers that got it."""
     targets: list[Rows | None] = []
     for place, n in enumerate(levels.counts.tolist()):
         where = None
         if n and name == "quality":
             where = RowFilter(judge_version=version_id, min_quality=place + 1, max_quality=place + 1)
         elif n and name == "groundedness":
-            # A tenth reaches from half a step below it to just under half a step above.
+            # Each tenth includes half a step below and just under half a step above.
             low, high = max(place / 10 - 0.05, 0), min(place / 10 + 0.04999, 1)
             where = RowFilter(judge_version=version_id, min_score=round(low, 5), max_score=round(high, 5))
         targets.append(None if where is None else responses(where))
     return targets
 
 
-def _answers(found: HealthPage) -> None:
-    if not found.answers:
+def _answers(health: HealthPage) -> None:
+    if not health.answers:
         return
-    heading("Answers that show it")
+    heading("Answers with these faults")
     rows = Table(
         tuple(map(Column, COLUMNS)),
-        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in found.answers),
+        tuple((check_title(each.check), each.answer.external_id, each.answer.question) for each in health.answers),
     )
     table(
         rows,
-        [item(each.answer.response_id) for each in found.answers],
+        [item(each.answer.response_id) for each in health.answers],
         key="judge_answers",
-        under=("The id of a control begins with that of its original.", "Click a line to read the answer."),
+        under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         columns=COLUMNS,
         most=10,
     )

@@ -1,4 +1,4 @@
-"""Self-reference: what a judge version comes to at one gate, and its pairs."""
+"""The page Self-reference: the figures of a judge version at one gate, and its pairs."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from judgeboard.methods.self_reference_report import (
     ListedItem,
     SelfReferencePage,
     SelfReferenceReport,
+    item_details,
     noun,
-    one_item,
     report_sentence,
     samples_used,
     tuned_sentence,
@@ -29,13 +29,13 @@ from judgeboard_dashboard.widgets.self_reference import (
     LISTED,
     PAGE,
     SelfReferenceFigures,
+    cached_page,
     categories_file,
     categories_table,
     gate_words,
-    held_page,
+    item_panel,
     items_table,
     listed_words,
-    one_item_panel,
     slices_table,
     this_page,
 )
@@ -45,16 +45,16 @@ from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading,
 MOST_LINES = 500
 SEEN = 10
 NOTHING = (
-    "Self-reference shows whether a judge decides better between two answers once it has answered the question itself.",
-    "No judge has done so yet. Make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
-    "Ask a judge about them: `judgeboard ssr --pairs pairs.jsonl --model NAME`",
-    "Or bring recorded tries: `judgeboard import --kind samples FILE`",
+    "Self-reference shows whether a judge compares two answers better after it has answered the question itself.",
+    "No data yet. To make pairs: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`",
+    "To judge them: `judgeboard ssr --pairs pairs.jsonl --model NAME`",
+    "To import recorded samples: `judgeboard import --kind samples FILE`",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the filter row says."""
+class Filters:
+    """The choices in the filter row."""
 
     version: StoredVersion
     k: int
@@ -65,7 +65,7 @@ class Asked:
 
 
 def self_reference() -> None:
-    """Show what a judge version came to at one gate, and its pairs."""
+    """Show the figures of a judge version at one gate, and its pairs."""
     follow(PAGE, own=FIELDS)
     with reading() as connection:
         versions = sampling_versions(connection)
@@ -74,21 +74,21 @@ def self_reference() -> None:
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)
-        found = held_page(version, k, needed)
-        asked = _list_fields(found, version, k, needed)
+        found = cached_page(version, k, needed)
+        filters = _list_fields(found, version, k, needed)
     if not found.report.items:
-        empty(f"No question has {k} tries by {version.title}.")
+        empty(f"No question has {k} samples of {version.title}.")
         return
     sentence(report_sentence(found.report))
     caption(MEANINGS, *found.report.notes)
-    SelfReferenceFigures(found.report, asked.as_tables).show()
+    SelfReferenceFigures(found.report, filters.as_tables).show()
     with st.container(key="stack_slices"):
         left, right = st.columns([1, 1.6], gap="medium")
     with left:
-        _slices(found.report, asked)
+        _slices(found.report, filters)
     with right:
-        _categories(found, asked)
-    _items(found, asked)
+        _categories(found, filters)
+    _items(found, filters)
 
 
 def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int]:
@@ -99,15 +99,15 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
     counts = [str(usual), *(str(k) for k in range(most, 0, -1) if k != usual)]
-    tries = st.selectbox("Tries", counts, key="tries", bind="query-params", width=90, help="The first so many count")
-    k = int(tries or usual)
+    samples = st.selectbox("Samples", counts, key="samples", bind="query-params", width=90, help="Samples per question")
+    k = int(samples or usual)
     at_tau = samples_needed(TAU, k)
     gates = [gate_words(at_tau, k), *(gate_words(each, k) for each in range(k, 0, -1) if each != at_tau)]
     gate = st.selectbox("Gate on from", gates, key="gate", bind="query-params", width=120)
     return version, k, int((gate or gates[0]).split()[0])
 
 
-def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, needed: int) -> Asked:
+def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, needed: int) -> Filters:
     listed = st.selectbox("List", list(LISTED), key="listed", bind="query-params", width=230)
     names = [each.category for each in found.report.categories]
     category = st.selectbox(
@@ -121,41 +121,43 @@ def _list_fields(found: SelfReferencePage, version: StoredVersion, k: int, neede
     )
     st.space("stretch")
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Asked(version, k, needed, listed or ALL, category, as_tables)
+    return Filters(version, k, needed, listed or ALL, category, as_tables)
 
 
-def _slices(report: SelfReferenceReport, asked: Asked) -> None:
-    heading("Where it helps, where it harms")
+def _slices(report: SelfReferenceReport, filters: Filters) -> None:
+    heading("Effect by gate and own answer")
     table(
         slices_table(report),
         [
             this_page(
-                asked.version.title,
-                asked.k,
-                asked.needed,
+                filters.version.title,
+                filters.k,
+                filters.needed,
                 listed=listed_words(each.gate_on, each.majority_right),
-                as_tables=asked.as_tables,
+                as_tables=filters.as_tables,
             )
             for each in report.slices
         ],
         key="slices_self_reference",
-        under=(f"Click a line to list its {noun(report)}s.",),
+        under=(f"Click a row to list its {noun(report)}s.",),
         columns=FIGURE_COLUMNS,
     )
 
 
-def _categories(found: SelfReferencePage, asked: Asked) -> None:
+def _categories(found: SelfReferencePage, filters: Filters) -> None:
     report = found.report
     heading("By category")
     table(
         categories_table(report),
         [
-            this_page(asked.version.title, asked.k, asked.needed, category=each.category, as_tables=asked.as_tables)
+            this_page(
+                filters.version.title, filters.k, filters.needed, category=each.category, as_tables=filters.as_tables
+            )
             for each in report.categories
         ],
         key="categories_self_reference",
         under=(
-            "At the same gate. Right where on: how often its own answer is right where the gate is on.",
+            "At the same gate. Right where on: how often its own answer is right if the gate is on.",
             tuned_sentence(found.tuned),
         ),
         columns=FIGURE_COLUMNS,
@@ -164,8 +166,8 @@ def _categories(found: SelfReferencePage, asked: Asked) -> None:
     )
 
 
-def _items(found: SelfReferencePage, asked: Asked) -> None:
-    items = found.listed(*LISTED.get(asked.listed, (None, None)), asked.category)
+def _items(found: SelfReferencePage, filters: Filters) -> None:
+    items = found.listed(*LISTED.get(filters.listed, (None, None)), filters.category)
     one = noun(found.report)
     heading(f"{capital(one)}s, {len(items):,} of {found.report.items:,}")
     if not items:
@@ -174,23 +176,23 @@ def _items(found: SelfReferencePage, asked: Asked) -> None:
     with st.container(key="stack_items"):
         left, right = st.columns([1.45, 1], gap="medium")
     with left:
-        chosen = _chosen(items[:MOST_LINES], asked)
+        chosen = _chosen(items[:MOST_LINES], filters)
         measured = found.report.conditions["C"].accuracy.value is not None
         caption(
-            "Those that condition C gets wrong first." if measured else "Those whose tries agree most first.",
-            f"The first {MOST_LINES:,} of them." if len(items) > MOST_LINES else None,
-            "Click a line to read what it tried.",
+            "Wrong in condition C first." if measured else "Highest agreement first.",
+            f"The first {MOST_LINES:,} are shown." if len(items) > MOST_LINES else None,
+            "Click a row to see its samples.",
         )
     with right, reading() as connection:
-        one_item_panel(one_item(connection, asked.version.id, chosen.pair_id), asked.version.id, asked.k)
+        item_panel(item_details(connection, filters.version.id, chosen.pair_id), filters.version.id, filters.k)
 
 
-def _chosen(items: list[ListedItem], asked: Asked) -> ListedItem:
+def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
     with reading() as connection:
         heads = pair_heads(connection, [item.pair_id for item in items])
     state = st.dataframe(
-        items_table(items, heads, asked.k),
-        key=f"items_{asked.version.id}_{items[0].pair_id}_{len(items)}",
+        items_table(items, heads, filters.k),
+        key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}",
         hide_index=True,
         placeholder="",
         row_height=ROW_HEIGHT,

@@ -1,4 +1,4 @@
-"""Suites: the scores of a candidate's answers, run by run, and what fell behind a baseline."""
+"""The page Suites: the scores of a candidate's answers per run, and the comparison with a baseline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +52,8 @@ CHANGE_COLUMNS: dict[str, Any] = {
 
 
 def runs_table(runs: Sequence[SuiteRun]) -> pd.DataFrame:
-    """Return the runs of a suite, as given."""
-    columns = dict.fromkeys(
-        ("Run", "When", "State", "Candidate", "Judge", "Average", "95 %", "Measured", "Cases"), "str"
-    )
+    """Return the runs of a suite."""
+    columns = dict.fromkeys(RUN_COLUMNS, "str")
     columns |= {"Run": "Int64", "Average": "Float64", "Measured": "Int64", "Cases": "Int64"}
     return frame(
         columns,
@@ -93,7 +91,7 @@ def dimensions_table(dimensions: Mapping[str, Estimate]) -> pd.DataFrame:
 
 
 def failures_table(failures: Sequence[CaseResult]) -> pd.DataFrame:
-    """Return the cases that do not pass: what was asked, the weakest dimension, and what the judge said of it."""
+    """Return the cases that do not pass: the question, the weakest dimension, and the judge's reason."""
     return frame(
         {"Score": "Float64", "Question": "str", "Weakest": "str", "Why": "str"},
         ((one.score, _question(one), *_weakest(one)) for one in failures),
@@ -106,7 +104,7 @@ def unmeasured_table(cases: Sequence[CaseResult]) -> pd.DataFrame:
 
 
 def changes_table(result: SuiteResult, baseline: Baseline) -> tuple[pd.DataFrame, list[int | None]]:
-    """Return the cases of both runs, the greatest fall first, and the response that each line leads to."""
+    """Return the cases of both runs, the largest drop first, and the response of each row."""
     by_key = {case.key: case for case in result.cases}
     ordered = sorted(baseline.cases, key=lambda one: one.change)
     rows = frame(
@@ -134,16 +132,16 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
 NO_SUITE = (
-    "Suites show whether a change made your assistant better or worse: the same questions, answered and judged anew.",
-    "No suite was run yet: `judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`",
-    "What a suite file holds: `judgeboard suite run --help`",
+    "A suite shows whether a change made your assistant better or worse: it asks and judges the same questions again.",
+    "No suite runs yet. To run one: `judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`",
+    "The format of a suite file: `judgeboard suite run --help`",
 )
 MOST_DRAWN = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the filter row says: the runs of a suite, newest first, one of them, and what it is compared with."""
+class Filters:
+    """The choices in the filter row: a suite's runs (newest first), one of them, and the baseline."""
 
     runs: Sequence[SuiteRun]
     run_id: int
@@ -152,29 +150,29 @@ class Asked:
 
 
 def suites() -> None:
-    """Show the chosen run of a suite beside the others."""
+    """Show one run of a suite, and the others."""
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
         empty(*NO_SUITE)
         return
-    asked = _asked(everything)
-    result = suite_result(seen(), asked.run_id, baseline=asked.baseline)
+    filters = _filters(everything)
+    result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
     sentence(result_sentence(result))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     with st.container(key="stack_suites"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
-        _trend(asked)
+        _trend(filters)
     with right:
         _dimensions(result)
     _failures(result)
     _unmeasured(result)
-    _against(asked, result)
-    _runs(asked)
+    _comparison(filters, result)
+    _runs(filters)
 
 
-def _asked(everything: Sequence[SuiteRun]) -> Asked:
+def _filters(everything: Sequence[SuiteRun]) -> Filters:
     with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
         names = list(dict.fromkeys(one.suite for one in everything))
         name = st.selectbox("Suite", names, key="suite", bind="query-params", width=240)
@@ -191,7 +189,7 @@ def _asked(everything: Sequence[SuiteRun]) -> Asked:
         )
         st.space("stretch")
         as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
-    return Asked(runs, chosen, baselines.get(against or ""), as_tables)
+    return Filters(runs, chosen, baselines.get(against or ""), as_tables)
 
 
 def _title(run_id: int) -> str:
@@ -202,22 +200,22 @@ def _this_page(one: SuiteRun) -> Rows:
     return Rows("suites", {"suite": one.suite, "run": _title(one.run)})
 
 
-def _trend(asked: Asked) -> None:
-    heading("Over its runs")
-    drawn = list(reversed(asked.runs[:MOST_DRAWN]))
+def _trend(filters: Filters) -> None:
+    heading("Average score per run")
+    drawn = list(reversed(filters.runs[:MOST_DRAWN]))
     points = [RunPoint(one.run, day(one.at), _tip(one), one.average_score, one.threshold) for one in drawn]
-    more = len(asked.runs) - len(drawn)
+    more = len(filters.runs) - len(drawn)
     figure(
-        lambda: suite_runs_chart(points, asked.run_id),
+        lambda: suite_runs_chart(points, filters.run_id),
         HEIGHT,
         runs_table(drawn),
         [_this_page(one) for one in drawn],
         key="suite_trend",
-        says=f"Average score of {count(len(drawn), 'run')} from 1 to 5, with 95 % interval",
-        as_table=asked.as_tables,
+        says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
+        as_table=filters.as_tables,
         under=(
-            "Short lines: the threshold of that run. Click a run to see it.",
-            f"The newest {len(drawn)} of {len(asked.runs)} runs." if more else None,
+            "Short lines show the threshold of each run. Click a run to open it.",
+            f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
         ),
         columns=RUN_COLUMNS,
     )
@@ -235,7 +233,7 @@ def _dimensions(result: SuiteResult) -> None:
         rows,
         [None] * len(rows),
         key="suite_dimensions",
-        under=("Over the cases in which the judge scored it, from 1 to 5.",),
+        under=("Mean score (1 to 5) over the cases with a score.",),
         columns={"Cases": st.column_config.NumberColumn(format="localized", width=60)},
     )
 
@@ -244,13 +242,13 @@ def _failures(result: SuiteResult) -> None:
     failures = result.failures
     heading(f"Cases that do not pass, {len(failures):,}" if failures else "Cases that do not pass")
     if not failures:
-        caption("None." if result.measured else "None was measured.")
+        caption("None." if result.measured else "No case was measured.")
         return
     table(
         failures_table(failures),
         [None if one.response is None else item(one.response) for one in failures],
         key="suite_failures",
-        under=("The lowest first. Click a line to read the answer.",),
+        under=("Lowest score first. Click a row to open the answer.",),
         columns=FAILURE_COLUMNS,
         most=8,
     )
@@ -265,20 +263,17 @@ def _unmeasured(result: SuiteResult) -> None:
         unmeasured_table(cases),
         [None if one.response is None else item(one.response) for one in cases],
         key="suite_unmeasured",
-        under=("They count neither as good nor as bad.",),
+        under=("They do not count for the average or the pass rate.",),
         columns={"Question": st.column_config.TextColumn(width=330)},
         most=6,
     )
 
 
-def _against(asked: Asked, result: SuiteResult) -> None:
+def _comparison(filters: Filters, result: SuiteResult) -> None:
     if result.baseline is None:
         return
-    heading(f"Against run {asked.baseline}")
-    caption(
-        baseline_sentence(result.baseline),
-        *result.baseline.caveats,
-    )
+    heading(f"Compared with run {filters.baseline}")
+    caption(baseline_sentence(result.baseline), *result.baseline.caveats)
     if not result.baseline.cases:
         return
     rows, responses = changes_table(result, result.baseline)
@@ -286,21 +281,21 @@ def _against(asked: Asked, result: SuiteResult) -> None:
         rows,
         [None if one is None else item(one) for one in responses],
         key="suite_changes",
-        under=("The greatest fall first, on the dimensions that both runs scored.",),
+        under=("Largest drop first, on the dimensions of both runs.",),
         columns=CHANGE_COLUMNS,
         most=8,
     )
 
 
-def _runs(asked: Asked) -> None:
-    if asked.as_tables:  # the trend is this table already
+def _runs(filters: Filters) -> None:
+    if filters.as_tables:  # the trend is shown as this table
         return
     heading("All runs")
     table(
-        runs_table(asked.runs),
-        [_this_page(one) for one in asked.runs],
+        runs_table(filters.runs),
+        [_this_page(one) for one in filters.runs],
         key="suite_runs",
-        under=("Click a line to see that run.",),
+        under=("Click a row to open the run.",),
         columns=RUN_COLUMNS,
         most=8,
     )

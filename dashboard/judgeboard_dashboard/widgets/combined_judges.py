@@ -1,6 +1,4 @@
-"""The panel of a jury's members, or of a judge's repeats."""
-
-from collections.abc import Sequence
+"""The panel of a jury's members or of a judge's repeats."""
 
 import streamlit as st
 
@@ -16,13 +14,13 @@ _WORDS = st.column_config.TextColumn(width=115)
 _COUNT = st.column_config.NumberColumn(format="localized", width=65)
 JURY_COLUMNS = {
     "Judge": st.column_config.TextColumn(width=150),
-    "With people": _WORDS,
+    "Agreement with people": _WORDS,
     "Kappa": st.column_config.TextColumn(width=125),
     "Answers": _COUNT,
 }
 REPEATS_COLUMNS = {
     "Measure": st.column_config.TextColumn(width=110),
-    "All the same": _WORDS,
+    "All repeats equal": _WORDS,
     "Alpha": st.column_config.TextColumn(width=125),
     "Spread": st.column_config.TextColumn(width=125),
     "Answers": _COUNT,
@@ -30,10 +28,10 @@ REPEATS_COLUMNS = {
 
 
 def combined_panel(report: JuryReport | RepeatsReport | str) -> None:
-    """Show how far members or repeats agree; a text says why there is nothing, with the command."""
+    """Show the agreement of members or repeats; a text is the reason why there is none."""
     if isinstance(report, str):
-        heading("Asked again")
-        caption(_sentence(report))
+        heading("Repeats")
+        caption(report if report.endswith((".", "`")) else f"{report}.")
     elif isinstance(report, JuryReport):
         _jury(report)
     else:
@@ -41,24 +39,22 @@ def combined_panel(report: JuryReport | RepeatsReport | str) -> None:
 
 
 def _jury(report: JuryReport) -> None:
-    heading(f"Its {len(report.members)} members")
-    all_of_one_mind = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
-    unanimous = f"{all_of_one_mind}: {percent_words(report.unanimous)}."
-    _lines(
-        [
-            unanimous,
-            f"Fleiss' kappa among them {number_words(report.fleiss_kappa)}.",
-            f"Split: {report.split:,} of {report.items:,} answers, which have no verdict.",
-            f"Unanimous and wrong by people's grades: {percent_words(report.wrong_together)}.",
-            *(
-                f"Mean distance of the highest and the lowest {measure}: {number_words(spread)}."
-                for measure, spread in report.spread.items()
-                if spread.value is not None
-            ),
-        ]
-    )
+    heading(f"{len(report.members)} members")
+    unanimous = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
+    for text in (
+        f"{unanimous}: {percent_words(report.unanimous)}.",
+        f"Fleiss' kappa of the members: {number_words(report.fleiss_kappa)}.",
+        f"No verdict because of a tie: {report.split:,} of {report.items:,} answers.",
+        f"Unanimous but wrong according to people: {percent_words(report.wrong_together)}.",
+        *(
+            f"Mean distance of the highest and the lowest {measure}: {number_words(spread)}."
+            for measure, spread in report.spread.items()
+            if spread.value is not None
+        ),
+    ):
+        caption(text)
     rows = Table(
-        (Column("Judge"), Column("With people", "share estimate"), Column("Kappa", "estimate"), _ANSWERS),
+        (Column("Judge"), Column("Agreement with people", "share estimate"), Column("Kappa", "estimate"), _ANSWERS),
         tuple(
             (each.judge_version, each.accuracy, each.kappa, each.accuracy.n) for each in (report.jury, *report.members)
         ),
@@ -67,16 +63,16 @@ def _jury(report: JuryReport) -> None:
 
 
 def _repeats(report: RepeatsReport) -> None:
-    heading("Asked again")
+    heading("Repeats")
     main = report.main
     caption(
-        f"{report.judge} was asked up to {report.repeats} times about an answer; on {main.measure} it gives the same "
-        f"every time on {percent_words(main.self_consistency)} of {main.items:,} answers."
+        f"{report.judge} has up to {report.repeats} repeats per answer. All repeats have the same {main.measure} on "
+        f"{percent_words(main.self_consistency)} of {main.items:,} answers."
     )
     rows = Table(
         (
             Column("Measure"),
-            Column("All the same", "share estimate"),
+            Column("All repeats equal", "share estimate"),
             Column("Alpha", "estimate"),
             Column("Spread", "estimate"),
             _ANSWERS,
@@ -86,17 +82,5 @@ def _repeats(report: RepeatsReport) -> None:
             for each in report.measures
         ),
     )
-    incomplete = (
-        f"{main.incomplete:,} answers without a value in every repeat are left out." if main.incomplete else None
-    )
+    incomplete = f"Left out: {main.incomplete:,} answers without a value in every repeat." if main.incomplete else None
     table(rows, [None] * len(rows.rows), key="repeats", under=(*report.notes, incomplete), columns=REPEATS_COLUMNS)
-
-
-def _lines(said: Sequence[str]) -> None:
-    for text in said:
-        caption(text)
-
-
-def _sentence(text: str) -> str:
-    """A sentence that begins with a judge's name, which stays as it is written."""
-    return text + ("" if text.endswith(".") else ".")

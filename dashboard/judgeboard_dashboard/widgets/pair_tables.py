@@ -1,4 +1,4 @@
-"""The tables of the Pairs page."""
+"""The tables of the page Pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,40 +12,39 @@ from judgeboard.store.comparisons import PairHead
 from judgeboard_dashboard.review.pairs import people_words, stored_words, verdict_words
 from judgeboard_dashboard.widgets.tables import both_words, file_of, frame
 
-# As the sentence over the table says them.
-NAMES_BOTH, TIE_IN_ONE = "Names both", "Tie in one order"
-# Slice, pairs and the four shares stand beside each other at 800 px; the counts follow to the right.
+PREFERS_BOTH, TIE_IN_ONE = "Prefers A and B", "Tie in one order"
+# Slice, pairs and the four shares are visible at a width of 800 px; the counts follow.
 GROUP_COLUMNS: dict[str, Any] = {
     "Slice": st.column_config.TextColumn(width=195),
     "Aspect": st.column_config.TextColumn(width=165),
     "Pairs": st.column_config.NumberColumn(format="localized", width=55),
-    "Same in both orders": st.column_config.TextColumn(width=128, help="Of the pairs with a verdict in both orders"),
-    "Names the first": st.column_config.TextColumn(
-        width=105, help="Of single verdicts but ties; 50 % is no pull of the first place"
+    "Same in both orders": st.column_config.TextColumn(
+        width=128, help="Share of pairs with the same preference in both orders"
     ),
-    "Right by gold": st.column_config.TextColumn(width=128, help="The mean of the two orders"),
-    "Right if consistent": st.column_config.TextColumn(
-        width=128, help="Right by gold among the pairs with one verdict in both orders; the others are left out"
+    "Prefers first": st.column_config.TextColumn(width=105, help="Ties excluded. 50 % means no position bias."),
+    "Accuracy": st.column_config.TextColumn(width=128, help="Agreement with gold, mean of both orders"),
+    "If consistent": st.column_config.TextColumn(
+        width=128, help="Accuracy on the pairs with the same preference in both orders"
     ),
-    "As people": st.column_config.TextColumn(width=125, help="As the majority of people"),
+    "With people": st.column_config.TextColumn(width=125, help="Agreement with the majority of people"),
     "A better": st.column_config.NumberColumn(format="localized", width=70),
     "B better": st.column_config.NumberColumn(format="localized", width=70),
     "Tie": st.column_config.NumberColumn(format="localized", width=50),
-    NAMES_BOTH: st.column_config.NumberColumn(
-        format="localized", width=92, help="Pairs of which each order names another answer (flips)"
+    PREFERS_BOTH: st.column_config.NumberColumn(
+        format="localized", width=110, help="Number of pairs with A in one order and B in the other (flips)"
     ),
     TIE_IN_ONE: st.column_config.NumberColumn(
-        format="localized", width=112, help="Pairs that are a tie in one order only"
+        format="localized", width=112, help="Number of pairs with a tie in one order only"
     ),
-    "Unmeasured": st.column_config.NumberColumn(format="localized", width=95),
+    "No verdict": st.column_config.NumberColumn(format="localized", width=95),
 }
-_COUNTS = ("Pairs", "A better", "B better", "Tie", NAMES_BOTH, TIE_IN_ONE, "Unmeasured")
-_OF_TWO_ORDERS = ("Same in both orders", "Names the first", "Right if consistent", NAMES_BOTH, TIE_IN_ONE)
-_OF_GOLD = ("Right by gold", "Right if consistent")
+_COUNTS = ("Pairs", "A better", "B better", "Tie", PREFERS_BOTH, TIE_IN_ONE, "No verdict")
+_OF_TWO_ORDERS = ("Same in both orders", "Prefers first", "If consistent", PREFERS_BOTH, TIE_IN_ONE)
+_OF_GOLD = ("Accuracy", "If consistent")
 NOT_MEASURED = "–"
 LINE_COLUMNS: dict[str, Any] = {
-    "A first": st.column_config.TextColumn(width=60, help="What the judge said when answer A was shown first"),
-    "B first": st.column_config.TextColumn(width=60, help="What it said when answer B was shown first"),
+    "A first": st.column_config.TextColumn(width=60, help="The judge's preference when answer A was shown first"),
+    "B first": st.column_config.TextColumn(width=60, help="The judge's preference when answer B was shown first"),
     "Judge": st.column_config.TextColumn(width=95),
     "Gold": st.column_config.TextColumn(width=55),
     "People": st.column_config.TextColumn(width=75),
@@ -59,10 +58,10 @@ LINE_COLUMNS: dict[str, Any] = {
 
 
 def groups_table(groups: Sequence[PairGroup]) -> pd.DataFrame:
-    """Return the figures as shown: with their interval, and with their n where it is not that of the measured pairs.
+    """Return the figures with their intervals, and with n if it differs from the number of measured pairs.
 
-    Columns that say the same of all groups are left out: one slice, one aspect, no gold, nothing of people, and what
-    a judge that was asked in one order cannot show.
+    Columns without information are left out: a single slice or aspect, no gold, no people, or figures of two orders
+    for a judge that was asked in one.
     """
     columns = {name: "Int64" if name in _COUNTS else "str" for name in GROUP_COLUMNS}
     rows = frame(columns, map(_group_line, groups))
@@ -70,7 +69,7 @@ def groups_table(groups: Sequence[PairGroup]) -> pd.DataFrame:
     left_out = {
         ("Slice",): len(aspects) > 1 and all(group.slice == ALL for group in groups),
         ("Aspect",): len(aspects) == 1,
-        ("As people",): all(group.people.value is None for group in groups),
+        ("With people",): all(group.people.value is None for group in groups),
         _OF_GOLD: all(group.accuracy_orders_mean.value is None for group in groups),
         _OF_TWO_ORDERS: all(group.one_order for group in groups),
     }
@@ -78,7 +77,7 @@ def groups_table(groups: Sequence[PairGroup]) -> pd.DataFrame:
 
 
 def groups_file(groups: Sequence[PairGroup]) -> pd.DataFrame:
-    """Return the statistics as plain numbers, a row each."""
+    """Return the statistics as plain numbers, one per row."""
     names = {"Slice": "str", "Aspect": "str", "Statistic": "str"}
     return file_of(
         names,
@@ -87,7 +86,7 @@ def groups_file(groups: Sequence[PairGroup]) -> pd.DataFrame:
 
 
 def lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> pd.DataFrame:
-    """Return the pairs as shown; columns in which nothing is said are left out."""
+    """Return the pairs; empty columns are left out."""
     rows = frame(dict.fromkeys(LINE_COLUMNS, "str"), (_line(line, heads[line.pair_id]) for line in lines))
     return rows.dropna(axis="columns", how="all")
 

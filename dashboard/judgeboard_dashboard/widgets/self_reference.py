@@ -1,4 +1,4 @@
-"""The parts of the self-reference page: its address, tables, pictures and the panel of one pair."""
+"""The parts of the page Self-reference: its address, tables, charts and the panel of one pair."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from judgeboard.domain import Estimate, Preference
 from judgeboard.judges.reply_forms import lettered
 from judgeboard.methods.self_reference_report import (
     CONDITION_WORDS,
+    ItemDetails,
     ListedItem,
-    OneItem,
     SelfReferencePage,
     SelfReferenceReport,
     compare_command,
@@ -35,10 +35,10 @@ from judgeboard_dashboard.widgets.tables import figure, file_of, frame, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead, shortened
 
 PAGE = "self_reference"
-FIELDS = ("version", "tries", "gate", "listed", "category", "tables")
+FIELDS = ("version", "samples", "gate", "listed", "category", "tables")
 
 ALL = "All"
-# What is listed, in words -> gate on or off, own answer right or wrong.
+# List name to: gate on or off, own answer right or wrong.
 LISTED: dict[str, tuple[bool | None, bool | None]] = {
     ALL: (None, None),
     "Gate on": (True, None),
@@ -51,20 +51,20 @@ LISTED: dict[str, tuple[bool | None, bool | None]] = {
 
 
 def listed_words(gate_on: bool | None, right: bool | None = None) -> str:
-    """Return what a slice is called in the list."""
+    """Return the name of a slice in the list."""
     return next(words for words, narrowed in LISTED.items() if narrowed == (gate_on, right))
 
 
 def gate_words(needed: int, k: int) -> str:
-    """Return a gate as its field says it."""
+    """Return a gate as its field shows it."""
     return f"{needed} of {k}"
 
 
 def this_page(
     version: str, k: int, needed: int, *, listed: str = ALL, category: str | None = None, as_tables: bool = False
 ) -> Rows:
-    """Return the page with these choices."""
-    query: dict[str, str | list[str]] = {"version": version, "tries": str(k), "gate": gate_words(needed, k)}
+    """Return the address of the page with these choices."""
+    query: dict[str, str | list[str]] = {"version": version, "samples": str(k), "gate": gate_words(needed, k)}
     if listed != ALL:
         query["listed"] = listed
     if category is not None:
@@ -72,13 +72,13 @@ def this_page(
     return Rows(PAGE, query | ({"tables": "true"} if as_tables else {}))
 
 
-MOST_HELD = 8
+MOST_CACHED = 8
 
 
-def held_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePage:
-    """Return the page of a version at one gate, worked out again only where rows were added since.
+def cached_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePage:
+    """Return the page of a version at one gate, cached until rows are added.
 
-    What is held is everything: who may not see all of it has their own worked out.
+    Connections that hide rows do not use the cache.
     """
     with reading() as connection:
         if hides_rows(connection):
@@ -87,7 +87,7 @@ def held_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePage:
     return _worked_out(str(store().engine.url), version.id, k, needed, upto)
 
 
-@st.cache_resource(max_entries=MOST_HELD, show_spinner=False)
+@st.cache_resource(max_entries=MOST_CACHED, show_spinner=False)
 def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRows) -> SelfReferencePage:  # noqa: ARG001 - the key
     with store().reading() as connection:
         return self_reference_page(connection, get_version(connection, version_id), k, needed)
@@ -108,30 +108,34 @@ FIGURE_COLUMNS: dict[str, Any] = {
         SHARE,
     ),
     RIGHT_WHERE_ON: st.column_config.TextColumn(
-        width=118, help="How often its own answer is right where the gate is on: only there it is shown"
+        width=118, help="How often the judge's own answer is right if the gate is on"
     ),
 }
-# The four shares with pairs and splits fit beside each other at 1440 px.
+# All columns are visible at a width of 1440 px.
 CONDITION_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("Condition", "All", "Gate on", "Gate off"), st.column_config.TextColumn(width=102)),
     "Pairs": st.column_config.NumberColumn(format="localized", width=55),
-    "Splits": st.column_config.NumberColumn(format="localized", width=55, help="The two orders contradict: half"),
+    "Splits": st.column_config.NumberColumn(
+        format="localized", width=55, help="The two orders differ; each counts as half"
+    ),
 }
 ITEM_COLUMNS: dict[str, Any] = {
     "Question": st.column_config.TextColumn(width=215),
     "Category": st.column_config.TextColumn(width=90),
     "Agree": st.column_config.TextColumn(width=60),
     "Own answer": st.column_config.TextColumn(width=90),
-    "Own right": st.column_config.TextColumn(width=75, help="Whether its own answer is the correct one"),
+    "Own right": st.column_config.TextColumn(width=75, help="Whether the judge's own answer is correct"),
     **{
-        f"Cond. {name}": st.column_config.TextColumn(width=62, help=f"Condition {words}: which answer it prefers")
+        f"Cond. {name}": st.column_config.TextColumn(
+            width=62, help=f"Condition {words}: whether the judge prefers the better answer"
+        )
         for name, words in CONDITION_WORDS.items()
     },
 }
 
 
 def conditions_table(report: SelfReferenceReport) -> pd.DataFrame:
-    """Return what the conditions come to, also where the gate is on and off, and what was left out."""
+    """Return the conditions, overall and with the gate on and off."""
     columns = {"Condition": "str", "All": "str", "Pairs": "Int64", "Splits": "Int64", "Gate on": "str"}
     return frame(
         {**columns, "Gate off": "str", "Unmeasured": "Int64"},
@@ -150,7 +154,7 @@ def conditions_table(report: SelfReferenceReport) -> pd.DataFrame:
 
 
 def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
-    """Return how often the majority is right by how many tries agree, fewest first."""
+    """Return how often the majority is right per number of agreeing samples, fewest first."""
     return frame(
         {"Agree": "str", "Questions": "Int64", "Right": "Int64", "Share right": "str"},
         (
@@ -161,7 +165,7 @@ def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
 
 
 def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
-    """Return what C comes to at every gate, the lowest first."""
+    """Return condition C at every gate, the lowest first."""
     return frame(
         {"Gate from": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
         (
@@ -175,7 +179,7 @@ def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
 
 
 def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
-    """Return the four slices with what both conditions make of them."""
+    """Return the four slices with both conditions."""
     rows = frame(
         {"Slice": "str", _items_title(report): "Int64", "A no reference": "str", "B always": "str"},
         (
@@ -188,7 +192,7 @@ def slices_table(report: SelfReferenceReport) -> pd.DataFrame:
             for each in report.slices
         ),
     )
-    return _said(rows)
+    return _without_empty(rows)
 
 
 def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
@@ -208,7 +212,7 @@ def categories_table(report: SelfReferenceReport) -> pd.DataFrame:
             for each in report.categories
         ),
     )
-    return _said(rows)
+    return _without_empty(rows)
 
 
 def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
@@ -227,7 +231,7 @@ def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
 
 
 def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: int) -> pd.DataFrame:
-    """Return the items in lines; conditions that nobody was asked in are left out."""
+    """Return the items; conditions that were not asked are left out."""
     columns = {"Question": "str", "Category": "str", "Agree": "str", "Own answer": "str", "Own right": "str"}
     correct = {True: "yes", False: "no", None: None}
     rows = frame(
@@ -244,10 +248,10 @@ def items_table(items: Sequence[ListedItem], heads: Mapping[int, PairHead], k: i
             for item in items
         ),
     )
-    return _said(rows)
+    return _without_empty(rows)
 
 
-def _said(rows: pd.DataFrame) -> pd.DataFrame:
+def _without_empty(rows: pd.DataFrame) -> pd.DataFrame:
     conditions = (*CONDITION_WORDS.values(), *(f"Cond. {name}" for name in CONDITION_WORDS))
     return rows.drop(columns=[name for name in rows.columns if name in conditions and rows[name].isna().all()])
 
@@ -257,7 +261,6 @@ def _items_title(report: SelfReferenceReport) -> str:
 
 
 def _words(estimate: Estimate) -> str | None:
-    """A share with its interval; an empty cell where it is unmeasured, which the sentence above the page explains."""
     return None if estimate.value is None else percent_words(estimate)
 
 
@@ -266,16 +269,16 @@ def _question(head: PairHead | None) -> str | None:
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
-LONGEST = 1_200  # characters of a question or an answer; the pair's own page has all of it
+LONGEST = 1_200  # characters of a question or an answer; the page of the pair shows all
 LONGEST_TRY = 240
 SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
 PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
 
-def one_item_panel(found: OneItem, version_id: int, k: int) -> None:
-    """Show one item and the button that opens its pair; the first ``k`` tries count."""
-    pair = found.pair
-    more = found.tries[k:]
+def item_panel(details: ItemDetails, version_id: int, k: int) -> None:
+    """Show one item and the button that opens its pair; the first ``k`` samples count."""
+    pair = details.pair
+    more = details.tries[k:]
     with st.container(border=True, key="one_item"):
         show(
             tag(
@@ -285,17 +288,17 @@ def one_item_panel(found: OneItem, version_id: int, k: int) -> None:
                 *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
                 *_line("Correct option" if pair.options else "Correct answer", pair.reference),
                 *_line("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
-                tag("div", "Its own tries", cls="jb-label"),
-                *(_try(each) for each in found.tries[:k]),
-                tag("div", f"Recorded too, but only the first {k} count", cls="jb-label") if more else None,
+                tag("div", "Its own samples", cls="jb-label"),
+                *(_try(each) for each in details.tries[:k]),
+                tag("div", f"More samples (only the first {k} count)", cls="jb-label") if more else None,
                 *(_try(each) for each in more),
-                *(part for condition in ("plain", "reference") for part in _verdicts(found.orders, condition)),
+                *(part for condition in ("plain", "reference") for part in _verdicts(details.orders, condition)),
                 cls="jb-one",
             )
         )
         if pair.answer_a is None:
-            why = "Only the question was recorded, no answers to compare."
-            caption("Its texts were removed." if pair.question is None else why)
+            why = "Only the question is stored, without answers to compare."
+            caption("The texts are forgotten." if pair.question is None else why)
             return
         st.button(
             "Open the pair",
@@ -322,7 +325,6 @@ def _try(each: StoredTry) -> Html:
 
 
 def _reasoning(raw: str | None) -> str:
-    """The reasoning of a reply, or the reply itself where it holds none."""
     try:
         said = json.loads(raw or "")
     except (ValueError, RecursionError):
@@ -351,20 +353,20 @@ PARTS = {"all pairs": None, "gate on": True, "gate off": False}
 
 @dataclass(frozen=True, slots=True)
 class SelfReferenceFigures:
-    """The pictures of one report."""
+    """The charts of one report."""
 
     report: SelfReferenceReport
     as_tables: bool
 
     def show(self) -> None:
-        """Show them, three beside each other; at 800 px two and the third across, tables one under the other."""
+        """Show three charts in a row (at 800 px in two rows), or three tables."""
         with st.container(key="stack_self_reference" if self.as_tables else "wrap_self_reference"):
             first, second, third = st.columns([1.2, 1, 1], gap="medium")
         with first:
             heading("With and without its own answer")
             self._conditions()
         with second:
-            heading("Is its own answer right?")
+            heading("Accuracy of its own answer")
             self._calibration()
         with third:
             heading("Other gates")
@@ -375,8 +377,8 @@ class SelfReferenceFigures:
         return this_page(report.judge, report.k, needed or report.needed, listed=listed, as_tables=self.as_tables)
 
     def _why_not(self, reason: str) -> str:
-        command = f": {compare_command(self.report)} asks it." if noun(self.report) == "question" else "."
-        return f"{capital(reason)}{command}"
+        command = f" To compare pairs: {compare_command(self.report)}" if noun(self.report) == "question" else ""
+        return f"{capital(reason)}.{command}"
 
     def _conditions(self) -> None:
         scores = self.report.conditions
@@ -391,7 +393,7 @@ class SelfReferenceFigures:
         under = (f"{self._pairs()}, 95 % intervals.", self._split(), self._unmeasured())
         if self.as_tables:
             rows = conditions_table(self.report)
-            shown = rows.drop(columns="Unmeasured")  # said under it: there is no room
+            shown = rows.drop(columns="Unmeasured")  # no room: the text under the table has it
             no_rows = [None] * len(scores)
             table(shown, no_rows, key="conditions_table", under=under, columns=CONDITION_COLUMNS, csv=rows)
             return
@@ -414,18 +416,17 @@ class SelfReferenceFigures:
 
     def _split(self) -> str | None:
         splits = {name: one.splits for name, one in self.report.conditions.items()}
-        said = f"Split, since the two orders contradict, and counted as half: {_by_name(splits)}."
-        return said if any(splits.values()) else None
+        return f"Split (the orders differ; counted as half): {_by_name(splits)}." if any(splits.values()) else None
 
     def _unmeasured(self) -> str | None:
         missing = {name: one.unmeasured for name, one in self.report.conditions.items() if one.unmeasured}
-        return f"Without a usable verdict in both orders: {_by_name(missing)}." if missing else None
+        return f"No usable verdict in both orders: {_by_name(missing)}." if missing else None
 
     def _calibration(self) -> None:
         report = self.report
         known = sum(level.n for level in report.calibration)
         if not known:
-            instead("Of none of these questions the correct answer is known.")
+            instead("The correct answer of these questions is not known.")
             return
         levels = [
             Level(
@@ -438,16 +439,16 @@ class SelfReferenceFigures:
             for level in reversed(report.calibration)
         ]
         figure(
-            lambda: share_levels_chart(levels, f"Tries that agree, of {report.k}", "Own answer right"),
+            lambda: share_levels_chart(levels, f"Samples that agree, of {report.k}", "Own answer right"),
             intervals.HEIGHT,
             levels_table(report),
             [self._at(needed=level.agree) for level in reversed(report.calibration)],
             key="calibration_self_reference",
-            says="Share of questions whose own answer is right, by how many tries agree; the gate is on at the right",
+            says="Share of questions with a right own answer, by the number of samples that agree",
             as_table=self.as_tables,
             under=(
                 f"The gate is on from {gate_words(report.needed, report.k)}.",
-                None if self.as_tables else "Shaded: the gate is on. Beside a dot: how many questions.",
+                None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
             ),
             columns=FIGURE_COLUMNS,
         )
@@ -455,7 +456,7 @@ class SelfReferenceFigures:
     def _sweep(self) -> None:
         report = self.report
         if all(point.scores.accuracy.value is None for point in report.sweep):
-            instead(f"Other gates need verdicts with and without its answer: {compare_command(report)} asks for them.")
+            instead(f"Other gates need comparisons with and without its own answer: {compare_command(report)}")
             return
         levels = [
             Level(
@@ -470,14 +471,14 @@ class SelfReferenceFigures:
             for point in report.sweep
         ]
         figure(
-            lambda: share_levels_chart(levels, f"Gate from, of {report.k}", "C prefers the better", whole=False),
+            lambda: share_levels_chart(levels, f"Gate from, of {report.k}", "Accuracy of C", whole=False),
             intervals.HEIGHT,
             sweep_table(report),
             [self._at(needed=point.agree) for point in report.sweep],
             key="sweep",
-            says="What condition C comes to at every gate, with 95 % interval",
+            says="Accuracy of condition C at every gate, with 95 % interval",
             as_table=self.as_tables,
-            under=("From the same verdicts, no further calls. Click a gate to see the page with it.",),
+            under=("From the same verdicts, without further calls. Click a gate to use it on this page.",),
             columns=FIGURE_COLUMNS,
         )
 

@@ -21,7 +21,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
-from judgeboard.methods.audit import audit, audit_independently, audit_recorded, make_independent, make_supreme
+from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.methods.audit_report import AuditReport, AuditSample
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.json_output import to_plain
@@ -100,7 +100,7 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, g
         assert (estimate.value, estimate.n, estimate.method) == (1.0, 5, "Wilson")
         assert (estimate.low, estimate.high) == (pytest.approx(0.5655, abs=1e-4), 1.0)
     assert report.false_alarm_rate.value is None
-    assert report.false_alarm_rate.reason == "by the people's grades no audited verdict is right"
+    assert report.false_alarm_rate.reason == "no audited verdict is right according to people"
     assert [each.response_id for each in report.caught] == ids
     assert to_plain(report)["precision"]["method"] == "Wilson"
 
@@ -217,7 +217,7 @@ def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log: GradedLog) 
     sqlite_log.review_all(ids, label=GOOD.value)
     report, _ = review(sqlite_log.store, always(WRONG))
     assert [each.judge for each in (*report.caught, *report.accused)] == ["hallucinated", "grounded"]
-    assert report.notes == ("teacher v1 gives no label: its groundedness is cut at 0.5.",)
+    assert report.notes == ("teacher v1 gives no label. Its groundedness is cut at 0.5.",)
 
 
 def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog) -> None:
@@ -240,9 +240,7 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log.store, always(WRONG), audited="teacher v1")
     assert (report.audited, report.marked, report.flags_raised) == (3, 3, 2)
-    assert report.notes == (
-        "1 of the marked verdicts raise no flag: their judge has a newer verdict on these answers.",
-    )
+    assert report.notes == ("Marked verdicts without a flag: 1. The judge has a newer verdict on these answers.",)
 
 
 def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_this_one(
@@ -315,7 +313,7 @@ def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tu
         supreme = make_independent(
             store, options.get("audited", "teacher"), kind=kind, model="big", base_url=endpoint.base_url
         )
-        return audit_independently(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
+        return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
 
 def test_a_judge_that_asks_no_model_is_audited_by_one_that_does(sqlite_log: GradedLog) -> None:
@@ -395,14 +393,18 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
     sqlite_log.say_all(labels, [1, 2], label=GOOD)
     before = rows(sqlite_log.store, VERSION)
     for audited, kind, said in (
-        ("teacher", "rag", "teacher v1 gives no groundedness, quality or label, the supreme judge groundedness and"),
-        ("labels", "rating", "labels v1 gives label, the supreme judge quality: nothing to compare"),
+        (
+            "teacher",
+            "rag",
+            "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and",
+        ),
+        ("labels", "rating", "labels v1 gives label, the supreme judge gives quality. There is nothing to compare"),
         ("labels", "rubric", "the supreme judge no groundedness, quality or label: nothing to compare"),
     ):
         with RecordingEndpoint() as endpoint:
             supreme = make_independent(sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url)
             with pytest.raises(BadInput, match=said):
-                audit_independently(sqlite_log.store, supreme, audited)
+                audit(sqlite_log.store, supreme, audited)
             assert endpoint.requests == []
     assert (rows(sqlite_log.store, RUN), rows(sqlite_log.store, VERSION)) == ([], before)
 
@@ -436,7 +438,7 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
     wider, _ = review(sqlite_log.store, always(RIGHT), sample=AuditSample(0.5, seed=4))
     assert first.notes == ()
     assert wider.notes == (
-        f"{first.audited} of the {wider.audited} reviews are of a draw of 20 %, and keep that as their probability.",
+        f"{first.audited} of {wider.audited} reviews belong to a sample of 20 % and keep that sampling probability.",
     )
     kept = Counter(row["inclusion_probability"] for row in rows(sqlite_log.store, REVIEWED))
     assert kept == {0.2: first.audited, 0.5: wider.audited - first.audited}

@@ -37,7 +37,7 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
     assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
     said = capsys.readouterr().out
-    assert "precision (marks that are wrong verdicts)" in said
+    assert "precision (marked verdicts that are wrong)" in said
     assert "recall (wrong verdicts that are marked)" in said
 
 

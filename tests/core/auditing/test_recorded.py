@@ -54,8 +54,8 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     report = audit_recorded(log.store, "nli", "rag")
     assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
     assert (report.audited, report.marked, report.graded) == (4, 2, 0)
-    assert "Not compared, 1: there the two judges give nothing in common." in report.notes
-    assert report.precision.reason == "people graded none of the audited verdicts"
+    assert "Not compared: 1, because the two judges have no measure in common." in report.notes
+    assert report.precision.reason == "people graded none of the audited answers"
 
 
 def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
@@ -118,7 +118,7 @@ def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_
     log.say_all(log.version("rubric"), ids, scores=(DimensionScore("care", 2, "1-5"),))
     log.say_all(log.version("broken"), ids, status=Status.ERROR)
     assert audit_recorded(sqlite_store, "nli", "rubric").account.ok == 2
-    with pytest.raises(BadInput, match="broken v1 gave no usable verdict"):
+    with pytest.raises(BadInput, match="broken v1 has no usable verdict"):
         audit_recorded(sqlite_store, "nli", "broken")
 
 

@@ -70,7 +70,10 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         model = ["--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
         assert audit(log, *model) == 2, "a rag judge gives no label, and the teacher nothing else"
         refused = capsys.readouterr().err
-        assert "teacher v1 gives label, the supreme judge groundedness and quality: nothing to compare." in refused
+        assert (
+            "teacher v1 gives label, the supreme judge gives groundedness and quality. There is nothing to compare."
+            in refused
+        )
         assert refused.count("\n") == 1
         assert endpoint.requests == []
         assert audit(log, *model, "--judge", "grade", "--json") == 0
@@ -125,7 +128,7 @@ def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
     log.version("pairwise")
     assert run(["audit", "--judge-version", "pairwise", *how, "--db", address(log.store)]) == 2
     shown = capsys.readouterr()
-    assert "pairwise v1 gave no usable verdict on an answer, so there is nothing to audit" in shown.err
+    assert "pairwise v1 has no usable verdict, so there is nothing to audit" in shown.err
     assert (shown.err.count("\n"), shown.out) == (1, "")
 
 
@@ -144,6 +147,6 @@ def test_what_was_shown_the_verdicts_is_not_compared_as_scores(
     capsys.readouterr()
     assert audit(log, *recorded, "--approach", "2") == 2
     shown = capsys.readouterr()
-    assert "supreme v1 was shown the verdicts (approach 1)" in shown.err
-    assert "leave --approach out" in shown.err
+    assert "supreme v1 reviewed the verdicts (approach 1)" in shown.err
+    assert "Omit --approach" in shown.err
     assert (shown.err.count("\n"), shown.out) == (1, "")

@@ -62,7 +62,7 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     file = str(pairs_file(tmp_path, 5))
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
-    assert (code, len(endpoint.requests)) == (0, 10), "two calls a pair"
+    assert (code, len(endpoint.requests)) == (0, 10), "two calls per pair"
     assert (content["account"]["asked"], content["account"]["ok"], content["pairs"]) == (10, 10, 5)
     assert content["account"]["not_reached"] == 0
     (group,) = content["groups"]
@@ -121,8 +121,8 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
     out = capsys.readouterr().out
     assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
-    assert "4 pairs: A better 2, B better 1, tie 0; inconsistent: 0 name both answers, 1 a tie in one order" in out
-    assert "self-consistency: 75 %" in out
+    assert "4 pairs: A better 2, B better 1, tie 0; inconsistent: 0 prefer A and B, 1 a tie in one order" in out
+    assert "same preference in both orders: 75 %" in out
 
 
 def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
@@ -139,7 +139,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
     code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
     assert code == 1
-    assert "unmeasured 1" in capsys.readouterr().out
+    assert "no verdict 1" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
     assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0
@@ -148,15 +148,15 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ([], "say which pairs"),
-        (["--a", "x"], "say which pairs"),
-        (["--a", "x", "--b", "y", "--recorded"], "say which pairs"),
-        (["--recorded"], "belong together"),
-        (["--a", "x", "--b", "y", "--judge-version", "j"], "belong together"),
-        (["--recorded", "--judge-version", "j", "--model", "m"], "remove --model"),
+        ([], "choose the pairs"),
+        (["--a", "x"], "choose the pairs"),
+        (["--a", "x", "--b", "y", "--recorded"], "choose the pairs"),
+        (["--recorded"], "together"),
+        (["--a", "x", "--b", "y", "--judge-version", "j"], "together"),
+        (["--recorded", "--judge-version", "j", "--model", "m"], "takes no --model"),
         (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
-        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "two sources"),
-        (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers of a source 'x'"),
+        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "different sources"),
+        (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers with source 'x'"),
     ],
 )
 def test_a_command_that_cannot_be_meant_says_why(

@@ -52,7 +52,10 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
     store_bad(sqlite_store, 2, messages=None)
     with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 0
-        assert "2 eligible answers have no logged messages: --rebuild-messages" in capsys.readouterr().out
+        assert (
+            "2 eligible answers have no logged messages. To use query and passages instead, add --rebuild-messages"
+            in capsys.readouterr().out
+        )
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
         assert "2 new ones kept" in capsys.readouterr().out
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
@@ -76,13 +79,13 @@ def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
     store_bad(sqlite_store)
     with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 2
-    assert "The same command goes on where this one ended." in capsys.readouterr().out
+    assert "Repeat the command to continue." in capsys.readouterr().out
 
 
 def test_the_help_of_refine_says_that_prompts_of_a_file_are_answered_anew(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["refine", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "prompts of a file are answered (and paid for) anew by every call that finds no unfinished run." in text
+    assert "prompts of a file are answered again, at full cost, unless a run is unfinished." in text
 
 
 def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
         assert len(endpoint.requests) == asked
         said = capsys.readouterr().out
         assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in said
-        assert "the call for a try failed: 1 question." in said
+        assert "the call for a sample failed: 1 question." in said
         endpoint.script = Solver()
         assert run([*command, "--rejudge", "failed"]) == 0
         assert run(command) == 0
@@ -169,12 +169,12 @@ def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
     [
         ([], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
-        (["--recorded", "--model", "m"], "makes no model calls: remove --model"),
-        (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version is a stored judge"),
+        (["--recorded", "--model", "m"], "asks nobody: it takes no --model"),
+        (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version needs --recorded"),
         (["--pairs", "x", "--model", "m"], "no file x"),
         (["--pairs", PAIRS], "needs a model"),
-        (["--recorded", "--conditions", "X"], "A, B and C"),
-        (["--recorded"], "no judge has sampled answers yet"),
+        (["--recorded", "--conditions", "X"], "A, B or C"),
+        (["--recorded"], "no judge has samples yet"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(
@@ -193,7 +193,7 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     out, err = capsys.readouterr()
     assert json.loads(out)["reference"] == "B"
     assert "1 pairs made, 1 questions left out" in err
-    assert "line 2: its right option 'Athens' is none of its 4 options" in err
+    assert "line 2: its correct option 'Athens' is not one of its 4 options" in err
     target = tmp_path / "made.jsonl"
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out

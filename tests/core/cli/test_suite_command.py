@@ -111,14 +111,14 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     assert ran(sqlite_store, playing(scores=some), suite) == 0, "without a baseline there is no regression"
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
     out = capsys.readouterr().out
-    assert "against run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
+    assert "baseline run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
     assert "the pass rate fell by 33 points" in out
     assert run(["suite", "show", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
     assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
     assert "no suite run 99" in capsys.readouterr().err
     assert run(["suite", "show", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
-    assert "Compared with no baseline: 'house' has no earlier finished run" in capsys.readouterr().out
+    assert "No baseline: 'house' has no earlier finished run" in capsys.readouterr().out
 
 
 def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: Store, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     assert counts["errors"] == len(listed.findall("testcase/error"))
     names = [one.get("name") for one in listed]
     assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd", "gate"]
-    assert "check equals: the answer is another text" in (listed.findtext("testcase/failure") or "")
+    assert "check equals: the answer is a different text" in (listed.findtext("testcase/failure") or "")
 
 
 def test_a_junit_file_that_cannot_be_written_is_said(
@@ -269,4 +269,4 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     assert code == 0
     out = capsys.readouterr().out
     assert "23 of 24 pass (96 %)" in out
-    assert "failed, 4.00: 24: What is number-23? (equals: the answer is another text)" in out
+    assert "failed, 4.00: 24: What is number-23? (equals: the answer is a different text)" in out

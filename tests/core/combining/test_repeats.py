@@ -157,7 +157,7 @@ def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -
         report = repeats_report(connection, version="rag")
     assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (1, 2, 1.0)
     assert (report.account.ok, report.account.unparsable) == (5, 1)
-    assert report.main.accuracy.reason == "people gave no grades that compare with score"
+    assert report.main.accuracy.reason == "people do not grade score"
 
 
 def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
@@ -215,15 +215,16 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
     assert "rag v1, 3 repeats: 9 asked = 6 ok + 3 unparsable" in capsys.readouterr().out
     assert run(["repeats", "--judge-version", "rag", "--json", *db]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert [result[name] for name in ("asked", "ok", "unparsable", "items", "temperature")] == [9, 6, 3, 2, 0]
+    counts = [result["account"][name] for name in ("asked", "ok", "unparsable")]
+    assert [*counts, result["main"]["items"], result["temperature"]] == [9, 6, 3, 2, 0]
     assert {each["measure"] for each in result["measures"]} == {"quality", "groundedness"}
     for name in ("self_consistency", "krippendorff_alpha", "spread", "accuracy"):
-        assert {"value", "low", "high", "n", "method"} <= set(result[name])
+        assert {"value", "low", "high", "n", "method"} <= set(result["main"][name])
     assert run(["repeats", "--name", "rag", "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["measures"] == result["measures"]
     for words, says in (
-        ([], "say which judge"),
-        (["--judge-version", "a", "--name", "b"], "say which judge"),
+        ([], "choose a judge"),
+        (["--judge-version", "a", "--name", "b"], "choose a judge"),
         (["--judge", "rag"], "No such option"),  # elsewhere --judge is a kind
     ):
         assert run(["repeats", *words, *db]) == 2

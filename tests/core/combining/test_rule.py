@@ -46,7 +46,7 @@ def test_a_measure_needs_more_than_half_of_all_members() -> None:
     assert (two.status, two.quality, two.label) == (Status.OK, 2, None)
     one = combined([said(quality=2), FAILED, FAILED])
     assert (one.status, one.quality) == (Status.UNPARSABLE, None)
-    assert one.error == "no quorum: 1 of 3 members gave a usable verdict, on no measure more than half"
+    assert one.error == "no quorum: 1 of 3 members gave a usable verdict, no measure has more than half"
     half = combined([said(quality=2), said(groundedness=0.5)])
     assert half.status is Status.UNPARSABLE
 

@@ -166,7 +166,7 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store)
 
 
 def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
-    with pytest.raises(BadInput, match="choose passages_removed"):
+    with pytest.raises(BadInput, match="the kinds are passages_removed"):
         make_control_answers(sqlite_store, kinds=["upside_down"])
     with pytest.raises(BadInput, match="n must"):
         make_control_answers(sqlite_store, n=0)

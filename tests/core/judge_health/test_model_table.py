@@ -83,13 +83,13 @@ def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("families = 3", "cannot be used"),
+        ("families = 3", "is invalid"),
         ('[families]\n"x" = 3', "x: not the name"),
         ('[sizes]\n"x" = "big"', "x: not a number"),
         ('[sizes]\n"x" = nan', "x: not a number"),
         ('[ladders]\n"x" = "y"', "x: not a list"),
         ("[familys]", "familys"),
-        ("[", "cannot be used"),
+        ("[", "is invalid"),
     ],
 )
 def test_a_table_that_cannot_be_used_says_why_in_one_line(tmp_path: Path, text: str, said: str) -> None:

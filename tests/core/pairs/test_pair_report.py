@@ -85,7 +85,7 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
     assert group.one_order
     for statistic in (group.self_consistency, group.first_position):
         assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
-    assert "; asked in one order only; unmeasured 1" in outcome_words(group)
+    assert "; asked in one order only; no verdict 1" in outcome_words(group)
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
@@ -136,8 +136,10 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
 
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
     group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
-    assert group.accuracy_orders_mean.reason == group.accuracy_consistent.reason == "no gold on these pairs"
-    assert (group.people.value, group.people.reason) == (None, "no preference of people on these pairs")
+    assert (
+        group.accuracy_orders_mean.reason == group.accuracy_consistent.reason == "these pairs have no gold preference"
+    )
+    assert (group.people.value, group.people.reason) == (None, "people have not compared these pairs")
 
 
 def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store: Store) -> None:
@@ -181,7 +183,7 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
         store_comparisons(connection, version, None, items)
     groups = {group.aspect: group for group in report(sqlite_store, version).groups}
     assert groups["overall"].accuracy_consistent.value == 1
-    assert groups["style"].accuracy_consistent.reason == "no gold on these pairs"
+    assert groups["style"].accuracy_consistent.reason == "these pairs have no gold preference"
     assert [group.aspect for group in report(sqlite_store, version, aspects=["style"]).groups] == ["style"]
 
 
@@ -225,5 +227,5 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     group = figures(sqlite_store, version)
     assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
     assert (group.people.n, group.people_split) == (0, 1), "the one pair with a verdict"
-    assert group_lines(group)[-1] == "  left out there: 1 verdict on pairs without a majority of people"
+    assert group_lines(group)[-1] == "  left out there: 1 verdict on pairs where people have no majority"
     assert figures(sqlite_store, version, unusable="tie").people_split == 2, "that of the unusable pair counts too"

@@ -49,7 +49,7 @@ def test_attempts_end_at_the_first_success_or_at_the_limit(ratings: list[int | N
     expected = min([*good[:1], rule.max_repeats + 1])
     assert (len(attempts), calls) == (expected, 2 * expected)
     assert rule.passed(attempts) == rule.succeeds(ratings[expected - 1])
-    kept = rule.kept(attempts)
+    kept = rule.selected(attempts)
     assert kept is not None
     if rule.passed(attempts) or rule.keep == "last":
         assert kept.number == expected

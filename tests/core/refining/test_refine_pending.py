@@ -198,11 +198,11 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
     [
         (["{"], "line 1: not JSON"),
         ([{"id": 1}], "line 1: expected"),
-        ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "line 2: the id 'a' stands here for the second"),
+        ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "line 2: the id 'a' is used twice"),
         ([{"prompt": "x", "passages": "y"}], "line 1: passages must be a list"),
-        ([{"messages": [{"role": "system", "content": "x"}]}], "line 1: the messages hold none of a user"),
+        ([{"messages": [{"role": "system", "content": "x"}]}], "line 1: the messages contain no message of the user"),
         ([{"id": True, "prompt": "x"}], "line 1: the id must be a text"),
-        (["", "  "], "holds no prompt"),
+        (["", "  "], "contains no prompt"),
     ],
 )
 def test_a_line_that_is_no_prompt_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:

@@ -64,7 +64,7 @@ def test_a_press_is_stored_once(refined: Store) -> None:
     assert say(refined, "Mara", 1, "a") == say(refined, "Mara", 1, "a")
     assert say(refined, "Mara", None, "b") == say(refined, "Mara", None, "b")
     assert len(standing(refined)) == 2
-    with pytest.raises(BadInput, match="another press"):
+    with pytest.raises(BadInput, match="another request"):
         say(refined, "Jon", 1, "a")
 
 

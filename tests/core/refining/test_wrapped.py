@@ -215,11 +215,11 @@ def test_a_judge_that_is_made_serves_many_calls_of_one_loop() -> None:
 
 def test_what_cannot_be_refined_is_said_in_one_line() -> None:
     good = judgeboard.refine(Chat(), judging(4))
-    with pytest.raises(judgeboard.JudgeboardError, match="none of a user"):
+    with pytest.raises(judgeboard.JudgeboardError, match="no message of the user"):
         good.blocking([{"role": "system", "content": "x"}])
     with pytest.raises(judgeboard.JudgeboardError, match="must return a text, not int"):
         judgeboard.refine(lambda _messages: 7, judging(4)).blocking("x")
-    with pytest.raises(judgeboard.JudgeboardError, match="takes no options"):
+    with pytest.raises(judgeboard.JudgeboardError, match="options apply only"):
         judgeboard.refine(Chat(), judging(4), model="m")
     with pytest.raises(judgeboard.JudgeboardError, match="gives feedback"):
         judgeboard.refine(Chat(), "lexical").blocking("x")

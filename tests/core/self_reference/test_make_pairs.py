@@ -42,8 +42,8 @@ def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
     [
         ({"id": None}, "no id"),
         ({"question": " "}, "no question"),
-        ({"options": "AB"}, "no list"),
-        ({"reference": "D"}, "none of its 3 options"),
+        ({"options": "AB"}, "not a list"),
+        ({"reference": "D"}, "not one of its 3 options"),
         ({"reference": None}, "reference or answer"),
         ({"options": ["Rome", "rome"], "reference": "A"}, "no wrong option"),
     ],
@@ -69,5 +69,5 @@ def test_the_file_it_writes_is_one_of_pairs() -> None:
 
 
 def test_a_file_without_any_usable_question_is_refused() -> None:
-    with pytest.raises(BadInput, match="line 1: its right option"):
+    with pytest.raises(BadInput, match="line 1: its correct option"):
         make_pairs(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()), print)

@@ -5,7 +5,7 @@ import pytest
 from judgeboard.errors import NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.self_reference import self_refer
-from judgeboard.methods.self_reference_report import one_item, self_reference_page
+from judgeboard.methods.self_reference_report import item_details, self_reference_page
 from judgeboard.store.engine import Store
 from judgeboard.store.samples import most_samples, sampling_versions
 from solving_log import TORN, Solver, self_reference, store_questions
@@ -26,7 +26,7 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
         ]
         assert [item.pair_id for item in found.listed(gate_on=False)] == [ids[0]]
         assert found.listed(category="law") == []
-        one = one_item(connection, version.id, ids[0])
+        one = item_details(connection, version.id, ids[0])
         assert [(each.number, each.answer, each.status) for each in one.tries] == [
             (number, answer, "ok") for number, answer in enumerate(TORN)
         ]
@@ -35,4 +35,4 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
             ("plain", "ba", "a"),
         ]
         with pytest.raises(NotFound):
-            one_item(connection, version.id, 10**6)
+            item_details(connection, version.id, 10**6)

@@ -97,7 +97,7 @@ def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(s
     assert set(solver.compared) == {(0, "ab", False), (0, "ba", False)}
     assert (report.no_answer, report.from_without, report.account.not_reached) == (1, 1, 0)
     assert [scores.accuracy.value for scores in report.conditions.values()] == [1, 1, 1]
-    assert any("B is the verdict of A" in note for note in report.notes)
+    assert any("B uses the verdict of A" in note for note in report.notes)
 
 
 def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(sqlite_store: Store) -> None:
@@ -106,7 +106,7 @@ def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so
     report, _ = ask(sqlite_store, solver, ids, "C", k=4, tau=0.5)
     assert solver.references == {"C. Oslo"}
     assert (report.ties, report.ties_on) == (1, 1)
-    assert any("first seen" in note for note in report.notes)
+    assert any("The first one counts" in note for note in report.notes)
 
 
 def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite_store: Store) -> None:

@@ -146,5 +146,5 @@ def test_nothing_at_all_is_undefined_and_never_0() -> None:
 def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
     items = of(item(AGREED, RIGHT, RIGHT, gold=None))
     found = condition_scores(items, items.without, items.gate(4))
-    assert (found.accuracy.value, found.accuracy.reason) == (None, "which answer is better is not known")
+    assert (found.accuracy.value, found.accuracy.reason) == (None, "the better answer is not known")
     assert np.isnan(items.without.score).all()

@@ -23,7 +23,7 @@ def sentence(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "x
 
 def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
     said = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert "on 100 % [91, 100] of 40 pairs; without a reference on 50 %, always shown it on 100 %." in said
+    assert "on 100 % [91, 100] of 40 pairs. Without its own answer: 50 %. With it on every pair: 100 %." in said
     assert "That is 50.0 points [" in said
     assert "more than without." in said
     worse = sentence(sqlite_store, *[(RIGHT, WRONG)] * 20, *[(RIGHT, RIGHT)] * 20)
@@ -32,11 +32,13 @@ def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
 
 def test_what_may_be_chance_is_said_so_and_no_difference_too(sqlite_store: Store) -> None:
     chance = sentence(sqlite_store, *[(WRONG, RIGHT)] * 11, *[(RIGHT, WRONG)] * 9)
-    assert "That may be chance" in chance
+    assert "is not significant" in chance
     assert "no difference on any pair" in sentence(sqlite_store, *[(RIGHT, RIGHT)] * 20)
 
 
 def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
     said = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
-    assert said.startswith("How well the judge compares when it is shown its own answer is not measured: the judge was")
-    assert said.endswith("The gate is on for 100 % of 1 question; its answer is then right on 100 % [21, 100].")
+    assert said.startswith("Accuracy with the judge's own answer is not available: the judge was")
+    assert said.endswith(
+        "The gate is on for 100 % of 1 question; the judge's own answer is then right on 100 % [21, 100]."
+    )

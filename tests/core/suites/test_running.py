@@ -120,7 +120,7 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
         ("equals", False),
         ("json_schema", False),
     ]
-    assert failed.checks[0].message == "the answer is another text"
+    assert failed.checks[0].message == "the answer is a different text"
 
 
 def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
@@ -250,14 +250,14 @@ def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: 
 @pytest.mark.parametrize(
     ("candidate", "said"),
     [
-        (None, "nobody answers"),
-        ("gpt-4o", "a candidate is model:NAME"),
-        ("model:", "a candidate is model:NAME"),
+        (None, "no candidate"),
+        ("gpt-4o", "a candidate must be model:NAME"),
+        ("model:", "a candidate must be model:NAME"),
         ("python:json", "names no function"),
         ("python:no_such_module:f", "cannot be loaded: ModuleNotFoundError"),
         ("python:json:no_such", "cannot be loaded: AttributeError"),
-        ("python:json:__name__", "is no function"),
-        (lambda: "x", "takes nothing"),
+        ("python:json:__name__", "is not a function"),
+        (lambda: "x", "has no parameter"),
     ],
 )
 def test_who_cannot_answer_is_refused_before_anything_is_stored(
@@ -302,9 +302,7 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (first.baseline, first.gate.code) == (None, 0)
     (note,) = first.notes
-    assert note == (
-        "Compared with no baseline: 'house' has no earlier finished run of model:candidate judged by rubric v1."
-    )
+    assert note == ("No baseline: 'house' has no earlier finished run of model:candidate judged by rubric v1.")
     good = {number: scored(5, 5) for number in range(25)}
     other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
     assert (other.baseline, len(other.notes)) == (None, 1), "the run before is of another candidate"
@@ -315,9 +313,9 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     assert again.baseline is not None
     assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
     named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
-    assert named.notes == ("Another judge version scored it, so the judge may be what changed.",)
+    assert named.notes == ("The baseline was scored by another judge version. The change may come from the judge.",)
     named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run)
-    assert named.notes == ("Another candidate answered it.",)
+    assert named.notes == ("The baseline was answered by another candidate.",)
     assert named.baseline is not None
     assert not named.baseline.same_candidate
 

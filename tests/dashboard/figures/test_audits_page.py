@@ -30,8 +30,8 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     app = open_page("audits")
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
-        "supreme v1 looked at 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 that people graded it caught "
-        "4 of 6 wrong verdicts, and 1 of its 5 marks accuse a right one."
+        "supreme v1 reviewed 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 that people graded it caught "
+        "4 of 6 wrong verdicts, and 1 of its 5 marks are wrong."
     )
     assert len(charts(app)) == 1
     rates = app.dataframe[0].value
@@ -42,7 +42,7 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     assert caught["Answer"].tolist() == [f"answer {number}" for number in range(1, 5)]
     assert set(caught["Judge"]) == {"grounded"}
     under = texts(app, "jb-cap")
-    assert any("5 flags for people to decide." in text for text in under)
+    assert any("5 flags on marked verdicts for people to review." in text for text in under)
     assert any("4 answers." in text for text in under)
 
 
@@ -67,10 +67,10 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     log.say_all(log.version("supreme"), ids, label=BAD)
     audit_recorded(sqlite_store, "supreme", "teacher")
     app = open_page("audits")
-    assert "people graded none of these answers yet" in texts(app, "jb-say")[0]
+    assert "People graded none of these answers yet" in texts(app, "jb-say")[0]
     assert app.dataframe[0].value["Value"].tolist() == ["–"] * 3, "a reason would be cut in a cell"
-    assert any("Not measured: people graded none of the audited verdicts." in text for text in texts(app, "jb-cap"))
-    assert any("No answer here." in text for text in texts(app, "jb-cap"))
+    assert any("Not available: people graded none of the audited answers." in text for text in texts(app, "jb-cap"))
+    assert any("No answers in this list." in text for text in texts(app, "jb-cap"))
 
 
 def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
@@ -80,12 +80,12 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)
         audit(log.store, supreme, "teacher")
-    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 looked at 12 verdicts")
+    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 reviewed 12 verdicts")
     app = open_page("audits", supreme="supreme v2")
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
-        "12 of 12 reviews of teacher v1 by supreme v2 gave nothing usable: judgeboard audit --supreme-model deaf "
-        "--judge-version 'teacher v1' --rejudge failed asks again."
+        "12 of 12 reviews of teacher v1 by supreme v2 are not usable; to ask again: judgeboard audit "
+        "--supreme-model deaf --judge-version 'teacher v1' --rejudge failed."
     )
     assert charts(app) == []
 
@@ -100,16 +100,16 @@ def test_before_any_audit_the_page_says_the_command(open_page: OpenPage, sqlite_
 def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:
     log = audited(sqlite_store)
     (how, *_) = texts(open_page("audits"), "jb-cap")
-    assert how.startswith("It judged the answers for itself, and marks a verdict that its own stored one contradicts.")
-    assert "12 of the 12 verdicts of teacher v1 have a usable review; all were drawn." in how
+    assert how.startswith("The supreme judge judged the answers itself; a verdict that contradicts its own is marked.")
+    assert "12 of the 12 verdicts of teacher v1 have a usable review; all were selected." in how
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
     assert 0 < report.audited < 12
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert how.startswith("It was shown each verdict with its answer (approach 1).")
+    assert how.startswith("The supreme judge saw each verdict with its answer (approach 1).")
     assert f"{report.audited} of the 12 verdicts of teacher v1" in how
-    assert "; a draw of 50 % holds about 6." in how
+    assert "; a sample of 50 % contains about 6." in how
     drawn, silent = report.audited, always(completion("Fine."))
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")

@@ -8,10 +8,10 @@ from app_pages import OpenPage, texts
 @pytest.mark.parametrize(
     ("page", "purpose", "command"),
     [
-        ("suites", "Suites show whether a change made", "judgeboard suite run suite.yaml"),
+        ("suites", "A suite shows whether a change made", "judgeboard suite run suite.yaml"),
         ("pairs", "Pairs show which of two answers", "judgeboard compare --a SOURCE --b SOURCE --model NAME"),
         ("self_reference", "Self-reference shows whether a judge", "judgeboard ssr make-pairs --questions FILE"),
-        ("audits", "An audit has a stronger judge", "judgeboard audit --supreme-model MODEL"),
+        ("audits", "In an audit, a stronger judge", "judgeboard audit --supreme-model MODEL"),
     ],
 )
 def test_an_empty_page_says_what_it_is_for_before_its_commands(

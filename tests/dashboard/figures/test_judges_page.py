@@ -97,7 +97,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
     app = open_page("judges", version="jury v1")
     said = " ".join(texts(app, "jb-cap jb-under"))
-    for part in ("Unanimous on 8 of 12 labelled answers: 67 %", "Fleiss' kappa among them 0.5", "Split: 0 of 12"):
+    for part in ("Unanimous on 8 of 12 labelled answers: 67 %", "Fleiss' kappa of the members: 0.5", "Split: 0 of 12"):
         assert part in said
     (members,) = (each.value for each in app.dataframe if "With people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
@@ -121,10 +121,10 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
         store_judgments(connection, version, None, again)
     app = open_page("judges")
     said = " ".join(texts(app, "jb-cap jb-under"))
-    assert "on quality it gives the same every time on 75 %" in said
+    assert "All repeats have the same quality on 75 %" in said
     assert "of 8 answers" in said
     assert "temperature 0.7" in said
-    (measures,) = (each.value for each in app.dataframe if "All the same" in each.value)
+    (measures,) = (each.value for each in app.dataframe if "All repeats equal" in each.value)
     assert measures["Spread"].tolist()[0].startswith("0.25 [")
 
 
@@ -134,4 +134,4 @@ def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenP
         version = ensure_version(connection, JudgeVersion("approach_1", "replay"))
     log.say_all(version, log.answers(2), quality=4)
     said = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "approach_1 was not asked twice about any answer: judgeboard import FILE --kind repeats brings in" in said
+    assert "approach_1 has no repeats. To import repeats: judgeboard import FILE --kind repeats" in said

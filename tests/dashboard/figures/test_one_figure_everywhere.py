@@ -74,11 +74,11 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
     table = groups_file(groups)
     names = {
         "self-consistency": "self_consistency",
-        "names the answer shown first": "first_position",
-        "right by gold": "accuracy_consistent",
-        "right by gold, mean of the orders": "accuracy_orders_mean",
-        "right by gold, consistent verdicts": "accuracy_consistent",
-        "as the majority of people": "people",
+        "prefers the answer shown first": "first_position",
+        "accuracy by gold": "accuracy_consistent",
+        "accuracy by gold, mean of both orders": "accuracy_orders_mean",
+        "accuracy by gold, consistent verdicts": "accuracy_consistent",
+        "agrees with the majority of people": "people",
     }
     by_slice = {group["slice"]: group for group in printed["groups"]}
     rows = zip(table["Slice"], table["Statistic"], strict=True)

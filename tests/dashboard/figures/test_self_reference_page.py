@@ -82,12 +82,12 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_p
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "Shown its own answer where 4 of 5 of its own tries agree, the judge prefers the better one"
+        "If the judge sees its own answer when at least 4 of its 5 samples agree, it prefers the better answer"
     )
-    assert "The gate is on for 60 % of 5 questions; its answer is then right on 67 %" in sentence
+    assert "The gate is on for 60 % of 5 questions; the judge's own answer is then right on 67 %" in sentence
     notes = " ".join(texts(app, "jb-cap"))
     assert "On 1 question no answer is the most common one" in notes
-    assert "there B is the verdict of A" in notes
+    assert "B uses the verdict of A there" in notes
     assert len(charts(app)) == 3
 
 
@@ -103,7 +103,9 @@ def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int
     assert str(rows[0][2]).startswith("25 % [")
     assert table(app, "Right where on")[0][:2] == ["geo", 5]
     said = " ".join(texts(app, "jb-cap"))
-    assert "With a gate for each category, chosen partly on the same pairs, so this is optimistic, C comes to" in said
+    assert (
+        "With a gate per category, tuned partly on the same pairs, so this is optimistic, the accuracy of C is" in said
+    )
 
 
 def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: Open, filled: list[int]) -> None:
@@ -119,8 +121,8 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
 def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Open, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
     assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
-    app = open_page("self_reference", tries="3", gate="3 of 3")
-    assert "where 3 of 3 of its own tries agree" in texts(app, "jb-say")[0]
+    app = open_page("self_reference", samples="3", gate="3 of 3")
+    assert "when at least 3 of its 3 samples agree" in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
@@ -160,16 +162,16 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: Open, sqlite_
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     said = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in said
-    assert "Split, since the two orders contradict, and counted as half: A 1, B 0, C 0." in said
-    assert "Shaded: the gate is on. Beside a dot: how many questions." in said
+    assert "Split (the orders differ; counted as half): A 1, B 0, C 0." in said
+    assert "Shaded: the gate is on. Numbers: questions per level." in said
 
 
 def test_tries_beyond_those_chosen_are_set_apart(open_page: Open, filled: list[int]) -> None:
-    (panel,) = texts(open_page("self_reference", tries="3", gate="3 of 3"), "jb-one")
-    assert "3. " in panel.split("Recorded too, but only the first 3 count")[0]
-    assert "4. " in panel.split("Recorded too, but only the first 3 count")[1]
+    (panel,) = texts(open_page("self_reference", samples="3", gate="3 of 3"), "jb-one")
+    assert "3. " in panel.split("More samples (only the first 3 count)")[0]
+    assert "4. " in panel.split("More samples (only the first 3 count)")[1]
     (panel,) = texts(open_page("self_reference"), "jb-one")
-    assert "Recorded too" not in panel
+    assert "More samples" not in panel
 
 
 def test_tables_take_the_place_of_the_pictures(open_page: Open, filled: list[int]) -> None:
