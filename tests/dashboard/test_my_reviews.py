@@ -95,7 +95,7 @@ def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_row
 
 def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
-    draft = page.session_state["desk"].draft(page_rows.responses["claims"])
+    draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.note, len(draft.marks)) == (2, "no", 1)
     assert "Change your review: is there a problem?" in shown(page)
     press(press(page, "quality4_"), "dismiss_")
@@ -122,7 +122,7 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     del page.query_params["edit"]
     page.run()
-    assert page.session_state["desk"].draft(page_rows.responses["claims"]).quality is None
+    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality is None
 
 
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])

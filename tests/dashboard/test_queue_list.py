@@ -5,7 +5,7 @@ import pytest
 from judgeboard.domain import QueueOrder
 from judgeboard.reviews.queues import QueueProgress, queue_progress
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.review.queues import how_far, list_table, people_table, short_of
+from judgeboard_dashboard.review.queues import list_table, people_table, progress_words, sample_words
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk, queue_desk
 
 
@@ -32,7 +32,7 @@ def test_one_line_says_how_far_a_queue_is_and_what_one_did_oneself(desk) -> None
     assert (row["Waiting"], row["Held"], row["Split"], row["Finished"]) == (1, 1, 1, 0.25)
     assert row["Given to"] == "Jon, Mara"
     assert "oldest first · 2 reviews of each answer" in row["How"]
-    assert how_far(one) == "1 of 4 answers waits, 1 held by somebody, 1 split, 1 finished."
+    assert progress_words(one) == "1 of 4 answers waits, 1 held by somebody, 1 split, 1 finished."
     assert list_table([one], desk.ada.id)["You"].tolist() == [0]
     people = people_table(one).set_index("Person")
     assert people.loc["Mara", ["Done", "Unsure", "Holds"]].tolist() == [3, 1, 1]
@@ -51,8 +51,8 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(de
 def test_a_mix_that_is_short_of_drawn_answers_says_so(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
     desk.queue(sampling_rate=0.5)
-    said = short_of(progress(desk))
+    said = sample_words(progress(desk))
     assert said is not None
     assert said.startswith("0 answers in the random sample. 4 more were requested")
     desk.queue("plain")
-    assert short_of(progress(desk, "plain")) is None
+    assert sample_words(progress(desk, "plain")) is None

@@ -44,9 +44,9 @@ class NumberedClaim:
     @property
     def words(self) -> str:
         """For a screen reader: "claim 1, contradicted", "claim 1, contradicted, you say supported"."""
-        said = "quote not found in the answer" if self.status == "notfound" else _STATUS_WORDS[self.claim.status]
+        said = "quote not found in the answer" if self.status == "notfound" else STATUS_WORDS[self.claim.status]
         judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {said}"
-        return judged if self.own is None else f"{judged}, you say {_STATUS_WORDS[self.own]}"
+        return judged if self.own is None else f"{judged}, you say {STATUS_WORDS[self.own]}"
 
     @property
     def name(self) -> str:
@@ -174,7 +174,7 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
     return f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
 
 
-_STATUS_WORDS = {
+STATUS_WORDS = {
     ClaimStatus.SUPPORTED: "supported",
     ClaimStatus.UNSUPPORTED: "not supported",
     ClaimStatus.CONTRADICTED: "contradicted",

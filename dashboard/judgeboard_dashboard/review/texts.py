@@ -9,12 +9,20 @@ from typing import Literal
 
 import streamlit as st
 
-from judgeboard.domain import Claim, ClaimStatus, WhyDiffers
+from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
-from judgeboard_dashboard.review.claims import NumberedClaim, answer_spans, marked, passage_spans, shown_claims
-from judgeboard_dashboard.review.decisions import MarkPresses
+from judgeboard_dashboard.review.claims import (
+    STATUS_WORDS,
+    NumberedClaim,
+    answer_spans,
+    marked,
+    passage_spans,
+    shown_claims,
+    statements_of,
+)
+from judgeboard_dashboard.review.decisions import Actions, MarkActions
 from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -179,11 +187,11 @@ def _with_places(sent: str, places: Sequence[Place]) -> Html:
 
 def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:
     """The line at the top of a long list: how much there is, where to jump."""
-    said = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
+    total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
     cited = sorted({one.claim.passage for one in claims if one.claim.passage is not None})
     if len(passages) <= MOST_NUMBERS:
-        return _jump_line(said, "", range(1, len(passages) + 1))
-    return _jump_line(said, "cited:" if cited else "", cited)
+        return _jump_line(total, "", range(1, len(passages) + 1))
+    return _jump_line(total, "cited:" if cited else "", cited)
 
 
 def _jump_line(said: str, before: str, numbers: Sequence[int]) -> Html:
@@ -296,30 +304,33 @@ WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 
 
-def item_panes(
+def answer_panes(
+    actions: Actions,
     item: Item,
-    claims: Sequence[Claim],
-    marks: MarkPresses,
-    third: Html,
-    send_whole: Callable[[], None],
+    side: Callable[[Sequence[NumberedClaim]], Html],
     *,
+    saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
-    under_third: Callable[[], None] | None = None,
+    under_side: Callable[[], None] | None = None,
 ) -> None:
-    """Show the panes.
+    """Show the line of tools, the texts of an answer and the pane at their side.
 
     Args:
+        actions: What the keys do; only the claims of the judgment that they show are marked.
         item: The answer.
-        claims: The judge's claims that may be seen; none where the judge is hidden.
-        marks: The statements, the person's marks on them, and how answers are shown.
-        third: What stands in the pane on the right: signals, or guidelines.
-        send_whole: Sends long texts whole.
+        side: Returns the pane on the right, from the claims as marked in the texts.
+        saved: The reviewer's own stored marks.
         link: Leads from the answer to more about it.
-        under_third: Shows fields under what stands on the right.
+        under_side: Shows fields under the pane on the right.
     """
-    whole = item.response_id in marks.here.whole
-    shown = shown_claims(claims, marks.statements, marks.shown, marks.at)
-    if marks.here.by_sentence:
+    session = actions.session
+    claims = () if actions.judgment is None else actions.judgment.claims or ()
+    statements = statements_of(item.answer, claims, actions.judgment_id)
+    marks = MarkActions(session, item.response_id, statements, saved)
+    shown = shown_claims(claims, statements, marks.shown, marks.at)
+    _tools_line(actions, marks)
+    whole = item.response_id in session.whole
+    if session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
         widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
@@ -330,120 +341,126 @@ def item_panes(
         ]
         widths = list(WIDTHS.values())
     more = 0 if whole else unsent([item.query, item.answer], item.passages)
-    with st.container(key="panes_two" if marks.here.by_sentence else "panes"):
-        for column, (name, markup) in zip(st.columns(widths, gap="small"), [*parts, ("judge", third)], strict=True):
+    with st.container(key="panes_two" if session.by_sentence else "panes"):
+        for column, (name, markup) in zip(
+            st.columns(widths, gap="small"), [*parts, ("judge", side(shown))], strict=True
+        ):
             # The id in the key mounts the pane anew, so that the next item starts at its top.
             with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
                 show(markup)
                 if more and name != "judge":
-                    said = f"Show all ({size(more)})"
-                    key_button(said, send_whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
-                if name == "judge" and under_third is not None:
-                    under_third()
+                    label = f"Show all ({size(more)})"
+                    key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
+                if name == "judge" and under_side is not None:
+                    under_side()
 
 
 STATUSES = (
-    (ClaimStatus.SUPPORTED, "Supported", "B", "You find it in the passages; again: take it back"),
-    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages say otherwise; again: take it back"),
-    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "The passages do not say it; again: take it back"),
+    (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. The same key again removes the mark."),
+    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. The same key again removes the mark."),
+    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. The same key again removes the mark."),
 )
-SAID = {
-    ClaimStatus.SUPPORTED: "supported",
-    ClaimStatus.CONTRADICTED: "contradicted",
-    ClaimStatus.UNSUPPORTED: "not supported",
-}
 
 
-def tools_line(
-    marks: MarkPresses,
-    row: str,
-    switch: Callable[[], None],
-    *,
-    why: Callable[[], None] | None = None,
-    reason: WhyDiffers | None = None,
-) -> None:
-    """Show the line; it has one height whatever stands in it.
-
-    Args:
-        marks: What the keys do about the statements of the answer.
-        row: What the guard and the widgets know the screen by.
-        switch: Shows the answer sentence by sentence, or whole again.
-        why: Chooses the next reason why one differs from the judge; None where one does not, or has not seen it.
-        reason: The one chosen.
-    """
+def _tools_line(actions: Actions, marks: MarkActions) -> None:
+    """Show the line over the panes; it always has the same height."""
+    row, reason = actions.row, actions.draft.why
+    noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
+    statement = None if marks.at is None else marks.statements[marks.at]
+    mark = None if statement is None else marks.shown.get(statement.subject)
+    disabled = not marks.statements
     with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        show(_where(marks))
-        if why is not None:
+        show(_statement_line(marks, noun, None if mark is None else mark.status))
+        if actions.differs():
             key_button(
                 "Why do you differ?" if reason is None else WHY_DIFFERS[reason.value],
-                why,
+                actions.why,
                 key=f"why_{row}",
                 turn=Turn.GIVE,
                 shortcut="O",
                 quiet=reason is None,
                 chosen=reason is not None,
-                tip="Why you and the judge differ; the same key goes through the reasons",
+                tip="Why you and the judge differ. The same key goes through the reasons.",
             )
-        deaf = not marks.statements
-        given = _status(marks)
         key_button(
-            "Claim" if _claims(marks) else "Sentence",
+            noun.capitalize(),
             marks.next,
             key=f"statement_{row}",
             turn=Turn.GIVE,
             shortcut="V",
             quiet=True,
-            disabled=deaf,
-            tip="The next statement of the answer, to be marked with B, X or P",
+            disabled=disabled,
+            tip="The next statement of the answer, which B, X and P mark",
         )
         for status, name, shortcut, tip in STATUSES:
+            chosen = mark is not None and mark.status is status
             key_button(
                 name,
                 partial(marks.mark, status),
                 key=f"mark_{status.value}_{row}",
                 turn=Turn.GIVE,
                 shortcut=shortcut,
-                quiet=given is not status,
-                chosen=given is status,
-                disabled=deaf,
+                quiet=not chosen,
+                chosen=chosen,
+                disabled=disabled,
                 tip=tip,
             )
         key_button(
-            "Whole texts" if marks.here.by_sentence else "By sentence",
-            switch,
+            "Whole texts" if actions.session.by_sentence else "By sentence",
+            actions.by_sentence,
             key=f"switch_{row}",
             turn=Turn.GIVE,
             shortcut="I",
             quiet=True,
-            tip="Each sentence of the answer beside the passage that says most of it, or the whole texts",
+            tip="Each sentence of the answer beside the most similar passage text, or the whole texts",
         )
 
 
-def _claims(marks: MarkPresses) -> bool:
-    return any(one.judgment_id is not None for one in marks.statements)
-
-
-def _status(marks: MarkPresses) -> ClaimStatus | None:
+def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -> Html:
+    """Return which statement the keys mark and how it is marked, or how many statements there are."""
+    total = len(marks.statements)
+    marked_by_you = f", {len(marks.shown):,} marked by you" if marks.shown else ""
     if marks.at is None:
-        return None
-    mark = marks.shown.get(marks.statements[marks.at].subject)
-    return None if mark is None else mark.status
-
-
-def _where(marks: MarkPresses) -> Html:
-    """Return which statement the keys mark, and what was said of it; or how many there are."""
-    noun, total = "claim" if _claims(marks) else "sentence", len(marks.statements)
-    given = len(marks.shown)
-    marked = f", {given:,} marked by you" if given else ""
-    if marks.at is None:
-        return tag("div", f"{count(total, noun)}{marked}" if total else "", cls="jb-cap jb-line")
-    statement, status = marks.statements[marks.at], _status(marks)
-    said = "" if status is None else f" · you: {SAID[status]}"
+        return tag("div", f"{count(total, noun)}{marked_by_you}" if total else "", cls="jb-cap jb-line")
+    statement = marks.statements[marks.at]
     return tag(
         "div",
         tag("b", f"{noun.capitalize()} {marks.at + 1:,} of {total:,}"),
-        said,
-        f"{marked} · {statement.text}",
+        "" if status is None else f" · you: {STATUS_WORDS[status]}",
+        f"{marked_by_you} · {statement.text}",
         cls="jb-cap jb-line",
         title=statement.text,
+    )
+
+
+FORGOTTEN = "This text was removed (judgeboard forget)."
+
+
+def pair_block(
+    question: str | None, options: Sequence[str], passages: Sequence[str], left: str | None, right: str | None
+) -> Html:
+    """Return the question over two answers side by side; None is a forgotten text."""
+    lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
+    passage_blocks = [
+        tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
+        for number, text in enumerate(passages, start=1)
+    ]
+    sides = [
+        tag(
+            "div",
+            tag("div", name, cls="jb-label"),
+            tag("div", FORGOTTEN if text is None else text, cls="jb-evidence"),
+            cls="jb-answer-side",
+        )
+        for name, text in (("Left", left), ("Right", right))
+    ]
+    return tag(
+        "div",
+        tag("div", question or FORGOTTEN, cls="jb-evidence jb-question jb-asked"),
+        tag("div", *lines, cls="jb-evidence") if lines else None,
+        tag("details", tag("summary", count(len(passage_blocks), "passage")), *passage_blocks)
+        if passage_blocks
+        else None,
+        tag("div", *sides, cls="jb-answers"),
+        cls="jb-pane jb-pair",
     )
