@@ -120,16 +120,16 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     assert "Attempt 1selected by Jon <b>" in shown(page)
 
 
-def test_without_a_name_nothing_is_said(ids, open_page) -> None:
+def test_without_a_name_nothing_is_selected(ids, open_page) -> None:
     page = press(open_page("item", reviewer="", response=ids["refined"]), "select_")
-    assert "Not saved: say who you are first" in shown(page)
+    assert "Not saved: enter your name first" in shown(page)
     assert " selected the" not in shown(page)
 
 
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
     said = shown(open_page("item", response=made))
-    assert "made from a prompt or another answer" in said
+    assert "generated from a prompt or another answer" in said
     assert "The original" in said
     assert "not flagged" not in said
 

@@ -176,7 +176,7 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(desk) ->
     press(work, session)
     press(work, session)
     press(other, there)
-    assert tsession.message == "Not saved: You decided this item already."
+    assert there.message == "Not saved: You decided this item already."
     assert other.current.item.response_id == ids[2], "the one after the two that the first window decided"
     press(other, there)
     assert [row["response_id"] for row in desk.reviews()] == ids

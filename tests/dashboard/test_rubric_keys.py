@@ -2,8 +2,8 @@
 
 import pytest
 
-from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.decisions import RubricActions
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
 
 THREE = ("accuracy", "tone", "safety")
