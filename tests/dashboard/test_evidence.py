@@ -60,7 +60,7 @@ def test_a_label_keeps_no_markdown() -> None:
 
 def test_only_two_files_send_html_and_none_sends_markdown() -> None:
     sending = {path.name for path in SOURCES if re.search(r"\bst\.html\(", path.read_text(encoding="utf-8"))}
-    assert sending == {"evidence.py", "style.py"}
+    assert sending == {"evidence.py", "theme.py"}
     for path in SOURCES:
         source = path.read_text(encoding="utf-8")
         assert not re.search(r"\bst\.(markdown|write|latex|json|toast)\(|unsafe_allow_html", source), path.name

@@ -90,7 +90,7 @@ def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
-    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, you say contradicted", True)
+    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, your mark: contradicted", True)
     assert (second.sign, second.at) == ("∅2", False)
     markup = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
     assert "jb-at" in markup

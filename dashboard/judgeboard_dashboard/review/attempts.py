@@ -134,18 +134,18 @@ def _title(sequence: AttemptSequence, runs: int) -> Html:
 def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
     selections = [
-        tag("div", tag("b", one.reviewer), f" selected {_named(sequence, one.number)}, {when(one.at)}")
-        for one in sequence.selected
+        tag("div", tag("b", choice.reviewer), f" selected {_name(sequence, choice.number)}, {when(choice.at)}")
+        for choice in sequence.selected
     ]
     return tag("div", *cards, tag("div", *selections, cls="jb-selected") if selections else None, cls="jb-attempts")
 
 
-def _named(sequence: AttemptSequence, number: int) -> str:
-    return next((one.name for one in sequence.attempts if one.number == number), f"attempt {number}")
+def _name(sequence: AttemptSequence, number: int) -> str:
+    return next((attempt.name for attempt in sequence.attempts if attempt.number == number), f"attempt {number}")
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
-    people = [one.reviewer for one in sequence.selected if one.number == attempt.number]
+    people = [choice.reviewer for choice in sequence.selected if choice.number == attempt.number]
     in_vain = sequence.passed is False
     kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)
@@ -191,7 +191,7 @@ def _feedback(attempt: ShownAttempt) -> Html | None:
 
 def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
     """Return the attempt that this one is compared with: the nearest earlier one with an answer."""
-    earlier = [one for one in sequence.attempts if one.number < attempt.number and one.answer is not None]
+    earlier = [other for other in sequence.attempts if other.number < attempt.number and other.answer is not None]
     return earlier[-1] if earlier else None
 
 

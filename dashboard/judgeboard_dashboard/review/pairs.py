@@ -131,12 +131,12 @@ def list_rows(place: Place, title: str | None, words: Mapping[Listed, str]) -> R
 
 
 def _number(name: str) -> int | None:
-    given = st.query_params.get(name)
-    if not given:
+    value = st.query_params.get(name)
+    if not value:
         return None
-    if not given.isdecimal() or len(given) > 18:
-        raise NotFound(f"This address names no pair: {name}={given}")
-    return int(given)
+    if not value.isdecimal() or len(value) > 18:
+        raise NotFound(f"This address names no pair: {name}={value}")
+    return int(value)
 
 
 class PairList:

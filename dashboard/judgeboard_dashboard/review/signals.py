@@ -286,38 +286,42 @@ def _reasoning(item: Item) -> Html | None:
 
 
 def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
-    claims = [one for one in claims if not one.sentence]
+    claims = [claim for claim in claims if not claim.sentence]
     if not claims:
         return None
-    supported = sum(one.status == "supported" for one in claims)
+    supported = sum(claim.status == "supported" for claim in claims)
     return tag(
         "div",
         tag("div", "Claims", tag("span", f"{supported} of {count(len(claims), 'claim')} supported"), cls="jb-label"),
-        join(_claim(one) for one in problems_first(claims)),
+        join(_claim(claim) for claim in problems_first(claims)),
         cls="jb-block",
     )
 
 
-def _claim(one: NumberedClaim) -> Html:
-    own = None if one.own is None else tag("em", f"you {ICONS[one.own.value]} ", cls=f"jb-own jb-{one.own.value}")
+def _claim(numbered: NumberedClaim) -> Html:
+    own = (
+        None
+        if numbered.own is None
+        else tag("em", f"you {ICONS[numbered.own.value]} ", cls=f"jb-own jb-{numbered.own.value}")
+    )
     return tag(
         "div",
-        tag("b", replace(one, own=None).sign, aria_label=one.words),
-        tag("span", own, one.claim.text, title=one.claim.text),
-        _place(one),
-        cls=f"jb-claim jb-{one.status} c{one.name}{' jb-at' if one.at else ''}",
+        tag("b", replace(numbered, own=None).sign, aria_label=numbered.words),
+        tag("span", own, numbered.claim.text, title=numbered.claim.text),
+        _evidence_link(numbered),
+        cls=f"jb-claim jb-{numbered.status} c{numbered.name}{' jb-at' if numbered.at else ''}",
     )
 
 
-def _place(one: NumberedClaim) -> Html:
+def _evidence_link(numbered: NumberedClaim) -> Html:
     """Return the place of the claim's evidence: a link to the quote or the passage, or that there is none."""
-    claim = one.claim
-    if one.status == "notfound":
+    claim = numbered.claim
+    if numbered.status == "notfound":
         return tag("span", "not in answer")
     if claim.passage is None:
         return tag("span", "no passage")
     if claim.passage_start is not None:
-        return tag("a", f"passage {claim.passage}", href=f"#q{one.number}")
+        return tag("a", f"passage {claim.passage}", href=f"#q{numbered.number}")
     name = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
     return tag("a", name, href=f"#p{claim.passage}")
 
