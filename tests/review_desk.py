@@ -56,7 +56,7 @@ class Desk:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
         return undo(self.store, review_id=review_id, reviewer=by, **given)
 
-    def rows(self, table: type[Table]) -> list[dict[str, Any]]:
+    def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)
 
     def flags(self) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ class Desk:
         return [(row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING]
 
 
-def rows_of(store: Store, table: type[Table]) -> list[dict[str, Any]]:
+def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
     """Every row of a table by id."""
     with store.reading() as connection:
         found = connection.execute(select(table).order_by(table.c.id)).mappings()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgeboard.people.permissions import Action
 from judgeboard_dashboard.gate import let_in, permitted
-from judgeboard_dashboard.review.leases import let_go
+from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
 from judgeboard_dashboard.theme import dress
 
@@ -72,5 +72,5 @@ if __name__ == "__main__":
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
         if chosen.url_path != "item":
-            let_go()
+            release_leases()
         chosen.run()

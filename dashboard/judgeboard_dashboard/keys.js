@@ -1,6 +1,6 @@
 /* Keys that Streamlit's shortcuts cannot do by themselves.
 
-   M goes into the note, T into the remark for others, and Esc leaves them. A held key counts once. On the item page presses reach the server one after
+   M goes into the note, T into the comment for others, and Esc leaves them. A held key counts once. On the item page presses reach the server one after
    the other, each sent when the one before was taken: Streamlit loses a press that arrives while another is just being
    taken. The head line says how many were taken (data-taken); one that is missing when the page stands still is sent
    again. The reviewer's name is kept in a cookie of the browser's session, so that a reload or a link asks no more. */

@@ -35,7 +35,7 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     page.wait_for_timeout(300)  # two presses of one key within 250 ms count as a held key
     page.keyboard.press("9")  # and at once, before the next one is drawn:
     page.keyboard.press("0")
-    said = page.locator(".jb-standing")
+    said = page.locator(".jb-selected")
     expect(said).to_contain_text("Mara selected attempt 1, ")
     expect(page.locator(".jb-head")).to_contain_text("Saved: attempt 1 of refined is selected")
     assert [(row["number"], row["withdrawn"]) for row in standing(desk.store)] == [(1, False)]

@@ -1,4 +1,4 @@
-"""Claims by keys, the answer sentence by sentence, why one differs, a remark: in a real browser, with keys only."""
+"""Claims by keys, the answer sentence by sentence, why one differs, a comment: in a real browser, with keys only."""
 
 from typing import Any
 
@@ -89,15 +89,15 @@ def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, desk) -> Non
     expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
 
 
-def test_a_remark_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, desk) -> None:
+def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, desk) -> None:
     page = reviewer("Vera")
     answer = desk.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
     page.keyboard.type("yes, by 1 and 2")
     page.keyboard.press("Enter")
-    expect(page.locator(".jb-remark")).to_have_text("yes, by 1 and 2")
-    expect(page.locator(".jb-head")).to_contain_text("Saved: your remark")
+    expect(page.locator(".jb-comment")).to_have_text("yes, by 1 and 2")
+    expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
     with desk.store.reading() as connection:
         assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Vera", "yes, by 1 and 2")]
         assert load_item(connection, answer).reviews == ()
@@ -106,7 +106,7 @@ def test_a_remark_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
 
 
-def test_tools_remarks_and_sentences_fit_and_move_nothing(reviewer, desk) -> None:
+def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, desk) -> None:
     page = reviewer("Vera")
     opened(page, f"/item?flag={desk.rows.flags['two-judges']}")
     anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")

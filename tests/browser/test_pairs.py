@@ -56,7 +56,7 @@ def left_is_a(page: Page) -> bool:
     return (page.locator(".jb-answer-side").first.inner_text()).splitlines()[-1].startswith("left-")
 
 
-def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_stands(reviewer, desk, pair_ids) -> None:
+def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(reviewer, desk, pair_ids) -> None:
     page = reviewer("Mara")
     page.goto("/pairs")
     page.get_by_role("button", name="Judge them yourself").click()
@@ -74,7 +74,7 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_stands(r
     settled(page)
     page.get_by_role("button", name="Tie").click()
     expect(page.locator(".jb-revealed")).to_contain_text("You, having seen the judge")
-    expect(page.locator(".st-key-pair_head")).to_contain_text("your word stands over the judge's")
+    expect(page.locator(".st-key-head")).to_contain_text("your preference overrules the judge")
     settled(page)
     page.get_by_role("button", name="Left is better").click()
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("having seen the judge\\s*The left answer"))
@@ -161,6 +161,6 @@ def test_list_pair_and_reveal_fit(reviewer, desk, pair_ids) -> None:
     settled(page)
     assert misfits(page) == {}
     for _ in looks(page):
-        bar = page.locator(".st-key-pair_bar").bounding_box()
+        bar = page.locator(".st-key-bar").bounding_box()
         assert bar is not None
         assert bar["y"] + bar["height"] <= 900

@@ -47,7 +47,7 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
     assert "judged by rag v" in said
     assert "The originalgroundedness 0.20, quality 2 / 4" in said
     assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in said
-    assert "Attempt 1, against the original" in said
+    assert "Attempt 1, compared with the original" in said
     [difference] = [node.proto.body for node in page.get("html") if 'jb-difference">' in node.proto.body]
     assert "<del>soft " in difference
     assert "<ins>hard " in difference
@@ -75,14 +75,14 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page,
     assert "Self-refine · not passed · 2 attempts" in said
     assert f"Attempt 1not rated{BETTER}" in said
     assert "Attempt 2kept, not passedunchangednot ratedNo usable judgment" in said
-    assert last_part(page).startswith("Attempt 2, against attempt 1: unchangednot rated")
+    assert last_part(page).startswith("Attempt 2, compared with attempt 1: unchangednot rated")
 
 
 def test_a_key_goes_through_the_attempts(ids, open_page) -> None:
     page = open_page("item", response=ids["refined"])
     heads = []
     for _ in range(4):
-        heads.append(re.findall(r"^(The original|Attempt \d)(?:, against .*)?\n?", last_part(page))[0])
+        heads.append(re.findall(r"^(The original|Attempt \d)(?:, compared with .*)?\n?", last_part(page))[0])
         page = press(page, "view_")
     assert heads == ["Attempt 3", "The original", "Attempt 1", "Attempt 2"]
 
@@ -120,16 +120,16 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     assert "Attempt 1selected by Jon <b>" in shown(page)
 
 
-def test_without_a_name_nothing_is_said(ids, open_page) -> None:
+def test_without_a_name_nothing_is_selected(ids, open_page) -> None:
     page = press(open_page("item", reviewer="", response=ids["refined"]), "select_")
-    assert "Not saved: say who you are first" in shown(page)
+    assert "Not saved: enter your name first" in shown(page)
     assert " selected the" not in shown(page)
 
 
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
     said = shown(open_page("item", response=made))
-    assert "made from a prompt or another answer" in said
+    assert "generated from a prompt or another answer" in said
     assert "The original" in said
     assert "not flagged" not in said
 

@@ -49,7 +49,7 @@ def head(app: AppTest) -> str:
         ("two-judges", "second v10.95, 4 / 4"),
         ("two-judges", "thumbs down"),
         ("unusable", "No usable verdict: the model answered 85 where 0 to 1 was asked"),
-        ("good", "Not flagged: nothing waits for a decision"),
+        ("good", "Not flagged: no open flag to decide"),
         ("not-judged", "Not judged yet."),
         ("no-passages", "This log has no passages. Groundedness cannot be judged."),
         ("nothing-found", "The search found nothing: 0 passages were given to the model."),
@@ -97,8 +97,8 @@ def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_p
 
 def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert press(page, "quality3_").session_state["desk"].draft(page_rows.responses["claims"]).quality == 3
-    assert press(page, "quality3_").session_state["desk"].draft(page_rows.responses["claims"]).quality is None
+    assert press(page, "quality3_").session_state["review_session"].draft(page_rows.responses["claims"]).quality == 3
+    assert press(page, "quality3_").session_state["review_session"].draft(page_rows.responses["claims"]).quality is None
 
 
 def test_a_decision_in_the_first_moment_is_not_taken(page_rows, open_page, sqlite_store: Store) -> None:
@@ -143,7 +143,7 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
     press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
     assert flag_of(page) == flag
-    assert page.session_state["desk"].draft(page_rows.responses["claims"]).quality == 1
+    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality == 1
 
 
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_rows, open_page, sqlite_store) -> None:
@@ -177,8 +177,8 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 def test_the_last_one_says_so(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
-    assert "That was the last one in this filter." in shown(page)
-    assert "others wait" in shown(page)
+    assert "That was the last open flag for this filter." in shown(page)
+    assert "other flags are open." in shown(page)
     press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
 
@@ -203,5 +203,5 @@ def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: S
     assert "&lt;i&gt;id" in bodies
 
 
-def test_the_id_stands_before_what_a_narrow_window_cuts(page_rows, open_page) -> None:
+def test_the_id_comes_before_what_a_narrow_window_cuts(page_rows, open_page) -> None:
     assert head(open_page("item", response=page_rows.responses["good"])).startswith("good · ")

@@ -11,7 +11,7 @@ from queue_desk import QueueDesk, queue_desk
 
 
 @pytest.fixture
-def desk(page_rows, sqlite_store: Store) -> QueueDesk:
+def queues(page_rows, sqlite_store: Store) -> QueueDesk:
     made = queue_desk(sqlite_store)
     made.queue(where=RowFilter(rules=("low_groundedness",)), order=QueueOrder.OLDEST)
     return made
@@ -27,7 +27,7 @@ def weak(page: AppTest):
     return button
 
 
-def test_a_reload_brings_back_grade_and_note(desk, open_page) -> None:
+def test_a_reload_brings_back_grade_and_note(queues, open_page) -> None:
     page = open_page("item", queue="q")
     [field] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
     field.input("half of it")
@@ -38,7 +38,7 @@ def test_a_reload_brings_back_grade_and_note(desk, open_page) -> None:
     assert weak(again).proto.type == "primary"
 
 
-def test_another_person_gets_another_item_and_nothing_of_it(desk, open_page) -> None:
+def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -> None:
     page = open_page("item", queue="q")
     weak(page).click().run()
     other = open_page("item", reviewer="Jon", queue="q")

@@ -11,7 +11,7 @@ from judgeboard.reviews.checks import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.own_reviews import OwnReview
-from judgeboard_dashboard.review.own_reviews import pair_rows, said_words
+from judgeboard_dashboard.review.own_reviews import pair_rows, preference_words
 from pair_log import add_pairs
 from queue_desk import queue_desk
 
@@ -40,7 +40,7 @@ LINE = OwnReview(
     ],
 )
 def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
-    assert said_words(replace(LINE, preferences=said, shown=shown)) == words
+    assert preference_words(replace(LINE, preferences=said, shown=shown)) == words
 
 
 def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
@@ -57,11 +57,11 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=desk.now)
     page = open_page("queue", show="My reviews")
     [button] = [one for one in page.button if one.key == "my_other"]
-    assert button.label == "Your preferences on pairs"
+    assert button.label == "Your reviews of pairs"
     page = button.click().run()
     assert not page.exception
-    assert "1 preference of yours stands" in "".join(TAGS.sub("", node.proto.body) for node in page.get("html"))
+    assert "1 preference, newest first." in "".join(TAGS.sub("", node.proto.body) for node in page.get("html"))
     rows = page.dataframe[0].value
-    assert list(rows["Said"]) == ["Neither is better"]
+    assert list(rows["Review"]) == ["Neither is better"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]
     assert "p0" not in rows.to_string()

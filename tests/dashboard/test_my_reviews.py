@@ -62,11 +62,11 @@ def lines(store: Store):
 
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
     page = open_page("queue", show="My reviews")
-    assert "2 reviews of yours stand, newest first" in shown(page)
+    assert "2 reviews, newest first" in shown(page)
     [table] = page.dataframe
     rows = table.value
     assert list(rows["Id"]) == ["good", "claims"]
-    assert list(rows["Said"]) == ["Graded", "Confirmed"]
+    assert list(rows["Review"]) == ["Graded", "Confirmed"]
     assert list(rows["Note"])[1] == "no"
     assert rows["Seconds"][1] == 8
 
@@ -76,14 +76,14 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
     desk.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
     desk.reveal(desk.review(desk.mara, Decision.CONFIRM), desk.mara, Decision.DISMISS)
     [table] = open_page("queue", show="My reviews").dataframe
-    assert list(table.value["Said"]) == ["Dismissed, judge shown", "Confirmed, blind"]
+    assert list(table.value["Review"]) == ["Dismissed, judge shown", "Confirmed, blind"]
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
     assert "Mara confirmed (blind)" in item
     assert "Mara dismissed (judge shown)" in item
 
 
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
-    assert "You have reviewed no answer yet." in shown(open_page("queue", show="My reviews"))
+    assert "You have not reviewed any answers yet." in shown(open_page("queue", show="My reviews"))
     assert open_page("queue", reviewer="", show="My reviews").text_input(key="who_name")
 
 
@@ -95,7 +95,7 @@ def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_row
 
 def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
-    draft = page.session_state["desk"].draft(page_rows.responses["claims"])
+    draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.note, len(draft.marks)) == (2, "no", 1)
     assert "Change your review: is there a problem?" in shown(page)
     press(press(page, "quality4_"), "dismiss_")
@@ -122,7 +122,7 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     del page.query_params["edit"]
     page.run()
-    assert page.session_state["desk"].draft(page_rows.responses["claims"]).quality is None
+    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality is None
 
 
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])

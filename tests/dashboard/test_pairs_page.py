@@ -17,7 +17,9 @@ from judgeboard.store.pair_storing import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
-from judgeboard_dashboard.review.pairs import PairDesk, PairPresses, Place, screen_row
+from judgeboard_dashboard.review.decisions import PairActions
+from judgeboard_dashboard.review.drafts import ReviewSession
+from judgeboard_dashboard.review.pairs import Place, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from review_desk import rows_of
@@ -157,15 +159,25 @@ def test_what_was_in_view_once_stays_seen_in_this_session(pair_ids: list[int], o
 
 
 def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], opened: Store) -> None:
-    mara, here = ensure_reviewer(opened, "desk", "Mara"), PairDesk()
+    mara, session_state = ensure_reviewer(opened, "desk", "Mara"), ReviewSession()
     for side in ("left", "tie", "left", "tie", "left"):
         with opened.reading() as connection:
             screen = pair_screen(connection, pair_ids[0], aspect="overall", reviewer_id=mara.id, version_id=1)
-        place = Place(pair_ids[0], 1, "overall", Listed.ALL, ())
-        presses = PairPresses(opened, here, mara, screen, place, here.token(screen_row(screen)), lambda: 1.0)
-        for _ in range(2):  # the same press, arriving twice
-            presses.decide(side)
-        assert not here.refused, here.said
+        row = screen_row(screen)
+        actions = PairActions(
+            store=opened,
+            session=session_state,
+            reviewer=mara,
+            row=row,
+            subject=-pair_ids[0],
+            name="pair",
+            seconds=lambda: 1.0,
+            screen=screen,
+        )
+        request_key = session_state.request_key(row)
+        for _ in range(2):  # the same key press, arriving twice
+            actions.decide(screen.preference(side), request_key)
+        assert not session_state.refused, session_state.message
     rows = rows_of(opened, REVIEW)
     assert [not row["seen"] for row in rows] == [True, False, False, False, False]
     assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]

@@ -5,7 +5,7 @@ import pytest
 from judgeboard.domain import QueueOrder
 from judgeboard.reviews.queues import QueueProgress, queue_progress
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.review.queues import how_far, list_table, people_table, short_of
+from judgeboard_dashboard.review.queues import list_table, people_table, progress_words, sample_words
 from queue_desk import CONFIRM, DISMISS, UNSURE, QueueDesk, queue_desk
 
 
@@ -19,7 +19,7 @@ def progress(desk: QueueDesk, name: str = "q") -> QueueProgress:
         return queue_progress(connection, name, now=desk.now)
 
 
-def test_one_line_says_how_far_a_queue_is_and_what_one_did_oneself(desk) -> None:
+def test_one_line_shows_the_progress_of_a_queue_and_ones_own(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
     desk.queue(needed=2, order=QueueOrder.OLDEST, assigned=(desk.mara, desk.jon))
     for who, said in ((desk.mara, CONFIRM), (desk.jon, DISMISS), (desk.mara, CONFIRM), (desk.jon, CONFIRM)):
@@ -29,13 +29,13 @@ def test_one_line_says_how_far_a_queue_is_and_what_one_did_oneself(desk) -> None
     one = progress(desk)
     (row,) = list_table([one], desk.mara.id).to_dict("records")
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
-    assert (row["Waiting"], row["Held"], row["Split"], row["Finished"]) == (1, 1, 1, 0.25)
-    assert row["Given to"] == "Jon, Mara"
-    assert "oldest first · 2 reviews of each answer" in row["How"]
-    assert how_far(one) == "1 of 4 answers waits, 1 held by somebody, 1 split, 1 finished."
+    assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 0.25)
+    assert row["Assigned to"] == "Jon, Mara"
+    assert "oldest first · 2 reviews of each answer" in row["Rules"]
+    assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
     assert list_table([one], desk.ada.id)["You"].tolist() == [0]
     people = people_table(one).set_index("Person")
-    assert people.loc["Mara", ["Done", "Unsure", "Holds"]].tolist() == [3, 1, 1]
+    assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
 
 
 def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(desk) -> None:
@@ -48,11 +48,11 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(de
     assert shares == [0.33, 0.66, 1.0]
 
 
-def test_a_mix_that_is_short_of_drawn_answers_says_so(desk) -> None:
+def test_a_random_sample_that_is_short_is_explained(desk) -> None:
     desk.flagged(0.1, 0.2, 0.3, 0.4)
     desk.queue(sampling_rate=0.5)
-    said = short_of(progress(desk))
+    said = sample_words(progress(desk))
     assert said is not None
     assert said.startswith("0 answers in the random sample. 4 more were requested")
     desk.queue("plain")
-    assert short_of(progress(desk, "plain")) is None
+    assert sample_words(progress(desk, "plain")) is None

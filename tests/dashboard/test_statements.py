@@ -13,8 +13,8 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
-from judgeboard_dashboard.review.decisions import MarkPresses
-from judgeboard_dashboard.review.drafts import Desk, Draft
+from judgeboard_dashboard.review.decisions import MarkActions
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED
 ANSWER = "Granite is hard. Basalt is soft."
@@ -25,8 +25,8 @@ CLAIMS = (
 TAGS = re.compile(r"<[^>]*>")
 
 
-def presses(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -> MarkPresses:
-    return MarkPresses(Desk(), 1, statements_of(ANSWER, claims, judgment_id))
+def actions(*, claims: tuple[Claim, ...] = (), judgment_id: int | None = None) -> MarkActions:
+    return MarkActions(ReviewSession(), 1, statements_of(ANSWER, claims, judgment_id))
 
 
 def test_a_judge_that_is_seen_gives_the_statements() -> None:
@@ -47,7 +47,7 @@ def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
 
 
 def test_the_next_statement_comes_after_the_last_the_first() -> None:
-    bound = presses()
+    bound = actions()
     assert bound.at is None
     places = []
     for _ in range(3):
@@ -57,7 +57,7 @@ def test_the_next_statement_comes_after_the_last_the_first() -> None:
 
 
 def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_takes_it_back() -> None:
-    bound = presses(claims=CLAIMS, judgment_id=7)
+    bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     bound.next()
     bound.mark(SUPPORTED)
@@ -72,25 +72,25 @@ def test_a_mark_is_on_the_statement_that_the_keys_are_at_and_the_same_again_take
 
 
 def test_nothing_to_mark_is_no_error() -> None:
-    bound = MarkPresses(Desk(), 1, ())
+    bound = MarkActions(ReviewSession(), 1, ())
     bound.next()
     bound.mark(SUPPORTED)
     assert (bound.at, bound.draft.marks) == (None, {})
 
 
 def test_a_copied_draft_is_not_changed_by_later_marks() -> None:
-    bound = presses()
+    bound = actions()
     bound.mark(SUPPORTED)
     kept = bound.draft.copied()
     bound.mark(SUPPORTED)
     assert (len(kept.marks), len(bound.draft.marks)) == (1, 0)
 
 
-def test_the_persons_word_stands_beside_the_judges_and_the_current_one_is_outlined() -> None:
-    bound = presses(claims=CLAIMS, judgment_id=7)
+def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined() -> None:
+    bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
-    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, you say contradicted", True)
+    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, your mark: contradicted", True)
     assert (second.sign, second.at) == ("∅2", False)
     markup = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
     assert "jb-at" in markup
@@ -98,7 +98,7 @@ def test_the_persons_word_stands_beside_the_judges_and_the_current_one_is_outlin
 
 
 def test_of_sentences_only_marked_ones_are_shown() -> None:
-    bound = presses()
+    bound = actions()
     assert shown_claims((), bound.statements, bound.shown, bound.at) == []
     bound.next()
     [current] = shown_claims((), bound.statements, bound.shown, bound.at)
@@ -113,7 +113,7 @@ def test_of_sentences_only_marked_ones_are_shown() -> None:
 
 @given(st.text(max_size=80), st.lists(st.sampled_from(["next", *ClaimStatus]), max_size=12))
 def test_marking_changes_no_character_of_the_text(answer: str, keys: list[str]) -> None:
-    bound = MarkPresses(Desk(), 1, statements_of(answer))
+    bound = MarkActions(ReviewSession(), 1, statements_of(answer))
     for key in keys:
         bound.next() if key == "next" else bound.mark(ClaimStatus(key))
     shown = shown_claims((), bound.statements, bound.shown, bound.at)

@@ -12,103 +12,93 @@ from judgeboard.methods.attempts import (
     select_attempt,
     selected_attempt,
 )
-from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.decisions import Presses, safely
-from judgeboard_dashboard.review.drafts import Desk
+from judgeboard_dashboard.review.decisions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, word_difference
 from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import capital, count, money, score, shortened, when
 
-Place = tuple[AttemptSequence, ShownAttempt]
+METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
+LONGEST_TEXT = 4_000  # characters of an evaluation or a feedback
+STARTS = 200  # characters of an answer on its card: one line
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptPresses:
-    """What can be pressed about the attempts on a screen.
+class AttemptActions:
+    """The keys for the attempts at a better answer, of all sequences in order.
 
-    Which attempt is meant is read when a press is worked off: two keys in quick succession, next attempt and select,
-    mean the next one although it was not drawn yet.
+    Which attempt is meant is read when a key press is processed: two keys in quick succession, next attempt and
+    select, mean the next attempt although it was not drawn yet.
     """
 
-    store: Store
-    here: Desk
-    reviewer: Reviewer | None
-    response_id: int
-    external_id: str
-    places: tuple[Place, ...]
-
-    @classmethod
-    def on(cls, presses: Presses, places: tuple[Place, ...]) -> "AttemptPresses":
-        """Return the presses about ``places`` on a screen."""
-        screen = presses.screen
-        return cls(presses.store, presses.here, presses.reviewer, screen.response_id, screen.external_id, places)
+    actions: Actions
+    attempts: tuple[tuple[AttemptSequence, ShownAttempt], ...]
 
     @property
     def at(self) -> int:
-        """Which attempt is looked at: the one that was chosen, at first the one that the newest run kept."""
-        kept = (
-            place for place, (sequence, one) in enumerate(self.places) if sequence is self.places[0][0] and one.kept
-        )
-        return self.here.viewed.get(self.response_id, next(kept, 0)) % len(self.places)
+        """The index of the attempt on the screen; at first the attempt that the newest run kept."""
+        newest = self.attempts[0][0]
+        kept = (at for at, (sequence, attempt) in enumerate(self.attempts) if sequence is newest and attempt.kept)
+        return self.actions.session.viewed.get(self.actions.subject, next(kept, 0)) % len(self.attempts)
 
     def next(self) -> None:
-        """Look at the next attempt, after the last one at the first."""
-        self.here.viewed[self.response_id] = (self.at + 1) % len(self.places)
+        """Show the next attempt; after the last comes the first."""
+        self.actions.session.viewed[self.actions.subject] = (self.at + 1) % len(self.attempts)
 
     def select(self) -> None:
-        """Select the attempt; where this person has selected it, deselect it."""
-        safely(self.here, self.reviewer, self._select)
+        """Select the attempt; deselect it where this reviewer has selected it."""
+        safely(self.actions.session, self.actions.reviewer, self._select)
 
     def _select(self, reviewer: Reviewer) -> None:
-        sequence, attempt = self.places[self.at]
+        store, session, name = self.actions.store, self.actions.session, self.actions.name
+        sequence, attempt = self.attempts[self.at]
         row = f"attempt{sequence.run_id}.{sequence.subject}.{attempt.number}"
-        token = self.here.token(row)
+        key = session.request_key(row)
         if attempt.response_id is None:
-            self.here.say(f"Not saved: {attempt.name} gave no answer", refused=True)
-        elif selected_attempt(self.store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
+            session.say(f"Not saved: {attempt.name} has no answer", refused=True)
+        elif selected_attempt(store, sequence.run_id, sequence.subject, reviewer) == attempt.number:
             deselect_attempt(
-                self.store, run_id=sequence.run_id, subject=sequence.subject, reviewer=reviewer, request_key=token
+                store, run_id=sequence.run_id, subject=sequence.subject, reviewer=reviewer, request_key=key
             )
-            self.here.say(f"Undone: you have selected no attempt at {self.external_id}")
+            session.say(f"Undone: you have selected no attempt at {name}")
         else:
             select_attempt(
-                self.store,
+                store,
                 run_id=sequence.run_id,
                 subject=sequence.subject,
                 number=attempt.number,
                 reviewer=reviewer,
-                request_key=token,
+                request_key=key,
             )
-            self.here.say(f"Saved: {attempt.name} of {self.external_id} is selected")
-        self.here.spend(row, token)
+            session.say(f"Saved: {attempt.name} of {name} is selected")
+        session.finish_key(row, key)
 
 
-METHODS = {"reflect": "Self-reflection", "refine": "Self-refine"}
-LONGEST_SAID = 4_000  # characters of an evaluation or a feedback
-STARTS = 200  # characters of an answer on its card: one line
-
-
-def attempts_section(presses: Presses, sequences: Sequence[AttemptSequence]) -> None:
-    """Show the attempts under the panes; nothing where there are none.
-
-    Args:
-        presses: What the keys of the screen do.
-        sequences: The attempts, the newest run's first; keys go through all of them.
-    """
-    places = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
-    if not places:
+def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> None:
+    """Show the attempts under the panes, the newest run's first; nothing where there are none."""
+    attempts = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
+    if not attempts:
         return
-    bound, row = AttemptPresses.on(presses, places), presses.screen.row
-    sequence, attempt = places[bound.at]
+    bound, row, reviewer = AttemptActions(actions, attempts), actions.row, actions.reviewer
+    sequence, attempt = attempts[bound.at]
+    selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             show(_title(sequence, len(sequences)))
             key_button(
-                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="9", disabled=len(places) == 1
+                "Next attempt", bound.next, key=f"view_{row}", turn=Turn.GIVE, shortcut="9", disabled=len(attempts) == 1
             )
-            _select_button(bound, sequence, attempt, row)
+            key_button(
+                "Deselect" if selected else f"Select {attempt.name}",
+                bound.select,
+                key=f"select_{row}",
+                turn=Turn.GIVE,
+                shortcut="0",
+                chosen=selected,
+                disabled=attempt.response_id is None,
+                tip="Your name and the time are stored with it. The same key deselects it.",
+            )
         with st.container(key="stack_attempts"):
             left, right = st.columns([1, 1.35], gap="small")
             with left:
@@ -123,54 +113,39 @@ def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
     return tag("a", f"{count(made, 'attempt')} at a better one", href="#attempts") if made else None
 
 
-def _select_button(bound: AttemptPresses, sequence: AttemptSequence, attempt: ShownAttempt, row: str) -> None:
-    reviewer = bound.reviewer
-    selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
-    key_button(
-        "Deselect" if selected else f"Select {attempt.name}",
-        bound.select,
-        key=f"select_{row}",
-        turn=Turn.GIVE,
-        shortcut="0",
-        chosen=selected,
-        disabled=attempt.response_id is None,
-        tip="Your name and the time are stored with it. The same key deselects it.",
-    )
-
-
 def _title(sequence: AttemptSequence, runs: int) -> Html:
-    """Two lines: what it came to, and who asked; the first is short enough for 800 px."""
+    """Return two lines: the result, and the judge and run; the first is short enough for 800 px."""
     facts = [
         None if sequence.passed is None else "passed" if sequence.passed else "not passed",
         count(sequence.made, "attempt"),
         f"cost {money(sequence.cost_micro)}",
     ]
-    asked = [
+    origin = [
         f"rated by {sequence.judge}" if sequence.method == "refine" else f"judged by {sequence.judge}",
         f"run {sequence.run_id}, {when(sequence.at)}",
         f"{runs} runs" if runs > 1 else None,
     ]
-    named = METHODS.get(sequence.method, sequence.method)
-    first = tag("div", tag("b", named), *(f" · {fact}" for fact in facts if fact), cls="jb-line")
-    second = tag("div", " · ".join(fact for fact in asked if fact), cls="jb-cap jb-line")
+    method = METHODS.get(sequence.method, sequence.method)
+    first = tag("div", tag("b", method), *(f" · {fact}" for fact in facts if fact), cls="jb-line")
+    second = tag("div", " · ".join(fact for fact in origin if fact), cls="jb-cap jb-line")
     return tag("div", first, second, cls="jb-attempts-title", id="attempts")
 
 
 def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
     selections = [
-        tag("div", tag("b", one.reviewer), f" selected {_named(sequence, one.number)}, {when(one.at)}")
-        for one in sequence.selected
+        tag("div", tag("b", choice.reviewer), f" selected {_name(sequence, choice.number)}, {when(choice.at)}")
+        for choice in sequence.selected
     ]
-    return tag("div", *cards, tag("div", *selections, cls="jb-standing") if selections else None, cls="jb-attempts")
+    return tag("div", *cards, tag("div", *selections, cls="jb-selected") if selections else None, cls="jb-attempts")
 
 
-def _named(sequence: AttemptSequence, number: int) -> str:
-    return next((one.name for one in sequence.attempts if one.number == number), f"attempt {number}")
+def _name(sequence: AttemptSequence, number: int) -> str:
+    return next((attempt.name for attempt in sequence.attempts if attempt.number == number), f"attempt {number}")
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
-    people = [one.reviewer for one in sequence.selected if one.number == attempt.number]
+    people = [choice.reviewer for choice in sequence.selected if choice.number == attempt.number]
     in_vain = sequence.passed is False
     kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)
@@ -192,7 +167,7 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
         head,
         tag("div", _start(attempt.answer), cls="jb-cap jb-line") if attempt.answer and not same else None,
         tag("div", attempt.note, cls="jb-why") if attempt.note else None,
-        tag("div", attempt.reasoning[:LONGEST_SAID], cls="jb-reason") if attempt.reasoning else None,
+        tag("div", attempt.reasoning[:LONGEST_TEXT], cls="jb-reason") if attempt.reasoning else None,
         _feedback(attempt),
         tag("div", cost, cls="jb-cap") if cost else None,
         cls="jb-attempt jb-viewed" if viewed else "jb-attempt",
@@ -211,12 +186,12 @@ def _scores(attempt: ShownAttempt) -> str:
 def _feedback(attempt: ShownAttempt) -> Html | None:
     if not attempt.feedback:
         return None
-    return tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_SAID], cls="jb-reason")
+    return tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_TEXT], cls="jb-reason")
 
 
 def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
-    """The attempt that this one is held against: the nearest earlier one with an answer."""
-    earlier = [one for one in sequence.attempts if one.number < attempt.number and one.answer is not None]
+    """Return the attempt that this one is compared with: the nearest earlier one with an answer."""
+    earlier = [other for other in sequence.attempts if other.number < attempt.number and other.answer is not None]
     return earlier[-1] if earlier else None
 
 
@@ -236,7 +211,7 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     elif before is None:
         body = tag("div", viewed.answer[:LONGEST], cls="jb-evidence")
     else:
-        heading = f"{heading}, against {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
+        heading = f"{heading}, compared with {before.name}{': unchanged' if _unchanged(before, viewed) else ''}"
         body = _difference(before.answer or "", viewed.answer)
     label = tag("div", heading, tag("span", _scores(viewed)), cls="jb-label jb-both-ends")
     return tag("div", label, body, cls="jb-attempt-text")

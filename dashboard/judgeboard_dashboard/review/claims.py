@@ -11,13 +11,21 @@ from judgeboard_dashboard.evidence import Html, escaped, join, tag
 ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supported": "✓", "plain": ""}
 # Worst first: an overlap shows the worse claim, and so does the list.
 ORDER = tuple(ICONS)
+Subject = tuple[int | None, int | None, int | None]
+"""What a mark is known by: judgment and number of the claim, or start and end of a sentence in the answer."""
+MOST_LIT = 40  # claims with a highlight rule of their own in the stylesheet
+STATUS_WORDS = {
+    ClaimStatus.SUPPORTED: "supported",
+    ClaimStatus.UNSUPPORTED: "not supported",
+    ClaimStatus.CONTRADICTED: "contradicted",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedClaim:
-    """A claim with its number on the page, from 1 in the judge's order; or a sentence that the person marks.
+    """A claim with its number on the page, from 1 in the judge's order; or a sentence that the reviewer marks.
 
-    ``own`` is what the person at the screen says of it, ``at`` whether it is the one that the keys mark now.
+    ``own`` is the reviewer's mark; ``at``: it is the statement that the keys mark now.
     """
 
     number: int
@@ -28,28 +36,28 @@ class NumberedClaim:
 
     @property
     def status(self) -> str:
-        """The claim's status, ``notfound`` where its quote does not stand in the answer; of a sentence the person's."""
+        """The status, ``notfound`` where the answer lacks the quote; for a sentence the reviewer's mark."""
         if self.sentence:
             return "plain" if self.own is None else str(self.own.value)
         return str(self.claim.status.value) if self.claim.answer_start is not None else "notfound"
 
     @property
     def sign(self) -> str:
-        """Icon and number, and the person's word: "✗1", "✗1 you ✓"; of a sentence only that: "you ✓"."""
+        """Icon and number, and the reviewer's mark: "✗1", "✗1 you ✓"; for a sentence only the mark: "you ✓"."""
         judged = "" if self.sentence else f"{ICONS[self.status]}{self.number}"
-        said = "" if self.own is None else f"you {ICONS[self.own.value]}"
-        return " ".join(part for part in (judged, said) if part) or "…"
+        own = "" if self.own is None else f"you {ICONS[self.own.value]}"
+        return " ".join(part for part in (judged, own) if part) or "…"
 
     @property
     def words(self) -> str:
-        """For a screen reader: "claim 1, contradicted", "claim 1, contradicted, you say supported"."""
-        said = "quote not found in the answer" if self.status == "notfound" else _STATUS_WORDS[self.claim.status]
-        judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {said}"
-        return judged if self.own is None else f"{judged}, you say {_STATUS_WORDS[self.own]}"
+        """For a screen reader: "claim 1, contradicted", "claim 1, contradicted, your mark: supported"."""
+        status = "quote not found in the answer" if self.status == "notfound" else STATUS_WORDS[self.claim.status]
+        judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {status}"
+        return judged if self.own is None else f"{judged}, your mark: {STATUS_WORDS[self.own]}"
 
     @property
     def name(self) -> str:
-        """What its ids and classes end in; sentences are numbered beside claims."""
+        """The end of its ids and classes; sentences have numbers of their own."""
         return f"s{self.number}" if self.sentence else str(self.number)
 
 
@@ -74,24 +82,25 @@ def problems_first(claims: Iterable[NumberedClaim]) -> list[NumberedClaim]:
 
 def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
     """Return what the claims quote of the answer."""
-    return [
-        Span(one.claim.answer_start, one.claim.answer_end, one)
-        for one in claims
-        if one.claim.answer_start is not None
-        and one.claim.answer_end is not None
-        and 0 <= one.claim.answer_start < one.claim.answer_end <= len(answer)
-    ]
+    places = ((claim, claim.claim.answer_start, claim.claim.answer_end) for claim in claims)
+    return _spans(places, len(answer))
 
 
 def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
     """Return what the claims quote of passage number ``passage`` (from 1)."""
+    places = (
+        (claim, claim.claim.passage_start, claim.claim.passage_end)
+        for claim in claims
+        if claim.claim.passage == passage
+    )
+    return _spans(places, len(text))
+
+
+def _spans(places: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int) -> list[Span]:
     return [
-        Span(one.claim.passage_start, one.claim.passage_end, one)
-        for one in claims
-        if one.claim.passage == passage
-        and one.claim.passage_start is not None
-        and one.claim.passage_end is not None
-        and 0 <= one.claim.passage_start < one.claim.passage_end <= len(text)
+        Span(start, end, claim)
+        for claim, start, end in places
+        if start is not None and end is not None and 0 <= start < end <= length
     ]
 
 
@@ -173,19 +182,9 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
     return f"#p{claim.claim.passage}" if claim.claim.passage is not None else None
 
 
-_STATUS_WORDS = {
-    ClaimStatus.SUPPORTED: "supported",
-    ClaimStatus.UNSUPPORTED: "not supported",
-    ClaimStatus.CONTRADICTED: "contradicted",
-}
-
-
-Subject = tuple[int | None, int | None, int | None]  # judgment and claim's number, or start and end in the answer
-
-
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement; ``judgment_id`` is None where it is a sentence. ``number`` counts from 1."""
+    """A claim of a judgment, or a sentence of the answer (without ``judgment_id``); ``number`` counts from 1."""
 
     number: int
     text: str
@@ -195,13 +194,13 @@ class Statement:
 
     @property
     def subject(self) -> Subject:
-        """What a mark on it is known by."""
+        """What identifies a mark on it."""
         if self.judgment_id is None:
             return (None, self.start, self.end)
         return (self.judgment_id, self.number, None)
 
     def marked(self, status: ClaimStatus) -> ClaimMark:
-        """Return a person's word on it."""
+        """Return a reviewer's mark on it."""
         number = None if self.judgment_id is None else self.number
         return ClaimMark(status, self.text, self.start, self.end, self.judgment_id, number)
 
@@ -209,13 +208,12 @@ class Statement:
 def statements_of(
     answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
 ) -> tuple[Statement, ...]:
-    """Return what can be marked, in order.
+    """Return what reviewers can mark, in order: the claims of a judgment, else the sentences of the answer.
 
     Args:
-        answer: As stored; None once forgotten, then there is nothing.
-        claims: What the judge claimed that may be seen; none or None where it made none or is hidden: then the
-            sentences of the answer.
-        judgment_id: The judgment that the claims are of.
+        answer: As stored; None once forgotten.
+        claims: The claims of the judgment, none where it has none or is hidden.
+        judgment_id: The judgment.
     """
     if answer is None:
         return ()
@@ -231,7 +229,7 @@ def statements_of(
 
 
 def subject_of(mark: ClaimMark) -> Subject:
-    """Return what a stored mark is known by."""
+    """Return what identifies a stored mark."""
     return (None, mark.start, mark.end) if mark.judgment_id is None else (mark.judgment_id, mark.number, None)
 
 
@@ -241,28 +239,28 @@ def shown_claims(
     marks: Mapping[Subject, ClaimMark],
     at: int | None,
 ) -> list[NumberedClaim]:
-    """Return what is marked in the texts: the judge's claims with the person's word beside it, or marked sentences.
+    """Return what is marked in the texts: the judge's claims with the reviewer's marks, or the marked sentences.
 
     Args:
-        claims: The judge's claims that may be seen.
+        claims: The judge's claims.
         statements: What can be marked.
-        marks: The person's marks by subject.
-        at: The place among ``statements`` of the one that the keys mark now, None where none was chosen yet.
+        marks: The reviewer's marks.
+        at: The index of the statement that the keys mark; None where none was chosen yet.
     """
-    said = {statement.number: marks.get(statement.subject) for statement in statements}
+    own = {statement.number: marks.get(statement.subject) for statement in statements}
     now = None if at is None or not statements else statements[at % len(statements)].number
     if any(statement.judgment_id is None for statement in statements):
         return [
             *numbered(claims),
             *(
-                _sentence(statement, said[statement.number], at=statement.number == now)
+                _sentence(statement, own[statement.number], at=statement.number == now)
                 for statement in statements
-                if said[statement.number] is not None or statement.number == now
+                if own[statement.number] is not None or statement.number == now
             ),
         ]
     return [
-        replace(one, own=None if (mark := said.get(one.number)) is None else mark.status, at=one.number == now)
-        for one in numbered(claims)
+        replace(claim, own=None if (mark := own.get(claim.number)) is None else mark.status, at=claim.number == now)
+        for claim in numbered(claims)
     ]
 
 

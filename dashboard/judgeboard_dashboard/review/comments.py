@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -13,145 +14,144 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Comment
 from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.review.decisions import safely
-from judgeboard_dashboard.review.drafts import Desk, Remark
+from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
 from judgeboard_dashboard.widgets.texts import shortened, when
 
-START = 40  # characters of a remark on the button that changes it
+START = 40  # characters of a comment on the button that changes it
 
 
 @dataclass(frozen=True, slots=True)
-class RemarkPresses:
-    """What can be pressed about the remarks on an answer. Nothing here touches Streamlit."""
+class CommentActions:
+    """The keys and buttons for the comments on an answer; nothing here uses Streamlit."""
 
     store: Store
-    here: Desk
+    session: ReviewSession
     reviewer: Reviewer | None
     response_id: int
 
-    def send(self, token: str) -> None:
-        """Store the remark that was written, as a new one or in place of one's own."""
-        if token not in self.here.used:
-            safely(self.here, self.reviewer, partial(self._send, token))
+    def send(self, request_key: str) -> None:
+        """Store the comment that was written, as a new one or as a change of one's own."""
+        if request_key not in self.session.used_keys:
+            safely(self.session, self.reviewer, partial(self._send, request_key))
 
-    def change(self, one: Comment) -> None:
-        """Take one's own remark into the field."""
-        self.here.put_remark(self.response_id, Remark(one.text or "", replaces=one.id))
+    def change(self, changed: Comment) -> None:
+        """Put one's own comment into the field."""
+        self.session.put_comment(self.response_id, CommentDraft(changed.text or "", replaces=changed.id))
 
-    def take_back(self, one: Comment, token: str) -> None:
-        """Take one's own remark back."""
-        if token not in self.here.used:
-            safely(self.here, self.reviewer, partial(self._take_back, one, token))
+    def withdraw(self, withdrawn: Comment, request_key: str) -> None:
+        """Withdraw one's own comment."""
+        if request_key not in self.session.used_keys:
+            safely(self.session, self.reviewer, partial(self._withdraw, withdrawn, request_key))
 
-    def token(self, of: int | None = None) -> str:
-        """Return the request key of the next remark, or of taking one back."""
-        return self.here.token(f"remark{self.response_id}" if of is None else f"unremark{of}")
+    def request_key(self, withdrawn: int | None = None) -> str:
+        """Return the request key of the next comment, or of withdrawing one."""
+        return self.session.request_key(f"comment{self.response_id}" if withdrawn is None else f"withdraw{withdrawn}")
 
-    def _send(self, token: str, reviewer: Reviewer) -> None:
-        written = self.here.remark(self.response_id)
-        if not written.text.strip():
+    def _send(self, request_key: str, reviewer: Reviewer) -> None:
+        draft = self.session.comment(self.response_id)
+        if not draft.text.strip():
             return
-        if written.replaces is None:
-            comment(self.store, response_id=self.response_id, reviewer=reviewer, text=written.text, request_key=token)
-            self.here.say("Saved: your remark")
-        else:
-            try:
-                edit_comment(
-                    self.store, comment_id=written.replaces, reviewer=reviewer, text=written.text, request_key=token
-                )
-                self.here.say("Saved: your remark is changed")
-            except DecisionRefused as refused:
-                self.here.say(str(refused), refused=True)
-        self.here.spend(f"remark{self.response_id}", token)
-        self.here.put_remark(self.response_id, Remark())
-
-    def _take_back(self, one: Comment, token: str, reviewer: Reviewer) -> None:
+        common: dict[str, Any] = {"reviewer": reviewer, "text": draft.text, "request_key": request_key}
         try:
-            withdraw_comment(self.store, comment_id=one.id, reviewer=reviewer, request_key=token)
-            self.here.say("Your remark is taken back")
+            if draft.replaces is None:
+                comment(self.store, response_id=self.response_id, **common)
+                self.session.say("Saved: your comment")
+            else:
+                edit_comment(self.store, comment_id=draft.replaces, **common)
+                self.session.say("Saved: your comment is changed")
         except DecisionRefused as refused:
-            self.here.say(str(refused), refused=True)
-        self.here.spend(f"unremark{one.id}", token)
-        if self.here.remark(self.response_id).replaces == one.id:
-            self.here.put_remark(self.response_id, Remark())
+            self.session.say(str(refused), refused=True)
+        self.session.finish_key(f"comment{self.response_id}", request_key)
+        self.session.put_comment(self.response_id, CommentDraft())
+
+    def _withdraw(self, withdrawn: Comment, request_key: str, reviewer: Reviewer) -> None:
+        try:
+            withdraw_comment(self.store, comment_id=withdrawn.id, reviewer=reviewer, request_key=request_key)
+            self.session.say("Your comment is withdrawn.")
+        except DecisionRefused as refused:
+            self.session.say(str(refused), refused=True)
+        self.session.finish_key(f"withdraw{withdrawn.id}", request_key)
+        if self.session.comment(self.response_id).replaces == withdrawn.id:
+            self.session.put_comment(self.response_id, CommentDraft())
 
 
-def read_remarks(here: Desk) -> None:
-    """Take into the remarks being written what was sent since the last run; call it before presses are worked off."""
-    for response_id, written in here.remarks.items():
-        key = _field(response_id, written)
+def read_comments(session: ReviewSession) -> None:
+    """Take the texts typed since the last run; call it before key presses are processed."""
+    for response_id, draft in session.comments.items():
+        key = _field(response_id, draft)
         if key in st.session_state:
-            written.text = st.session_state[key]
+            draft.text = st.session_state[key]
 
 
-def remarks_block(comments: Sequence[Comment]) -> Html | None:
-    """Return the remarks as they stand, the first said first; None where there is none."""
+def comments_block(comments: Sequence[Comment]) -> Html | None:
+    """Return the current comments, the oldest first; None where there is none."""
     if not comments:
         return None
     lines = [
         tag(
             "div",
-            tag("span", when(one.at)),
+            tag("span", when(comment.at)),
             tag(
                 "span",
-                tag("b", one.reviewer),
-                f" (changed {when(one.edited_at)})" if one.edited_at else None,
-                tag("div", one.text, cls="jb-remark"),
+                tag("b", comment.reviewer),
+                f" (changed {when(comment.edited_at)})" if comment.edited_at else None,
+                tag("div", comment.text, cls="jb-comment"),
             ),
             cls="jb-event",
         )
-        for one in comments
+        for comment in comments
     ]
-    return tag("div", tag("div", f"Remarks ({len(comments)})", cls="jb-label"), *lines, cls="jb-block")
+    return tag("div", tag("div", f"Comments ({len(comments)})", cls="jb-label"), *lines, cls="jb-block")
 
 
-def remark_fields(presses: RemarkPresses, comments: Sequence[Comment]) -> None:
-    """Show the field for a remark, reached with T and sent with Enter, and the way to one's own; not without a name."""
-    reviewer = presses.reviewer
+def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None:
+    """Show the field for a comment (T; Enter sends it) and one's own comments; nothing without a name."""
+    reviewer = actions.reviewer
     if reviewer is None:
         return
-    written, response_id = presses.here.remark(presses.response_id), presses.response_id
-    key = _field(response_id, written)
+    draft, response_id = actions.session.comment(actions.response_id), actions.response_id
+    key = _field(response_id, draft)
     if key not in st.session_state:
-        st.session_state[key] = written.text
+        st.session_state[key] = draft.text
     with (
-        st.container(key="remark"),
-        st.form(f"remarkform_{response_id}_{written.shown}", border=False, enter_to_submit=True),
+        st.container(key="commentbox"),
+        st.form(f"commentform_{response_id}_{draft.shown}", border=False, enter_to_submit=True),
         st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False),
     ):
         st.text_input(
-            "Remark for the others (T)" if written.replaces is None else "Change your remark (T)",
+            "Comment for other reviewers (T)" if draft.replaces is None else "Change your comment (T)",
             key=key,
-            placeholder="Others read it beside the answer; Enter sends it",
+            placeholder="Other reviewers see it here. Enter sends it.",
         )
-        send = f"send_{response_id}_{written.shown}"
+        send = f"send_{response_id}_{draft.shown}"
         st.form_submit_button(
             "Send",
             key=send,
             on_click=take_press,
-            args=(keyboard(), send, Press(Turn.GIVE, partial(presses.send, presses.token()))),
+            args=(keyboard(), send, Press(Turn.GIVE, partial(actions.send, actions.request_key()))),
             wrap=False,
         )
-    mine = [one for one in comments if one.reviewer_id == reviewer.id]
-    if mine:
-        with st.popover(f"My remarks ({len(mine)})", key="my_remarks"):
-            for one in mine:
-                _own(presses, one)
+    own_comments = [comment for comment in comments if comment.reviewer_id == reviewer.id]
+    if own_comments:
+        with st.popover(f"My comments ({len(own_comments)})", key="my_comments"):
+            for own in own_comments:
+                start = as_label(shortened(own.text or "", START))
+                with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False):
+                    key_button(
+                        f"Change: {start}",
+                        partial(actions.change, own),
+                        key=f"change_comment_{own.id}",
+                        turn=Turn.GIVE,
+                        quiet=True,
+                    )
+                    key_button(
+                        "Withdraw",
+                        partial(actions.withdraw, own, actions.request_key(own.id)),
+                        key=f"withdraw_comment_{own.id}",
+                        turn=Turn.GIVE,
+                    )
 
 
-def _own(presses: RemarkPresses, one: Comment) -> None:
-    start = as_label(shortened(one.text or "", START))
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False):
-        key_button(
-            f"Change: {start}", partial(presses.change, one), key=f"change_remark_{one.id}", turn=Turn.GIVE, quiet=True
-        )
-        key_button(
-            "Take back",
-            partial(presses.take_back, one, presses.token(one.id)),
-            key=f"unremark_{one.id}",
-            turn=Turn.GIVE,
-        )
-
-
-def _field(response_id: int, written: Remark) -> str:
-    return f"comment_{response_id}_{written.shown}"
+def _field(response_id: int, draft: CommentDraft) -> str:
+    return f"comment_{response_id}_{draft.shown}"

@@ -1,221 +1,481 @@
-"""What the keys of the review screen do: grade, decide, mark, save, undo, move on."""
+"""What the keys of the review screen do: grade, mark, decide, undo and move on, for every subject."""
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, WhyDiffers
+from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import DecisionRefused, JudgeboardError
-from judgeboard.reviews.changes import Judged, differs, edit, undo
-from judgeboard.reviews.decisions import decide, grade
+from judgeboard.methods.pair_report import PairScreen
+from judgeboard.reviews.changes import differs, edit, undo
+from judgeboard.reviews.conflicts import Conflict, open_conflicts
+from judgeboard.reviews.decisions import decide, grade, prefer
+from judgeboard.reviews.leases import skip, take_item
+from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
+from judgeboard.reviews.shown import shown_side
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.items import ItemJudgment
 from judgeboard.store.open_flags import neighbours
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Statement, Subject, subject_of
-from judgeboard_dashboard.review.drafts import Desk, Done, Draft, Goal, Screen
+from judgeboard_dashboard.review.drafts import Done, Draft, Goal, ReviewSession
+from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
+from judgeboard_dashboard.review.queues import CONFLICTS, MY_REVIEWS
 from judgeboard_dashboard.session import numbered
+from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
+from judgeboard_dashboard.widgets.navigation import Rows
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
-MY_REVIEWS = "My reviews"  # the segment of the Queue page that a change comes from
-NOBODY = "Not saved: say who you are first, at the lower right."
+SAVED_SIDE = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
+NO_NAME = "Not saved: enter your name first, at the lower right."
+NO_REASON = "Not saved: enter a reason first (M)."
+LEASED_BY_OTHER = "Another reviewer has leased this item."
 
 
-@dataclass(frozen=True, slots=True)
-class Presses:
-    """What can be pressed on a screen, bound when it was drawn.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actions:
+    """What the keys of a screen do; bound when the screen is drawn, so that a late press means what was shown.
 
-    ``judged`` is the verdict on the screen, None where none is or it is hidden; below ``low`` an answer is flagged.
+    ``row`` identifies the screen in the browser, ``subject`` its draft (the id of a response, or minus that of a
+    pair). ``judgment`` is the judgment on the screen, None where there is none or it is hidden. A groundedness below
+    ``threshold`` is flagged.
     """
 
     store: Store
-    here: Desk
+    session: ReviewSession
     reviewer: Reviewer | None
-    screen: Screen
+    row: str
+    subject: int
+    name: str
     seconds: Callable[[], float]
-    judged: Judged | None = None
-    low: float = 0.5
+    judgment: ItemJudgment | None = None
+    threshold: float = 0.5
+
+    @property
+    def draft(self) -> Draft:
+        """The draft for the subject."""
+        return self.session.draft(self.subject)
+
+    @property
+    def judgment_id(self) -> int | None:
+        """The id of the judgment on the screen."""
+        return None if self.judgment is None else self.judgment.id
 
     def quality(self, value: int) -> None:
-        """Give a quality; the same again takes it back."""
-        draft = self.here.draft(self.screen.response_id)
-        draft.quality = None if draft.quality == value else value
+        """Give a quality; the same value again removes it."""
+        self.draft.quality = None if self.draft.quality == value else value
 
     def groundedness(self, value: float) -> None:
-        """Give a groundedness; the same again takes it back."""
-        draft = self.here.draft(self.screen.response_id)
-        draft.groundedness = None if draft.groundedness == value else value
-        self.here.refill(draft)
+        """Give a groundedness; the same value again removes it."""
+        self.draft.groundedness = None if self.draft.groundedness == value else value
+        self.session.refill(self.draft)
 
-    def given(self) -> Grade:
-        """Return the draft as it is stored: a reason to differ only where one does, from a verdict on the screen."""
-        grade = self.here.draft(self.screen.response_id).grade()
-        return grade if self.differs() else replace(grade, why_differs=None)
+    def label(self, label: Label) -> None:
+        """Give a label; the same again removes it."""
+        self.draft.label = None if self.draft.label is label else label
+
+    def grade(self) -> Grade:
+        """Return the draft as it is stored: with a reason to differ only where it differs from the judgment shown."""
+        grades = self.draft.grade()
+        return grades if self.differs() else replace(grades, why_differs=None)
 
     def differs(self) -> bool:
-        """Whether the draft differs from the verdict on the screen."""
-        grade = self.here.draft(self.screen.response_id).grade()
-        seen = self.screen.judgment_seen_id is not None and self.judged is not None
-        return seen and self.judged is not None and differs(grade, self.judged, self.low)
+        """Whether the draft differs from the judgment on the screen."""
+        return self.judgment is not None and differs(self.draft.grade(), self.judgment, self.threshold)
 
     def why(self) -> None:
-        """Choose the next reason why one differs from the judge, after the last none."""
+        """Choose the next reason to differ from the judge; after the last comes none."""
         if self.differs():
-            draft = self.here.draft(self.screen.response_id)
             reasons = [None, *WhyDiffers]
-            draft.why = reasons[(reasons.index(draft.why) + 1) % len(reasons)]
+            self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
 
     def by_sentence(self) -> None:
         """Show answers sentence by sentence, or whole again."""
-        self.here.by_sentence = not self.here.by_sentence
-
-    def decide(self, decision: Decision, token: str) -> None:
-        """Decide the flag on the screen with the draft, then go on to the next of the list."""
-        if token not in self.here.used:
-            safely(self.here, self.reviewer, lambda reviewer: self._decide(reviewer, decision, token))
-
-    def save(self, token: str) -> None:
-        """Save the draft as a grade that decides nothing."""
-        if token not in self.here.used:
-            safely(self.here, self.reviewer, lambda reviewer: self._save(reviewer, token))
-
-    def go(self, flag_id: int) -> None:
-        """Go to another flag of the list."""
-        self.here.say("")
-        self.here.goal = Goal(flag_id=flag_id)
-
-    def to_list(self, default_sort: str) -> None:
-        """Go back to the list."""
-        self.here.say("")
-        self.here.goal = Goal(page="queue", query=self.screen.listing.query(default_sort))
-
-    def to_rejudge(self) -> None:
-        """Ask a judge again about this answer."""
-        self.here.goal = Goal(page="rejudge", query={"response": [str(self.screen.response_id)]})
+        self.session.by_sentence = not self.session.by_sentence
 
     def keys(self) -> None:
         """Show or hide the list of keys."""
-        self.here.keys_shown = not self.here.keys_shown
+        self.session.keys_shown = not self.session.keys_shown
 
     def whole(self) -> None:
         """Send the long texts of this item whole."""
-        self.here.whole.add(self.screen.response_id)
+        self.session.whole.add(self.subject)
 
-    def _decide(self, reviewer: Reviewer, decision: Decision, token: str) -> None:
-        screen = self.screen
-        if screen.flag_id is None:
-            return
-        if screen.edits is not None:
-            self._edit(reviewer, screen.edits, decision, token)
-            return
-        draft = self.here.draft(screen.response_id)
+    def go(self, goal: Goal | Rows) -> None:
+        """Go to another item or page."""
+        self.session.say("")
+        self.session.goal = goal
+
+    def once(self, request_key: str, act: Callable[[Reviewer], None]) -> None:
+        """Do what a request key is for, once."""
+        if request_key not in self.session.used_keys:
+            safely(self.session, self.reviewer, act)
+
+    def stored(self, request_key: str, write: Callable[[], str]) -> bool:
+        """Store a review and show the sentence of ``write``, or why it was refused; draft and request key are used."""
+        stored = True
         try:
-            decided = decide(
-                self.store,
-                flag_id=screen.flag_id,
-                reviewer=reviewer,
-                decision=decision,
-                grade=self.given(),
-                judgment_seen_id=screen.judgment_seen_id,
-                seconds=self.seconds(),
-                request_key=token,
-            )
-            self.here.say(f"Saved: {SAVED[decision]} {screen.external_id}")
-            self.here.done.append(Done(decided.review_id, screen.response_id, screen.flag_id, draft.copied()))
+            self.session.say(write())
         except DecisionRefused as refused:
-            self.here.say(f"Not saved: {refused}", refused=True)
-        self.here.leave(screen, token)
-        if screen.from_list:
-            self.here.goal = self._next(screen.flag_id, reviewer)
-
-    def _next(self, flag_id: int, reviewer: Reviewer) -> Goal:
-        """The next of the list, at its end what was passed over, else the end of the list."""
-        listing = self.screen.listing
-        with Seen(self.store, reviewer.id).reading() as connection:
-            beside = neighbours(connection, listing.where, listing.sort, flag_id, reviewer.id)
-        return Goal(flag_id=None if beside is None else beside.next or beside.previous)
-
-    def _edit(self, reviewer: Reviewer, review_id: int, decision: Decision | None, token: str) -> None:
-        screen, draft = self.screen, self.here.draft(self.screen.response_id)
-        try:
-            edited = edit(
-                self.store,
-                review_id=review_id,
-                reviewer=reviewer,
-                decision=decision,
-                grade=self.given(),
-                judgment_seen_id=screen.judgment_seen_id,
-                seconds=screen.seconds_before + self.seconds(),
-                request_key=token,
-            )
-            self.here.say(f"Saved: your review of {screen.external_id} is changed")
-            self.here.done.append(Done(edited.review_id, screen.response_id, screen.flag_id, draft.copied()))
-        except DecisionRefused as refused:
-            self.here.say(f"Not saved: {refused}", refused=True)
-        self.here.leave(screen, token)
-        self.here.editing = None
-        self.here.goal = Goal(page="queue", query={"show": [MY_REVIEWS]})
-
-    def _save(self, reviewer: Reviewer, token: str) -> None:
-        screen = self.screen
-        if screen.edits is not None:
-            self._edit(reviewer, screen.edits, None, token)
-            return
-        draft = self.here.draft(screen.response_id)
-        review_id = grade(
-            self.store,
-            response_id=screen.response_id,
-            reviewer=reviewer,
-            grade=self.given(),
-            judgment_seen_id=screen.judgment_seen_id,
-            seconds=self.seconds(),
-            request_key=token,
-        )
-        self.here.say(f"Saved: your grade of {screen.external_id}")
-        self.here.done.append(Done(review_id, screen.response_id, None, draft.copied()))
-        self.here.leave(screen, token)
+            self.session.say(f"Not saved: {refused}", refused=True)
+            stored = False
+        self.session.drafts.pop(self.subject, None)
+        self.session.finish_key(self.row, request_key)
+        return stored
 
 
-def take_back(store: Store, here: Desk, reviewer: Reviewer | None, done: Done, token: str) -> None:
-    """Take a review back and go to its item, the draft as it was; also from where no item is on the screen."""
-    if token not in here.used:
-        safely(here, reviewer, lambda known: _take_back(store, here, known, done, token))
-
-
-def _take_back(store: Store, here: Desk, reviewer: Reviewer, done: Done, token: str) -> None:
-    try:
-        undone = undo(store, review_id=done.review_id, reviewer=reviewer, request_key=token)
-        here.say(undone.message)
-        here.put_draft(done.response_id, done.draft.copied())
-    except DecisionRefused as refused:
-        here.say(str(refused), refused=True)
-    here.used.add(token)
-    here.done = [one for one in here.done if one.review_id != done.review_id]
-    here.goal = Goal(flag_id=done.flag_id, response_id=done.response_id if done.flag_id is None else None)
-
-
-def safely(here: Desk, reviewer: Reviewer | None, act: Callable[[Reviewer], None]) -> None:
-    """Do what needs a reviewer; whatever goes wrong is said in the head line."""
+def safely(session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None]) -> None:
+    """Do what needs a reviewer; the head line shows what goes wrong."""
     if reviewer is None:
-        here.say(NOBODY, refused=True)
+        session.say(NO_NAME, refused=True)
         return
     try:
         act(reviewer)
     except JudgeboardError as error:
-        here.say(f"Not saved: {error}", refused=True)
-    except Exception as error:  # noqa: BLE001 - the last handler of a press: the number leads to the traceback
-        here.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
+        session.say(f"Not saved: {error}", refused=True)
+    except Exception as error:  # noqa: BLE001 - the last handler of a key press: the number leads to the traceback
+        session.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
 
 
 @dataclass(frozen=True, slots=True)
-class MarkPresses:
-    """What can be pressed about the statements on a screen; marks are a draft until the review is saved.
+class Listing:
+    """The list that an item was opened from; next and previous stay in it."""
 
-    ``saved`` are the marks of the person's own review that stands, shown while the draft has none.
-    Which statement is meant is read when a press is worked off: V and B in quick succession mean the next one
-    although it was not drawn yet.
+    where: RowFilter
+    sort: str
+
+    @property
+    def words(self) -> str:
+        """The filter in words."""
+        return "all flags" if self.where == RowFilter() else filter_sentence(self.where)
+
+    def query(self, default_sort: str) -> Query:
+        """Return the list as an address carries it."""
+        query = query_of(self.where)
+        if self.sort != default_sort:
+            query["sort"] = [self.sort]
+        return query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemActions(Actions):
+    """The keys of an answer outside queues.
+
+    ``flag_id`` is the open flag to decide, None where there is none. ``from_list``: the next item of ``listing``
+    follows a decision. ``edits`` is the own review that is changed, in which ``seconds_before`` were spent already.
     """
 
-    here: Desk
+    listing: Listing
+    flag_id: int | None = None
+    from_list: bool = False
+    edits: int | None = None
+    seconds_before: float = 0.0
+
+    def decide(self, decision: Decision | None, request_key: str) -> None:
+        """Decide the flag with the grades, or save the grades alone (None); then the next item of the list follows."""
+        self.once(request_key, lambda reviewer: self._decide(reviewer, decision, request_key))
+
+    def _decide(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> None:
+        self.stored(request_key, lambda: self._write(reviewer, decision, request_key))
+        self.session.seen_open.discard(self.flag_id or 0)
+        if self.edits is not None:
+            self.session.editing = None
+            self.session.goal = Rows("queue", {"show": MY_REVIEWS})
+        elif self.flag_id is not None and decision is not None and self.from_list:
+            # at the end of the list what was passed over, else the end
+            with Seen(self.store, reviewer.id).reading() as connection:
+                near = neighbours(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
+            self.session.goal = Goal(flag_id=None if near is None else near.next or near.previous)
+
+    def _write(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> str:
+        draft = self.draft.copied()
+        common: dict[str, Any] = {
+            "reviewer": reviewer,
+            "grade": self.grade(),
+            "judgment_seen_id": self.judgment_id,
+            "seconds": self.seconds_before + self.seconds(),
+            "request_key": request_key,
+        }
+        if self.edits is not None:
+            review_id = edit(self.store, review_id=self.edits, decision=decision, **common).review_id
+            message = f"Saved: your review of {self.name} is changed"
+        elif decision is not None and self.flag_id is not None:
+            review_id = decide(self.store, flag_id=self.flag_id, decision=decision, **common).review_id
+            message = f"Saved: {SAVED[decision]} {self.name}"
+        else:
+            review_id = grade(self.store, response_id=self.subject, **common)
+            message = f"Saved: your grade of {self.name}"
+        self.session.done.append(Done(review_id, self.subject, draft, flag_id=self.flag_id))
+        return message
+
+
+def undo_review(store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, request_key: str) -> None:
+    """Undo a review outside queues and go to its item, with the draft it was made from."""
+    if request_key not in session.used_keys:
+        safely(session, reviewer, lambda known: _undo_review(store, session, known, done, request_key))
+
+
+def _undo_review(store: Store, session: ReviewSession, reviewer: Reviewer, done: Done, request_key: str) -> None:
+    try:
+        session.say(undo(store, review_id=done.review_id, reviewer=reviewer, request_key=request_key).message)
+        session.put_draft(done.subject, done.draft.copied())
+    except DecisionRefused as refused:
+        session.say(str(refused), refused=True)
+    session.used_keys.add(request_key)
+    session.done = [other for other in session.done if other.review_id != done.review_id]
+    session.goal = Goal(flag_id=done.flag_id, response_id=done.subject if done.flag_id is None else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueActions(Actions):
+    """The keys of an item of a queue, answer or pair."""
+
+    work: QueueSession
+    leased: ShownItem
+
+    def decide(self, decision: Decision | Preference, request_key: str) -> None:
+        """Decide the item with the draft; then the next one follows, or the judge where it is revealed now."""
+        self.once(request_key, lambda reviewer: self._decide(reviewer, decision, request_key))
+
+    def answer_reveal(self, decision: Decision | None, request_key: str) -> None:
+        """After the reveal: keep the first review (None), or store what the draft says now."""
+        self.once(request_key, lambda reviewer: self._answer_reveal(reviewer, decision, request_key))
+
+    def change(self) -> None:
+        """After the reveal: give another grade."""
+        if self.work.reveal is not None:
+            self.work.reveal.changing = True
+
+    def ask_skip(self) -> None:
+        """Open the field for the reason to skip, or close it."""
+        self.work.skipping = not self.work.skipping
+
+    def skip(self, reason: str) -> None:
+        """Skip the item."""
+        safely(self.session, self.reviewer, lambda reviewer: self._skip(reviewer, reason))
+
+    def lease_again(self) -> None:
+        """Lease the item again after its lease ended."""
+        safely(self.session, self.reviewer, self._lease_again)
+
+    def undo(self, done: Done, request_key: str) -> None:
+        """Undo the last review of this session: its item is leased again and on the screen, with its draft."""
+        self.once(request_key, lambda reviewer: undo_in_queue(self.work, self.session, reviewer, done, request_key))
+
+    def _decide(self, reviewer: Reviewer, decision: Decision | Preference, request_key: str) -> None:
+        draft, work = self.draft.copied(), self.work
+        is_pair = isinstance(decision, Preference)
+
+        def write() -> str:
+            decided = decide_item(
+                self.store,
+                self.leased.lease.token,
+                reviewer=reviewer,
+                decision=decision,
+                grade=Grade(note=draft.note.strip() or None) if is_pair else self.grade(),
+                judgment_seen_id=self.judgment_id,
+                seconds=self.seconds(),
+                request_key=request_key,
+            )
+            work.undoable.append(Done(decided.review_id, self.subject, draft, item_id=decided.item_id))
+            if decided.reveal and not isinstance(decision, Preference):
+                reveal(self.store, decided.review_id, reviewer=reviewer)
+                revealed = read_item(self.store, self.leased.lease, reviewer)
+                work.reveal = Reveal(revealed, decided.review_id, decision, draft)
+            if not isinstance(decision, Preference):
+                return f"Saved: {SAVED[decision]} {self.name}"
+            shown = self.leased.pair
+            return f"Saved: {SAVED_SIDE[shown_side(decision, shown.shown)] if shown else decision} ({self.name})"
+
+        stored = self.stored(request_key, write)
+        work.remove(self.leased, done=stored)
+        if not stored:
+            work.check_open()
+        if work.reveal is not None:
+            self.session.put_draft(self.subject, draft.copied())
+
+    def _answer_reveal(self, reviewer: Reviewer, decision: Decision | None, request_key: str) -> None:
+        revealed = self.work.reveal
+        if revealed is None:
+            return
+
+        def write() -> str:
+            answer_reveal(
+                self.store,
+                revealed.review_id,
+                reviewer=reviewer,
+                grade=self.grade(),
+                decision=decision or revealed.decision,
+                judgment_seen_id=self.judgment_id,
+                seconds=self.seconds(),
+                request_key=request_key,
+            )
+            return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
+
+        self.stored(request_key, write)
+        self.work.reveal = None
+
+    def _skip(self, reviewer: Reviewer, reason: str) -> None:
+        skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
+        message = f"Skipped {self.name}. Another reviewer gets it." if skipped else LEASED_BY_OTHER
+        self._drop(message, refused=not skipped)
+
+    def _lease_again(self, reviewer: Reviewer) -> None:
+        lease = take_item(self.store, self.leased.lease.item_id, reviewer)
+        if lease is None:
+            self._drop(self._keep_grades(reviewer), refused=True)
+            return
+        self.leased.lease, self.leased.until = lease, lease.until
+        self.session.say("You have leased it again.")
+
+    def _drop(self, message: str, *, refused: bool) -> None:
+        self.session.say(message, refused=refused)
+        self.session.drafts.pop(self.subject, None)
+        self.work.remove(self.leased, done=False)
+
+    def _keep_grades(self, reviewer: Reviewer) -> str:
+        """Keep the grades of an item that another reviewer has leased; return the sentence about it."""
+        grades = self.draft.grade()
+        if grades == Grade() or self.leased.pair is not None:
+            return LEASED_BY_OTHER
+        key = self.session.request_key(f"{self.row}lost")
+        try:
+            decide_item(self.store, self.leased.lease.token, reviewer=reviewer, grade=grades, request_key=key)
+        except DecisionRefused as refused:
+            return str(refused)
+        return LEASED_BY_OTHER
+
+
+def undo_in_queue(work: QueueSession, session: ReviewSession, reviewer: Reviewer, done: Done, request_key: str) -> None:
+    """Undo a review in a queue: its item is leased again and on the screen, with the draft it was made from."""
+    session.used_keys.add(request_key)
+    work.undoable = [other for other in work.undoable if other is not done]
+    try:
+        session.say(undo(work.store, review_id=done.review_id, reviewer=reviewer, request_key=request_key).message)
+    except DecisionRefused as refused:
+        session.say(str(refused), refused=True)
+        return
+    lease = take_item(work.store, done.item_id, reviewer)
+    if lease is not None:
+        session.put_draft(done.subject, done.draft)
+        work.put_first(read_item(work.store, lease, reviewer))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictActions(Actions):
+    """The keys of a conflict, of an answer or a pair; ``queue`` names the queue whose conflicts are gone through."""
+
+    split: Conflict
+    queue: str | None
+
+    def decide(self, decision: Decision | Preference, request_key: str) -> None:
+        """Adjudicate the item. It stays on the screen: its new state is seen, and Z undoes it."""
+        self.once(request_key, lambda lead: self._decide(lead, decision, request_key))
+
+    def undo(self) -> None:
+        """Undo one's own adjudication of this item."""
+        safely(self.session, self.reviewer, self._undo)
+
+    def next(self) -> None:
+        """Go to the next conflict; after the last comes the first."""
+        with self.store.reading() as connection:
+            lines = open_conflicts(connection, self.queue, after=self.split.item.id, limit=1).lines
+            lines = lines or open_conflicts(connection, self.queue, limit=1).lines
+        others = [line.item.item_id for line in lines if line.item.item_id != self.split.item.id]
+        self.go(conflict_rows(self.queue, others[0] if others else None))
+
+    def _decide(self, lead: Reviewer, decision: Decision | Preference, request_key: str) -> None:
+        grades = Grade(note=self.draft.note.strip() or None) if isinstance(decision, Preference) else self.grade()
+        if grades.note is None:
+            self.session.say(NO_REASON, refused=True)
+            return
+
+        def write() -> str:
+            adjudicate(
+                self.store,
+                self.split.item.id,
+                by=lead,
+                decision=decision,
+                grade=grades,
+                seconds=self.seconds(),
+                request_key=request_key,
+            )
+            what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
+            return f"Saved: {self.name} is adjudicated{what}"
+
+        self.stored(request_key, write)
+
+    def _undo(self, lead: Reviewer) -> None:
+        adjudication = self.split.adjudication
+        if adjudication is None:
+            return
+        try:
+            undo(self.store, review_id=adjudication.id, reviewer=lead, request_key=secrets.token_urlsafe(12))
+        except DecisionRefused as refused:
+            self.session.say(str(refused), refused=True)
+            return
+        self.session.say(f"Undone: {self.name} is in conflict again.")
+        draft = self.draft
+        draft.note = adjudication.note or ""
+        self.session.put_draft(self.subject, draft)
+
+
+def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
+    """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
+    query: dict[str, str | list[str]] = {"show": CONFLICTS}
+    if item_id is not None:
+        query["conflict"] = str(item_id)
+    if queue is not None:
+        query["of"] = queue
+    return Rows("queue", query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairActions(Actions):
+    """The keys of a pair outside queues."""
+
+    screen: PairScreen
+
+    def decide(self, preference: Preference, request_key: str) -> None:
+        """Store a preference: blind, or with the judgment in view."""
+        self.once(request_key, lambda reviewer: self._decide(reviewer, preference, request_key))
+
+    def _decide(self, reviewer: Reviewer, preference: Preference, request_key: str) -> None:
+        screen = self.screen
+        prefer(
+            self.store,
+            pair_id=screen.pair_id,
+            reviewer=reviewer,
+            preference=preference,
+            shown=screen.shown,
+            request_key=request_key,
+            aspect=screen.aspect,
+            comparison_seen_id=screen.seen_id,
+            revealed=screen.revealed is not None,
+            seconds=self.seconds(),
+        )
+        self.session.finish_key(self.row, request_key)
+        if screen.seen_id is not None:
+            self.session.say("Saved: your preference overrules the judge.")
+        elif screen.revealed is not None and screen.own is not None:
+            self.session.say("Saved. Your first preference is the one that counts.")
+        else:
+            self.session.say("Saved.")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkActions:
+    """The keys that mark the statements of an answer; marks are a draft until the review is stored.
+
+    ``saved`` are the marks of the reviewer's own stored review, shown while the draft has none. Which statement is
+    meant is read when a key press is processed: V and B in quick succession mean the next statement, although it was
+    not drawn yet.
+    """
+
+    session: ReviewSession
     response_id: int
     statements: tuple[Statement, ...]
     saved: tuple[ClaimMark, ...] = ()
@@ -223,11 +483,11 @@ class MarkPresses:
     @property
     def draft(self) -> Draft:
         """The draft that the marks are in."""
-        return self.here.draft(self.response_id)
+        return self.session.draft(self.response_id)
 
     @property
     def at(self) -> int | None:
-        """The place of the statement that the keys mark, None before the first V and without any."""
+        """The index of the statement that the keys mark; None before the first V."""
         at = self.draft.at
         return None if at is None or not self.statements else at % len(self.statements)
 
@@ -237,13 +497,12 @@ class MarkPresses:
         return self.draft.marks or {subject_of(mark): mark for mark in self.saved}
 
     def next(self) -> None:
-        """Go to the next statement, after the last one to the first."""
+        """Go to the next statement; after the last comes the first."""
         if self.statements:
-            at = self.at
-            self.draft.at = 0 if at is None else (at + 1) % len(self.statements)
+            self.draft.at = 0 if self.at is None else (self.at + 1) % len(self.statements)
 
     def mark(self, status: ClaimStatus) -> None:
-        """Say what one thinks of the statement, of the first where none was chosen; the same again takes it back."""
+        """Mark the current statement, or the first where none was chosen; the same mark again removes it."""
         if not self.statements:
             return
         at = self.at or 0
@@ -254,3 +513,39 @@ class MarkPresses:
             del draft.marks[statement.subject]
         else:
             draft.marks[statement.subject] = statement.marked(status)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricActions:
+    """The keys that grade the dimensions of a rubric; there is at least one dimension.
+
+    Which dimension is meant is read when a key press is processed: two levels in quick succession go to two
+    dimensions, although the second was not drawn yet.
+    """
+
+    session: ReviewSession
+    response_id: int
+
+    @property
+    def draft(self) -> Draft:
+        """The draft that the levels are in."""
+        return self.session.draft(self.response_id)
+
+    @property
+    def at(self) -> int:
+        """The index of the dimension that the keys grade."""
+        return self.draft.dimension_at % len(self.draft.dimensions)
+
+    def next(self) -> None:
+        """Go to the next dimension; after the last comes the first."""
+        self.draft.dimension_at = (self.at + 1) % len(self.draft.dimensions)
+
+    def give(self, level: int) -> None:
+        """Give a level, 1 to 5, and go to the next dimension, if any; the same level again removes it."""
+        draft, at = self.draft, self.at
+        name = draft.dimensions[at]
+        if draft.scores.get(name) == level:
+            del draft.scores[name]
+            return
+        draft.scores[name] = level
+        draft.dimension_at = min(at + 1, len(draft.dimensions) - 1)

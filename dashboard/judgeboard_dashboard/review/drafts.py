@@ -1,7 +1,8 @@
-"""What a browser session keeps while its reviewer works: the screen, the drafts, what can be undone."""
+"""What a browser session keeps while its reviewer works: drafts, request keys, what can be undone."""
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
@@ -10,71 +11,29 @@ import streamlit as st
 
 from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
 from judgeboard.judges.rubric_file import SCALE
-from judgeboard.store.filters import RowFilter
+from judgeboard.methods.pair_report import PairWalk
 from judgeboard.store.items import Item
 from judgeboard.store.own_reviews import WholeReview, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import reading
-from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
+from judgeboard_dashboard.widgets.navigation import Rows
 
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The list that the item was opened from: next and previous stay in it."""
-
-    where: RowFilter
-    sort: str
-
-    @property
-    def words(self) -> str:
-        """The list in words."""
-        return "all flags" if self.where == RowFilter() else filter_sentence(self.where)
-
-    def query(self, default_sort: str) -> Query:
-        """Return the list as an address carries it."""
-        query = query_of(self.where)
-        if self.sort != default_sort:
-            query["sort"] = [self.sort]
-        return query
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """What a press belongs to, bound when the page was drawn: a press that arrives late means what its author saw.
-
-    ``flag_id`` is the open flag that waits for a decision, None where there is nothing to decide. ``from_list`` says
-    whether the item was opened as one of a list (``?flag=``), so that the next one follows a decision. ``edits`` is a
-    review of one's own that a press changes, in which ``seconds_before`` were spent already.
-    """
-
-    response_id: int
-    external_id: str
-    flag_id: int | None
-    judgment_seen_id: int | None
-    listing: Listing
-    from_list: bool
-    edits: int | None = None
-    seconds_before: float = 0.0
-
-    @property
-    def row(self) -> str:
-        """What the guard and the widgets know this screen by."""
-        flag = "" if self.flag_id is None else f"f{self.flag_id}"
-        edits = "" if self.edits is None else f"e{self.edits}"
-        return f"r{self.response_id}{flag}{edits}"
+EDIT = "edit"
+"""The parameter of the address that names the review to change."""
+MOST_KEPT = 1_000
+"""Drafts of all reviewers that the server keeps; the oldest are dropped first."""
 
 
 @dataclass
 class Draft:
-    """Grades given on the screen but not saved: all become one review with the decision.
+    """Grades and texts that are not stored yet; all become one review with the decision.
 
-    ``shown`` counts how often the fields on the screen were filled anew from here. It is part of their keys: a value
-    that the browser sends for an older field says nothing about the new one. ``noted`` is the same of the note, which
-    no grade fills anew: somebody may be typing into it. ``dimensions`` are those of the rubric
-    that the answer was judged by, in the order in which they are asked for; ``scores`` what was given on them,
-    ``dimension_at`` the place of the one that the keys give a level to. ``marks`` are what was said of single
-    statements, ``at`` the place of the statement that the keys mark.
+    ``shown`` counts how often the fields were filled from here. It is part of their keys, so that a value that the
+    browser sends for an older field is ignored. ``noted`` does the same for the note, which no grade refills: somebody
+    may be typing into it. ``scores`` are given by dimension, ``dimensions`` are the rubric's in their order,
+    ``dimension_at`` is the index of the one that the keys grade. ``at`` is the index of the statement that the keys
+    mark.
     """
 
     quality: int | None = None
@@ -94,21 +53,21 @@ class Draft:
 
     @classmethod
     def of(cls, grade: Grade) -> "Draft":
-        """Return the draft that a stored grade was given with."""
+        """Return the draft of a stored grade."""
         return cls(
             quality=grade.quality,
             groundedness=grade.groundedness,
             label=grade.label,
             corrected_answer=grade.corrected_answer or "",
             note=grade.note or "",
-            scores={one.dimension: int(one.value) for one in grade.scores if one.value is not None},
+            scores={score.dimension: int(score.value) for score in grade.scores if score.value is not None},
             marks={subject_of(mark): mark for mark in grade.claim_marks},
             why=grade.why_differs,
             spans=grade.spans,
         )
 
     def grade(self) -> Grade:
-        """Return the draft as what is stored; empty texts are nothing."""
+        """Return the draft as it is stored; empty texts become None."""
         return Grade(
             label=self.label,
             groundedness=self.groundedness,
@@ -122,170 +81,157 @@ class Draft:
         )
 
     def copied(self) -> "Draft":
-        """Return a copy that later presses do not change."""
+        """Return a copy that later key presses do not change."""
         return replace(self, scores=dict(self.scores), marks=dict(self.marks))
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A stored review that this session can take back; ``draft`` is what was given with it."""
-
-    review_id: int
-    response_id: int
-    flag_id: int | None
-    draft: Draft
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """Where to go next: a flag, a response, the first of the list (neither), or another page with its address."""
-
-    flag_id: int | None = None
-    response_id: int | None = None
-    page: str | None = None
-    query: dict[str, list[str]] = field(default_factory=dict)
-
-
 @dataclass
-class Remark:
-    """A remark being written; ``replaces`` is the one that it changes. ``shown`` as for a `Draft`."""
+class CommentDraft:
+    """A comment being written; ``replaces`` is the comment that it changes, ``shown`` as in `Draft`."""
 
     text: str = ""
     replaces: int | None = None
     shown: int = 0
 
 
-@dataclass
-class Desk:
-    """The reviewer's place; it lives in the session, is never shared and knows nothing of Streamlit.
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A stored review that this session can undo; ``draft`` is what it was made from."""
 
-    ``seen_open`` are flags that were open on this screen and not decided here: they keep their buttons, so that a
-    press is answered (with who was first) even where the page was drawn again in between. ``viewed`` is which attempt
-    at a better answer is looked at, by response. ``by_sentence`` says whether answers are shown sentence by sentence,
-    ``editing`` is the review of one's own that is being changed, with its response. ``remarks`` are the remarks being
-    written, by response.
+    review_id: int
+    subject: int
+    draft: Draft
+    flag_id: int | None = None
+    item_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The item to show next: a flag, a response, or the first flag of the list (neither)."""
+
+    flag_id: int | None = None
+    response_id: int | None = None
+
+
+@dataclass
+class ReviewSession:
+    """The state of one reviewer's browser session; it uses nothing of Streamlit.
+
+    Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
+    open on this screen: they keep their buttons, so that a late key press is answered with who decided first.
+    ``viewed`` is the attempt on the screen by response, ``editing`` the own review that is being changed and its
+    response. ``pairs_seen`` are (reviewer, pair) whose verdict was shown: later reviews of them are not blind.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
+    comments: dict[int, CommentDraft] = field(default_factory=dict)
     done: list[Done] = field(default_factory=list)
-    said: str = ""
+    message: str = ""
     refused: bool = False
     keys_shown: bool = False
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False
     editing: tuple[int, int] | None = None
-    remarks: dict[int, Remark] = field(default_factory=dict)
-    goal: Goal | None = None
-    used: set[str] = field(default_factory=set)
+    goal: Goal | Rows | None = None
     seen_open: set[int] = field(default_factory=set)
-    _tokens: dict[str, str] = field(default_factory=dict)
-    _fields: int = 0
+    pairs_seen: set[tuple[int, int]] = field(default_factory=set)
+    used_keys: set[str] = field(default_factory=set)
+    _pair_list: tuple[object, PairWalk] | None = None
+    _request_keys: dict[str, str] = field(default_factory=dict)
+    _fills: int = 0
 
-    def draft(self, response_id: int) -> Draft:
-        """Return the draft of a response."""
-        if response_id not in self.drafts:
-            self.put_draft(response_id, Draft())
-        return self.drafts[response_id]
+    def draft(self, subject: int) -> Draft:
+        """Return the draft for a subject."""
+        if subject not in self.drafts:
+            self.put_draft(subject, Draft())
+        return self.drafts[subject]
 
-    def put_draft(self, response_id: int, draft: Draft) -> None:
-        """Set the draft of a response; its fields are filled anew, the note too."""
-        self.drafts[response_id] = draft
+    def put_draft(self, subject: int, draft: Draft) -> None:
+        """Set the draft for a subject; all its fields are refilled."""
+        self.drafts[subject] = draft
         self.refill(draft)
         draft.noted = draft.shown
 
     def refill(self, draft: Draft) -> None:
-        """Have the fields on the screen filled anew from the draft, except the note."""
-        self._fields += 1
-        draft.shown = self._fields
+        """Refill the fields on the screen from the draft, except the note."""
+        self._fills += 1
+        draft.shown = self._fills
 
-    def remark(self, response_id: int) -> Remark:
-        """Return the remark being written on a response."""
-        if response_id not in self.remarks:
-            self.put_remark(response_id, Remark())
-        return self.remarks[response_id]
+    def comment(self, response_id: int) -> CommentDraft:
+        """Return the comment being written on a response."""
+        if response_id not in self.comments:
+            self.put_comment(response_id, CommentDraft())
+        return self.comments[response_id]
 
-    def put_remark(self, response_id: int, remark: Remark) -> None:
-        """Set the remark being written; its field is filled anew."""
-        self.remarks[response_id] = remark
-        self._fields += 1
-        remark.shown = self._fields
+    def put_comment(self, response_id: int, comment: CommentDraft) -> None:
+        """Set the comment being written; its field is refilled."""
+        self.comments[response_id] = comment
+        self._fills += 1
+        comment.shown = self._fills
 
-    def token(self, row: str) -> str:
-        """Return the request key of a row: the same until its review is stored, so that none is stored twice."""
-        return self._tokens.setdefault(row, secrets.token_urlsafe(12))
+    def request_key(self, row: str) -> str:
+        """Return the request key of a screen: the same until its review is stored, so that none is stored twice."""
+        return self._request_keys.setdefault(row, secrets.token_urlsafe(12))
 
-    def spend(self, row: str, token: str) -> None:
-        """The press of a row is stored or refused: its request key is used up."""
-        self._tokens.pop(row, None)
-        self.used.add(token)
-
-    def leave(self, screen: Screen, token: str) -> None:
-        """The review of a screen is stored or refused: draft and request key are used up."""
-        self.drafts.pop(screen.response_id, None)
-        self.spend(screen.row, token)
-        self.seen_open.discard(screen.flag_id or 0)
+    def finish_key(self, row: str, request_key: str) -> None:
+        """Mark a request key as used: what it was for is stored or refused."""
+        self._request_keys.pop(row, None)
+        self.used_keys.add(request_key)
 
     def say(self, sentence: str, *, refused: bool = False) -> None:
-        """Set the head line's first words."""
-        self.said, self.refused = sentence, refused
+        """Set the message at the start of the head line."""
+        self.message, self.refused = sentence, refused
+
+    def pair_list(self, key: object, read: Callable[[], PairWalk]) -> PairWalk:
+        """Return the list of pairs that the reviewer goes through; ``read`` is called when ``key`` is new."""
+        if self._pair_list is None or self._pair_list[0] != key:
+            self._pair_list = (key, read())
+        return self._pair_list[1]
+
+    def leave_pairs(self) -> None:
+        """Forget the list of pairs and the message."""
+        self._pair_list = None
+        self.say("")
 
 
-def desk() -> Desk:
-    """Return the desk of this browser session."""
-    held: Desk = st.session_state.setdefault("desk", Desk())
-    return held
+def review_session() -> ReviewSession:
+    """Return the state of this browser session."""
+    kept: ReviewSession = st.session_state.setdefault("review_session", ReviewSession())
+    return kept
 
 
-EDIT = "edit"  # the parameter of the address that names the review
+def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
+    """Return the review that the address asks to change, its draft filled once.
 
-
-def own_to_change(here: Desk, reviewer: Reviewer | None, found: Item) -> WholeReview | None:
-    """Return the review that the address asks to change, its draft filled once; None where there is none to change.
-
-    Only one's own that stands can be changed; whoever leaves without saving leaves no draft of it behind.
+    None unless it is a current review by this reviewer of this item. A reviewer who leaves without saving leaves no
+    draft.
     """
     asked = st.query_params.get(EDIT, "")
     review = None
     if reviewer is not None and asked.isdecimal() and len(asked) <= 18:
         with reading() as connection:
             review = whole_review(connection, int(asked))
-    mine = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands
-    if review is None or not mine or review.response_id != found.response_id:
-        _leave(here)
+    own = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands
+    if review is None or not own or review.response_id != item.response_id:
+        _stop_editing(session)
         return None
-    if here.editing != (review.id, review.response_id):
-        _leave(here)
-        here.editing = (review.id, review.response_id)
-        here.put_draft(review.response_id, Draft.of(review.grade))
+    if session.editing != (review.id, review.response_id):
+        _stop_editing(session)
+        session.editing = (review.id, review.response_id)
+        session.put_draft(review.response_id, Draft.of(review.grade))
     return review
 
 
-def _leave(here: Desk) -> None:
-    if here.editing is not None:
-        here.drafts.pop(here.editing[1], None)
-        here.editing = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueScreen(Screen):
-    """An item of a queue on the screen; ``stage`` is empty, "r" after the reveal, "c" while another grade is given."""
-
-    item_id: int = 0
-    stage: str = ""
-
-    @property
-    def row(self) -> str:
-        """What the guard and the widgets know this screen by."""
-        return f"q{self.item_id}{self.stage}"
-
-
-MOST_KEPT = 1_000  # drafts of all who review, the oldest go first
+def _stop_editing(session: ReviewSession) -> None:
+    if session.editing is not None:
+        session.drafts.pop(session.editing[1], None)
+        session.editing = None
 
 
 @dataclass
 class KeptDrafts:
-    """Drafts of all sessions of this server; only who holds an item is told its token."""
+    """Drafts of all sessions of this server by lease token; only the holder of a lease knows its token."""
 
     _by_token: OrderedDict[str, Draft] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
@@ -299,7 +245,7 @@ class KeptDrafts:
                 self._by_token.popitem(last=False)
 
     def of(self, token: str) -> Draft | None:
-        """Return a copy of what was kept last, None where nothing was."""
+        """Return a copy of the draft that was kept last, None where none was."""
         with self._lock:
             kept = self._by_token.get(token)
             return None if kept is None else kept.copied()
@@ -307,13 +253,13 @@ class KeptDrafts:
 
 @st.cache_resource(show_spinner=False)
 def kept_drafts() -> KeptDrafts:
-    """Return the drafts of this server."""
+    """Return the drafts that this server keeps."""
     return KeptDrafts()
 
 
-def keep_draft(here: Desk, response_id: int, token: str) -> None:
-    """Keep the draft of the item on the screen; in a session that has none, bring back what an earlier one gave."""
+def keep_draft(session: ReviewSession, subject: int, token: str) -> None:
+    """Keep the draft of a leased item; a session that has none yet gets the kept one back, as after a reload."""
     kept = kept_drafts()
-    if response_id not in here.drafts and (given := kept.of(token)) is not None:
-        here.put_draft(response_id, given)
-    kept.keep(token, here.draft(response_id))
+    if subject not in session.drafts and (draft := kept.of(token)) is not None:
+        session.put_draft(subject, draft)
+    kept.keep(token, session.draft(subject))

@@ -1,28 +1,24 @@
-"""The scales, the rubric and the typed fields of a review."""
+"""The scales, and the buttons and fields with which a reviewer grades."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
 
 from judgeboard.domain import Label
 from judgeboard.judges.rubric_file import LEVELS
+from judgeboard.reviews.queues import ASKED
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
-from judgeboard_dashboard.evidence import Html, as_label, tag
-from judgeboard_dashboard.review.drafts import Desk, Draft
+from judgeboard_dashboard.evidence import Html, as_label, show, tag
+from judgeboard_dashboard.review.decisions import Actions, RubricActions
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
 
 
-class Quality(NamedTuple):
-    """One step of the quality scale."""
-
-    value: int
-    name: str
-    key: str
-    meaning: str
-
-
-class Anchor(NamedTuple):
-    """One anchor of the groundedness scale, 0 to 1."""
+class Step(NamedTuple):
+    """One step of a scale, with its key."""
 
     value: float
     name: str
@@ -31,128 +27,286 @@ class Anchor(NamedTuple):
 
 
 QUALITIES = (
-    Quality(1, "Fails", "1", "does not answer the question"),
-    Quality(2, "Weak", "2", "irrelevant or insufficient"),
-    Quality(3, "Gaps", "3", "answers, with notable gaps"),
-    Quality(4, "Full", "4", "answers directly and completely"),
+    Step(1, "Fails", "1", "does not answer the question"),
+    Step(2, "Weak", "2", "irrelevant or insufficient"),
+    Step(3, "Gaps", "3", "answers, with notable gaps"),
+    Step(4, "Full", "4", "answers directly and completely"),
 )
 # On the home row of the left hand; the right hand decides.
 ANCHORS = (
-    Anchor(0.0, "0", "A", "nothing of it is in the passages"),
-    Anchor(0.2, "0.2", "S", "mostly its own, the passages are decoration"),
-    Anchor(0.5, "0.5", "D", "half from the passages, half its own"),
-    Anchor(0.8, "0.8", "F", "mostly from the passages, small reasonable inferences"),
-    Anchor(1.0, "1", "G", "all of it is in the passages, no speculation"),
+    Step(0.0, "0", "A", "nothing of it is in the passages"),
+    Step(0.2, "0.2", "S", "mostly not from the passages"),
+    Step(0.5, "0.5", "D", "half from the passages, half not"),
+    Step(0.8, "0.8", "F", "mostly from the passages, small reasonable inferences"),
+    Step(1.0, "1", "G", "all of it is in the passages, no speculation"),
+)
+LABELS = (
+    (Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
+    (Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
 KEYS = (
     ("Y", "confirm: the answer has a problem"),
     ("N", "dismiss: the answer is fine"),
-    ("U", "unsure: leave it for somebody else"),
+    ("U", "unsure: leave it for another reviewer"),
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
-    ("M", "write a note, Esc leaves it"),
-    ("Ctrl Enter", "save a grade where nothing waits for a decision"),
+    ("M", "write a note; Esc leaves it"),
+    ("Ctrl Enter", "save a grade where there is no open flag"),
     ("Z", "undo the last decision"),
     ("V", "next claim or sentence of the answer"),
-    ("B X P", "it is supported, contradicted, unsupported"),
+    ("B X P", "mark it supported, contradicted, unsupported"),
     ("I", "answer sentence by sentence, or whole"),
     ("O", "why you and the judge differ"),
-    ("T", "write a remark for the others, Enter sends it"),
-    ("9 0", "next attempt at a better answer; let it stand"),
+    ("T", "write a comment for other reviewers; Enter sends it"),
+    ("9 0", "next attempt at a better answer; select it"),
     ("J K", "next, previous"),
     ("L", "back to the list"),
     ("H", "close this list"),
 )
+QUEUE_KEYS = (
+    ("Y N U", "there is a problem, there is none, unsure"),
+    ("1–4", "quality"),
+    ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
+    ("1–5 K", "rubric: level, next dimension; 6–0 where quality is graded too"),
+    ("Q W", "label: grounded, hallucinated"),
+    ("Q W E", "for a pair: left is better, tie, right is better"),
+    ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
+    ("I O", "answer sentence by sentence; why you and the judge differ"),
+    ("M", "write a note; Esc leaves it"),
+    ("J", "skip, with an optional reason; Enter skips"),
+    ("Y E", "after the judge is shown: keep your grade, change it"),
+    ("Z", "undo the last decision"),
+    ("L", "leave the queue"),
+    ("H", "close this list"),
+)
+RUBRIC_KEYS = "12345"
+RUBRIC_KEYS_BESIDE_QUALITY = "67890"  # 1 to 4 give the quality then
+MOST_PEOPLE = 3
+NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 
-LAST_FILLED = "filled"
+def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
+    """Return the list of keys."""
+    lines = [part for key, meaning in keys for part in (tag("kbd", key), tag("span", meaning))]
+    return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-pane jb-block")
 
 
-def field_key(name: str, draft: Draft) -> str:
-    """Return the key of a field; it changes when the field is filled anew."""
+def _field(name: str, draft: Draft) -> str:
+    """Return the key of a field; it changes when the field is refilled."""
     return f"{name}_{draft.shown}"
 
 
-def note_key(draft: Draft) -> str:
-    """Return the key of the note; no grade changes it."""
+def _note(draft: Draft) -> str:
     return f"note_{draft.noted}"
 
 
-def rubric_key(place: int, draft: Draft) -> str:
-    """Return the key of the field of a rubric's dimension, by its place."""
-    return field_key(f"rubric{place}", draft)
-
-
-def read_fields(here: Desk) -> None:
-    """Take into the drafts what was typed since the last run."""
+def read_fields(session: ReviewSession) -> None:
+    """Take what was typed since the last run into the drafts."""
     state = st.session_state
-    for draft in here.drafts.values():
-        if not {note_key(draft), field_key(LAST_FILLED, draft)} <= set(state):
-            continue  # not on the screen, or its filling was cut off
-        draft.note = state[note_key(draft)]
-        # What stands behind the three dots is not drawn everywhere, and what is not drawn is forgotten.
-        draft.corrected_answer = state.get(field_key("corrected", draft), draft.corrected_answer)
-        draft.groundedness = state.get(field_key("exact", draft), draft.groundedness)
-        if field_key("label", draft) in state:
-            label = state[field_key("label", draft)]
+    for draft in session.drafts.values():
+        if not {_note(draft), _field("filled", draft)} <= set(state):
+            continue  # not on the screen, or the run that filled it was cut off
+        draft.note = state[_note(draft)]
+        # The fields behind the three dots are not drawn everywhere, and Streamlit forgets what is not drawn.
+        draft.corrected_answer = state.get(_field("corrected", draft), draft.corrected_answer)
+        draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
+        if _field("label", draft) in state:
+            label = state[_field("label", draft)]
             draft.label = Label(label) if label else None
-            given = {name: state.get(rubric_key(place, draft)) for place, name in enumerate(draft.dimensions)}
-            draft.scores = {name: value for name, value in given.items() if value is not None}
+            levels = {name: state.get(_field(f"rubric{at}", draft)) for at, name in enumerate(draft.dimensions)}
+            draft.scores = {name: level for name, level in levels.items() if level is not None}
 
 
 def fill_fields(draft: Draft, *, labels: bool = True) -> None:
-    """Give the fields the draft's values; ``labels``: whether label and rubric are fields there, not keys alone.
+    """Give the fields the values of the draft; ``labels``: label and rubric are fields there, not keys alone.
 
-    What stands in the popover is given with every run, not once: the browser loads it when it is opened, would miss
-    the value and say that there is none. The note is given once, or its typing would be cut off.
+    Values in the popover are given with every run: the browser loads it when it is opened, and would report that a
+    missing value is empty. The note is given once, or its typing would be cut off.
     """
-    if note_key(draft) not in st.session_state:
-        st.session_state[note_key(draft)] = draft.note
-    st.session_state[field_key("corrected", draft)] = draft.corrected_answer
-    st.session_state[field_key("exact", draft)] = draft.groundedness
+    state = st.session_state
+    if _note(draft) not in state:
+        state[_note(draft)] = draft.note
+    state[_field("corrected", draft)] = draft.corrected_answer
+    state[_field("exact", draft)] = draft.groundedness
     if labels:
-        for place, name in enumerate(draft.dimensions):
-            st.session_state[rubric_key(place, draft)] = draft.scores.get(name)
-        st.session_state[field_key("label", draft)] = str(draft.label.value) if draft.label else None
+        for at, name in enumerate(draft.dimensions):
+            state[_field(f"rubric{at}", draft)] = draft.scores.get(name)
+        state[_field("label", draft)] = str(draft.label.value) if draft.label else None
     else:
-        st.session_state.pop(field_key("label", draft), None)
-    st.session_state[field_key(LAST_FILLED, draft)] = True
+        state.pop(_field("label", draft), None)
+    state[_field("filled", draft)] = True
 
 
-MOST_PEOPLE = 3
-
-
-def rubric_block(rubric: RubricScores) -> Html | None:
-    """Return the lines of the pane of signals; None where no rubric judge judged the answer."""
-    if not rubric.verdicts:
-        return None
-    return tag("div", *(part for one in rubric.verdicts for part in _lines(one, rubric)), cls="jb-block")
-
-
-def rubric_fields(rubric: RubricScores, draft: Draft) -> None:
-    """Show the button with a field for each dimension; nothing where no rubric judge judged the answer."""
+def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) -> None:
+    """Show the grades of an answer outside queues: quality, groundedness, label and rubric are fields."""
+    draft = actions.draft
+    draft.dimensions = tuple(rubric.words)
+    fill_fields(draft)
+    _quality_group(actions)
+    with _groundedness_group(actions):
+        _exact_field(draft)
+        st.segmented_control(
+            "Label", [label.value for label in Label], key=_field("label", draft), format_func=str.capitalize
+        )
+        _corrected_field(draft)
+        key_button(
+            "Rejudge this answer",
+            rejudge,
+            key=f"rejudge_{actions.row}",
+            turn=Turn.MOVE,
+            icon=":material/replay:",
+        )
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
-        for place, (dimension, words) in enumerate(rubric.words.items()):
+        for at, (dimension, words) in enumerate(rubric.words.items()):
             st.segmented_control(
                 as_label(dimension),
                 list(LEVELS),
-                key=rubric_key(place, draft),
-                help="  \n".join(f"{level}: {as_label(said)}" for level, said in zip(LEVELS, words, strict=False)),
+                key=_field(f"rubric{at}", draft),
+                help="  \n".join(f"{level}: {as_label(word)}" for level, word in zip(LEVELS, words, strict=False)),
             )
 
 
-def _lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
+def queue_grades(actions: Actions, grades: Sequence[str], words: Mapping[str, Sequence[str]] = NO_WORDS) -> None:
+    """Show the buttons for the grades that a queue asks for.
+
+    Args:
+        actions: What the keys do.
+        grades: Label, groundedness, quality, or dimensions of a rubric.
+        words: The meanings of the levels 1 to 5 by dimension, from a judge that may be shown.
+    """
+    draft = actions.draft
+    draft.dimensions = tuple(name for name in grades if name not in ASKED)
+    fill_fields(draft, labels=False)
+    if "quality" in grades:
+        _quality_group(actions)
+    if "groundedness" in grades:
+        with _groundedness_group(actions):
+            _exact_field(draft)
+            _corrected_field(draft)
+    if "label" in grades:
+        with st.container(key="label_group", width="content", gap="xxsmall"):
+            show(tag("div", "Label", cls="jb-label"))
+            with st.container(horizontal=True, gap="xxsmall", wrap=False):
+                for label, name, shortcut, _ in LABELS:
+                    key_button(
+                        name,
+                        partial(actions.label, label),
+                        key=f"label{shortcut}_{actions.row}",
+                        turn=Turn.GIVE,
+                        shortcut=shortcut,
+                        chosen=draft.label is label,
+                    )
+    if draft.dimensions:
+        keys = RUBRIC_KEYS_BESIDE_QUALITY if "quality" in grades else RUBRIC_KEYS
+        _rubric_group(RubricActions(actions.session, actions.subject), actions.row, keys, words)
+
+
+def _quality_group(actions: Actions) -> None:
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Quality", cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall", wrap=False):
+            for step in QUALITIES:
+                key_button(
+                    step.name,
+                    partial(actions.quality, int(step.value)),
+                    key=f"quality{step.value}_{actions.row}",
+                    turn=Turn.GIVE,
+                    shortcut=step.key,
+                    chosen=actions.draft.quality == step.value,
+                    tip=f"{step.value}: {step.meaning}",
+                )
+
+
+def _groundedness_group(actions: Actions) -> st.delta_generator.DeltaGenerator:
+    """Show the anchors of groundedness and return the popover behind the three dots."""
+    draft = actions.draft
+    value = draft.groundedness
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Groundedness", cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall", wrap=False):
+            for step in ANCHORS:
+                key_button(
+                    step.name,
+                    partial(actions.groundedness, step.value),
+                    key=f"grounded{step.key}_{actions.row}",
+                    turn=Turn.GIVE,
+                    shortcut=step.key,
+                    chosen=value == step.value,
+                    tip=step.meaning,
+                )
+            exact = value is not None and value not in {step.value for step in ANCHORS}
+            used = exact or draft.label is not None or bool(draft.corrected_answer)
+            name = f"{value:.2f}" if exact else "•••"
+            return st.popover(name, type="primary" if used else "secondary", key="more_grades")
+
+
+def _exact_field(draft: Draft) -> None:
+    st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=_field("exact", draft), format="%.2f")
+
+
+def _corrected_field(draft: Draft) -> None:
+    st.text_area(
+        "Corrected answer", key=_field("corrected", draft), height=120, placeholder="What the answer should be"
+    )
+
+
+def note_field(draft: Draft, label: str = "Note (M)", hint: str = "Optional: what is wrong, or why it is fine") -> None:
+    """Show the field for the note."""
+    with st.container(key="notebox", gap="xxsmall"):
+        show(tag("div", label, cls="jb-label"))
+        st.text_input("Note", key=_note(draft), label_visibility="collapsed", placeholder=hint)
+
+
+def _rubric_group(actions: RubricActions, row: str, keys: str, words: Mapping[str, Sequence[str]]) -> None:
+    """Show the dimension that the keys grade."""
+    draft = actions.draft
+    name = draft.dimensions[actions.at]
+    meanings = words.get(name, ())
+    with st.container(key="rubric_group", width="content", gap="xxsmall"):
+        count = f" {actions.at + 1} of {len(draft.dimensions)}, {len(draft.scores)} given"
+        show(tag("div", tag("span", name, cls="jb-dimension"), tag("span", count), cls="jb-label"))
+        with st.container(horizontal=True, gap="xxsmall", wrap=False):
+            for level, shortcut in zip(LEVELS, keys, strict=True):
+                key_button(
+                    str(level),
+                    partial(actions.give, level),
+                    key=f"rubric{level}_{row}",
+                    turn=Turn.GIVE,
+                    shortcut=shortcut,
+                    chosen=draft.scores.get(name) == level,
+                    tip=as_label(meanings[level - 1]) or None if level <= len(meanings) else None,
+                    each=True,
+                )
+            if len(draft.dimensions) > 1:
+                key_button(
+                    "Next",
+                    actions.next,
+                    key=f"rubric_next_{row}",
+                    turn=Turn.GIVE,
+                    shortcut="K",
+                    tip="The next dimension of the rubric",
+                    each=True,
+                )
+
+
+def rubric_block(rubric: RubricScores) -> Html | None:
+    """Return the rubric judgments of an answer; None where there is none."""
+    if not rubric.verdicts:
+        return None
+    return tag("div", *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)), cls="jb-block")
+
+
+def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
     overall = UNKNOWN if verdict.overall is None else score(verdict.overall)
     rows = []
     for dimension, (value, why) in verdict.dimensions.items():
-        said = "not scored" if value is None else f"{short(value)} / 5"
         people = rubric.people.get(dimension, ())
         rows += [
             tag("span", dimension),
-            tag("span", ", ".join(f"{name} {short(given)}" for name, given in people[-MOST_PEOPLE:]), cls="jb-who"),
-            tag("b", said),
+            tag("span", ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]), cls="jb-who"),
+            tag("b", "not scored" if value is None else f"{short(value)} / 5"),
             tag("span", why, cls="jb-cap jb-across") if why else tag("span", cls="jb-across"),
         ]
     return [

@@ -1,60 +1,60 @@
-"""The item that a browser session has leased from a queue, and the next one."""
+"""The items that a browser session has leased from a queue: the one on the screen and the next."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from judgeboard.domain import Grade, QueueState
+from judgeboard.domain import Decision, Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.reviews.leases import LeasedItem, is_leased, next_item, release, renew
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
-from judgeboard.store.items import Item, ItemJudgment, load_item
+from judgeboard.store.items import Item, load_item
 from judgeboard.store.leases import own_progress
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
-from judgeboard_dashboard.review.drafts import Draft
-from judgeboard_dashboard.review.signals import primary_verdict
-from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
+from judgeboard_dashboard.review.drafts import Done, Draft
+
+READ_AHEAD = 2  # the item on the screen and the next
+ACTIVE = timedelta(minutes=30)  # how long a page keeps its leases for somebody who does nothing
+RENEWALS = 20  # a lease is renewed once this part of its time is over
+CHECK_SECONDS = 120.0
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_SESSION = "queue_session"
 
 
 @dataclass
-class Card:
-    """An item at hand; ``until`` (UTC) is when others may take it.
+class ShownItem:
+    """A leased item with its texts, either ``item`` or ``pair``; ``until`` (UTC) is when others may lease it.
 
-    ``shown`` says whether it was on the screen, ``asked`` whether it stood there with its time over.
+    ``shown``: it was on the screen. ``expiry_shown``: its reviewer was told that the lease ended.
     """
 
-    held: LeasedItem
+    lease: LeasedItem
     until: datetime
     item: Item | None = None
     pair: PairText | None = None
     rubric: RubricScores = field(default_factory=RubricScores)
     threshold: float = 0.5
     shown: bool = False
-    asked: bool = False
+    expiry_shown: bool = False
 
     @property
     def name(self) -> str:
-        """What people call it: the answer's outside id; a pair has none before it is decided."""
-        return f"pair {self.held.pair_id}" if self.item is None else self.item.external_id
+        """The answer's external id; the id of a pair could tell who wrote its answers."""
+        return f"pair {self.lease.pair_id}" if self.item is None else self.item.external_id
 
     @property
-    def characters(self) -> int:
-        """How much there is to read."""
-        if self.pair is not None:
-            one = self.pair
-            texts = [one.question, one.left, one.right, *(one.passages or ())]
-        else:
-            texts = [] if self.item is None else [self.item.query, self.item.answer, *(self.item.passages or ())]
-        return sum(len(text or "") for text in texts)
+    def subject(self) -> int:
+        """What its draft is kept under."""
+        return self.lease.response_id or -(self.lease.pair_id or 0)
 
-    def lapsed(self, now: datetime) -> bool:
-        """Whether its time is over."""
+    def expired(self, now: datetime) -> bool:
+        """Whether others may lease it."""
         return now >= self.until
 
 
@@ -62,185 +62,150 @@ class Card:
 class Reveal:
     """A blind review whose author is shown the judge; ``changing`` while they give another grade."""
 
-    card: Card
+    leased: ShownItem
     review_id: int
-    decision: str | None
+    decision: Decision
     given: Draft
     changing: bool = False
 
     def differs(self, draft: Draft) -> bool:
-        """Whether a draft says something else than what was given blind; why one differs from the judge is no grade."""
+        """Whether a draft has other grades than the blind review; marks and the reason to differ are not compared."""
         return _grades(draft) != _grades(self.given)
-
-
-def read_card(store: Store, held: LeasedItem, reviewer: Reviewer) -> Card:
-    """Read what a reviewer may see of an item that they hold."""
-    with store.reading() as connection:
-        if held.pair_id is not None:
-            pair = pair_texts(connection, [held.pair_id], reviewer.id)[held.pair_id]
-            return Card(held, held.until, pair=pair)
-        read_as(connection, reviewer.id)
-        item = load_item(connection, held.response_id or 0)
-        return Card(
-            held,
-            held.until,
-            item=item,
-            rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
-            threshold=thresholds(connection).low_groundedness,
-        )
-
-
-def beside(given: Draft, item: Item) -> list[tuple[str, str, str]]:
-    """Return (what, "You: 0.5", "judge: 0.42") for each grade that a person gave or was asked for."""
-    judge = primary_verdict(item)
-    pairs = (
-        ("Groundedness", _number(given.groundedness), _scored(judge)),
-        ("Quality", _number(given.quality), judge and _number(judge.quality)),
-        ("Label", given.label and given.label.value, judge and judge.label and str(judge.label)),
-    )
-    return [(name, f"You: {own or UNKNOWN}", f"judge: {said or UNKNOWN}") for name, own, said in pairs if own or said]
 
 
 def _grades(draft: Draft) -> Grade:
     return replace(draft.grade(), why_differs=None, claim_marks=())
 
 
-def _scored(judge: ItemJudgment | None) -> str | None:
-    return None if judge is None or judge.groundedness is None else score(judge.groundedness)
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else short(value)
-
-
-AT_HAND = 2  # the one on the screen and the next
-AWAKE = timedelta(minutes=30)  # how long a page holds its items for somebody who does nothing
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
-RENEWALS = 20  # a lease is renewed when this part of its time is over
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A stored review that this session can take back; ``draft`` is what was given with it."""
-
-    id: int
-    item_id: int
-    response_id: int
-    draft: Draft
+def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
+    """Read what a reviewer may see of an item that they have leased."""
+    with store.reading() as connection:
+        if lease.pair_id is not None:
+            pair = pair_texts(connection, [lease.pair_id], reviewer.id)[lease.pair_id]
+            return ShownItem(lease, lease.until, pair=pair)
+        read_as(connection, reviewer.id)
+        item = load_item(connection, lease.response_id or 0)
+        return ShownItem(
+            lease,
+            lease.until,
+            item=item,
+            rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
+            threshold=thresholds(connection).low_groundedness,
+        )
 
 
 @dataclass
-class Walk:
-    """A reviewer's way through a queue; ``done`` and ``left`` are counted when it begins and kept up from then on."""
+class QueueSession:
+    """One reviewer's work in one queue; ``done`` and ``left`` are counted at the start and kept up to date here."""
 
     store: Store
     queue: Queue
     reviewer: Reviewer
     done: int
     left: int
-    at_hand: list[Card] = field(default_factory=list)
+    items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
-    said: list[Said] = field(default_factory=list)
+    undoable: list[Done] = field(default_factory=list)
     skipping: bool = False
-    touched: datetime = LONG_AGO
-    ticked: bool = False
+    last_active: datetime = LONG_AGO
+    redrawn: bool = False
     closed: str = ""
 
     @property
-    def card(self) -> Card | None:
-        """The item on the screen: that whose judge is shown, else the first at hand."""
+    def current(self) -> ShownItem | None:
+        """The item on the screen: the one whose judge is shown, else the first leased one."""
         if self.reveal is not None:
-            return self.reveal.card
-        return self.at_hand[0] if self.at_hand else None
+            return self.reveal.leased
+        return self.items[0] if self.items else None
 
     @property
-    def place(self) -> str:
-        """Where the item on the screen stands: "14 of 212"."""
-        now = self.done + (self.reveal is None and bool(self.at_hand))
+    def position(self) -> str:
+        """The position of the item on the screen: "14 of 212"."""
+        now = self.done + (self.reveal is None and bool(self.items))
         return f"{now:,} of {max(self.done + self.left, now):,}"
 
-    def fill(self, wanted: int) -> None:
-        """Hold and read items until ``wanted`` are at hand or none is left; what somebody else has by now goes."""
+    def lease_items(self, wanted: int) -> None:
+        """Lease and read items until there are ``wanted`` or none is left; items that others leased are dropped."""
         self._drop_lost()
-        while len(self.at_hand) < wanted and not self.closed:
+        while len(self.items) < wanted and not self.closed:
             try:
-                held = next_item(
-                    self.store, self.queue, self.reviewer, holding=[one.held.token for one in self.at_hand]
+                lease = next_item(
+                    self.store, self.queue, self.reviewer, holding=[leased.lease.token for leased in self.items]
                 )
-            except BadInput as error:  # closed, or given to others meanwhile
+            except BadInput as error:  # closed, or assigned to others in the meantime
                 self.closed = str(error)
                 return
-            if held is None:
+            if lease is None:
                 return
-            self.at_hand.append(read_card(self.store, held, self.reviewer))
+            self.items.append(read_item(self.store, lease, self.reviewer))
 
-    def look_whether_open(self) -> None:
-        """A queue closed meanwhile has nothing more to show: what lay ahead of it goes."""
+    def check_open(self) -> None:
+        """Drop all items where the queue was closed in the meantime."""
         with self.store.reading() as connection:
             self.queue = queue_by_id(connection, self.queue.id)
         if self.queue.state is QueueState.CLOSED:
-            self.closed, self.at_hand = f"the queue {self.queue.name!r} is closed", []
+            self.closed, self.items = f"the queue {self.queue.name!r} is closed", []
 
-    def settle(self, card: Card, *, done: bool) -> None:
-        """An item is decided, skipped or lost: the next one comes."""
-        self.at_hand = [one for one in self.at_hand if one is not card]
+    def remove(self, leased: ShownItem, *, done: bool) -> None:
+        """Remove an item that is decided (``done``), skipped or lost; the next one follows."""
+        self.items = [other for other in self.items if other is not leased]
         self.skipping = False
         self.done += done
         self.left = max(self.left - 1, 0)
 
-    def bring_back(self, card: Card) -> None:
-        """Put an item that was taken back before all others."""
+    def put_first(self, leased: ShownItem) -> None:
+        """Put an item whose review was undone before all others."""
         self.reveal, self.skipping = None, False
-        self.at_hand = [card, *(one for one in self.at_hand if one.held.item_id != card.held.item_id)]
+        self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
         self.done, self.left = max(self.done - 1, 0), self.left + 1
 
-    def touch(self, now: datetime) -> None:
-        """Note that the person did something; a page that drew itself anew is none."""
-        if not self.ticked:
-            self.touched = now
-        self.ticked = False
+    def note_activity(self, now: datetime) -> None:
+        """Note that the reviewer did something; a page that redrew itself does not count."""
+        if not self.redrawn:
+            self.last_active = now
+        self.redrawn = False
 
-    def awake(self, now: datetime) -> bool:
-        """Whether the person did something not long ago."""
-        return now - self.touched < AWAKE
+    def is_active(self, now: datetime) -> bool:
+        """Whether the reviewer did something in the last 30 minutes."""
+        return now - self.last_active < ACTIVE
 
-    def hold(self, now: datetime) -> None:
-        """Renew what is at hand and was not renewed a moment ago; what lapsed on the screen waits for its reader."""
+    def renew(self, now: datetime) -> None:
+        """Renew the leases, at most once in a while; an expired item on the screen is left to its reviewer."""
         span = timedelta(seconds=self.queue.lease_seconds)
-        for card in list(self.at_hand):
-            if (card.shown and card.lapsed(now)) or card.until - now > span - span / RENEWALS:
+        for leased in list(self.items):
+            if (leased.shown and leased.expired(now)) or leased.until - now > span - span / RENEWALS:
                 continue
-            until = renew(self.store, card.held.token, self.reviewer)
+            until = renew(self.store, leased.lease.token, self.reviewer)
             if until is not None:
-                card.until = until
-            elif card.shown:
-                card.until = now
+                leased.until = until
+            elif leased.shown:
+                leased.until = now
             else:
-                self.at_hand.remove(card)
+                self.items.remove(leased)
 
-    def let_go(self) -> None:
-        """Give back all that is held."""
-        for card in self.at_hand:
-            release(self.store, card.held.token, self.reviewer)
-        self.at_hand = []
+    def release_all(self) -> None:
+        """Release all leases."""
+        for leased in self.items:
+            release(self.store, leased.lease.token, self.reviewer)
+        self.items = []
 
     def _drop_lost(self) -> None:
-        """What comes to the screen now may have been lost while it lay ahead: decided in another window, say."""
-        while self.at_hand and not self.at_hand[0].shown:
-            first = self.at_hand[0]
+        """Drop items that were lost before they came to the screen: decided in another window, for example."""
+        while self.items and not self.items[0].shown:
+            first = self.items[0]
             with self.store.reading() as connection:
-                theirs = is_leased(connection, first.held.token, self.reviewer)
-            if theirs and not first.lapsed(datetime.now(UTC)):
+                own = is_leased(connection, first.lease.token, self.reviewer)
+            if own and not first.expired(datetime.now(UTC)):
                 return
-            until = renew(self.store, first.held.token, self.reviewer) if theirs else None
+            until = renew(self.store, first.lease.token, self.reviewer) if own else None
             if until is not None:
                 first.until = until
                 return
-            del self.at_hand[0]
+            del self.items[0]
 
 
-def begin(store: Store, name: str, reviewer: Reviewer) -> Walk:
-    """Begin to go through a queue.
+def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
+    """Start to review a queue.
 
     Raises:
         NotFound: No such queue.
@@ -248,69 +213,45 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> Walk:
     with store.reading() as connection:
         queue = queue_named(connection, name)
         done, left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
-    return Walk(store, queue, reviewer, done, left)
+    return QueueSession(store, queue, reviewer, done, left)
 
 
-_WALK = "queue_walk"
-
-
-def walk_through(store: Store, name: str, reviewer: Reviewer) -> Walk:
-    """Return the way of this session through a queue; one through another queue, or of another person, ends.
+def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
+    """Return this browser session's work in a queue; that in another queue or by another person ends.
 
     Raises:
         NotFound: No such queue.
     """
-    walk: Walk | None = st.session_state.get(_WALK)
-    if walk is None or walk.queue.name != name or walk.reviewer.id != reviewer.id or walk.store is not store:
-        let_go()
-        walk = begin(store, name, reviewer)
-        st.session_state[_WALK] = walk
-    return walk
+    work: QueueSession | None = st.session_state.get(_SESSION)
+    if work is None or work.queue.name != name or work.reviewer.id != reviewer.id or work.store is not store:
+        release_leases()
+        work = begin(store, name, reviewer)
+        st.session_state[_SESSION] = work
+    return work
 
 
-def let_go() -> None:
-    """Give back what this session holds; called by every page that is not that of a queue."""
-    walk: Walk | None = st.session_state.get(_WALK)
-    if walk is None:
+def release_leases() -> None:
+    """Release the leases of this browser session; every page but the review of a queue calls it."""
+    work: QueueSession | None = st.session_state.get(_SESSION)
+    if work is None:
         return
-    del st.session_state[_WALK]
+    del st.session_state[_SESSION]
     try:
-        walk.let_go()
-    except JudgeboardError:  # the time of a lease ends by itself
+        work.release_all()
+    except JudgeboardError:  # the lease ends by itself
         return
 
 
-TICK = 120.0  # seconds
+def keep_leases(work: QueueSession) -> None:
+    """Renew the leases now and then while the page is open and its reviewer is active."""
+    st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
 
 
-def stay(walk: Walk) -> None:
-    """Renew what is held now and again and again, as long as the person did something in the last half an hour."""
-    st.fragment(_stay, run_every=min(TICK, walk.queue.lease_seconds / 4))(walk)
-
-
-def _stay(walk: Walk) -> None:
+def _renew(work: QueueSession) -> None:
     now = datetime.now(UTC)
-    if walk.awake(now):
-        walk.hold(now)
-    card = walk.card
-    if card is not None and walk.reveal is None and card.lapsed(now) and not card.asked:
-        walk.ticked = True
-        st.rerun()  # the whole page: it says what happened
-
-
-QUEUE_KEYS = (
-    ("Y N U", "there is a problem, there is none, unsure"),
-    ("1–4", "quality"),
-    ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
-    ("1–5 K", "rubric: level, next dimension; 6–0 where the quality is asked for too"),
-    ("Q W", "label: grounded, hallucinated"),
-    ("Q W E", "of a pair: the left one is better, a tie, the right one"),
-    ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
-    ("I O", "answer sentence by sentence; why you and the judge differ"),
-    ("M", "write a note, Esc leaves it"),
-    ("J", "skip, with a reason if you like; Enter skips"),
-    ("Y E", "after the judge is shown: keep yours, change it"),
-    ("Z", "undo the last decision"),
-    ("L", "leave the queue"),
-    ("H", "close this list"),
-)
+    if work.is_active(now):
+        work.renew(now)
+    leased = work.current
+    if leased is not None and work.reveal is None and leased.expired(now) and not leased.expiry_shown:
+        work.redrawn = True
+        st.rerun()  # the whole page, which shows that the lease ended

@@ -1,23 +1,21 @@
-"""The reviews of the person at this browser, newest first."""
+"""The reviews of the person at this browser, newest first: of answers, and of pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from judgeboard.domain import Preference, Shown
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.drafts import EDIT, desk
+from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import SIDES, stored_words
 from judgeboard_dashboard.review.queues import PAIRS_SEGMENT, Place, go
-from judgeboard_dashboard.review.signals import DECIDED, WHEN_SAID
+from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading
-from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, row_clicked
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -29,231 +27,170 @@ from judgeboard_dashboard.widgets.tables import (
     place_in,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import capital, empty, rule_words, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, count, empty, rule_words, sentence, when
 
-PAIR_PAGE = "my_pairs"
-QUERY: Query = {}  # the list has no filter
-PAIR_COLUMNS = {
-    "When": "str",
-    "Said": "str",
-    "Queue": "str",
-    "Seconds": "Float64",
-    "Question": "str",
-    "Note": "str",
-    "Type": "str",
-    "Pair": "str",
-}
+Column = tuple[str, Callable[[OwnReview], Any], Any]  # kind, value, how Streamlit shows it
 
 
-def my_pairs(reviewer: Reviewer) -> None:
-    """Show the preferences, fifty at a time."""
-    place = place_in(PAIR_PAGE, QUERY)
-    with reading() as connection:
-        found = own_reviews_page(
-            connection, reviewer.id, pairs=True, after=place.after, before=place.before, limit=PAGE_SIZE
-        )
-    if not found.total:
-        empty("No preference of yours stands.", "What you say of pairs is listed here.")
+@dataclass(frozen=True, slots=True)
+class ReviewList:
+    """What differs between the list of reviews of answers and that of pairs."""
+
+    page: str
+    pairs: bool
+    noun: str
+    hint: str
+    empty: tuple[str, str]
+    columns: Mapping[str, Column]
+    rows: Callable[[OwnReview], Rows]
+
+
+def own_reviews(place: Place) -> None:
+    """Show the reviews of answers, or of pairs, and the way from one list to the other."""
+    reviewer = ask_reviewer("Your reviews are stored under your name.")
+    if reviewer is None:
         return
-    stand = "preference of yours stands" if found.total == 1 else "preferences of yours stand"
-    sentence(f"{found.total:,} {stand}, newest first. Click one to open its pair.")
-    _pair_table(found)
-    turning_foot(PAIR_PAGE, found, "preference", lambda: _export_pairs(reviewer.id), query=QUERY)
+    with reading() as connection:
+        has_pairs = has_pair_reviews(connection, reviewer.id)
+    reviews = PAIRS if has_pairs and place.on_pairs else ANSWERS
+    if has_pairs:
+        st.button(
+            "Your reviews of answers" if reviews.pairs else "Your reviews of pairs",
+            key="my_other",
+            type="tertiary",
+            icon=":material/swap_horiz:",
+            on_click=go,
+            kwargs={"on": None if reviews.pairs else PAIRS_SEGMENT},
+        )
+    session = review_session()
+    if session.message:
+        show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
+        session.say("")
+    turned = place_in(reviews.page, {})
+
+    def read(connection: Any, after: Any, before: Any, limit: int) -> LinePage[OwnReview]:
+        return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)
+
+    def export() -> pd.DataFrame:
+        with reading() as connection:
+            return _frame(reviews, all_lines(lambda key, size: read(connection, key, None, size)))
+
+    with reading() as connection:
+        page = read(connection, turned.after, turned.before, PAGE_SIZE)
+    if not page.total:
+        empty(*reviews.empty)
+        return
+    sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
+    key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
+    st.dataframe(
+        _frame(reviews, page.lines),
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=ROW_HEIGHT,
+        height=height(len(page.lines)),
+        selection_mode="single-cell",
+        on_select=row_clicked(key, [reviews.rows(line) for line in page.lines]),
+        column_config={name: settings for name, (_, _, settings) in reviews.columns.items()},
+    )
+    turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
-def said_words(line: OwnReview) -> str:
-    """Return what was said as its reader saw it; on more than one aspect each with its name."""
-    words = {aspect: _side_words(preference, line.shown) for aspect, preference in line.preferences.items()}
-    if not words:
-        return "Noted"
-    if len(words) == 1:
-        return capital(next(iter(words.values())))
-    return capital("; ".join(f"{aspect}: {said}" for aspect, said in words.items()))
+def _frame(reviews: ReviewList, lines: Any) -> pd.DataFrame:
+    kinds = {name: kind for name, (kind, _, _) in reviews.columns.items()}
+    return frame(kinds, ([value(line) for _, value, _ in reviews.columns.values()] for line in lines))
+
+
+def rows_of(line: OwnReview) -> Rows:
+    """Return where a click leads: to the answer, to change the review where that is possible."""
+    query = {"response": str(line.response_id)} if line.flag_id is None else {"flag": str(line.flag_id)}
+    return Rows("item", query if line.final else {**query, EDIT: str(line.review_id)})
 
 
 def pair_rows(line: OwnReview) -> Rows:
-    """Return where a click on a line leads: to its pair, on the aspect that was judged."""
+    """Return where a click leads: to the pair, on the aspect of the review."""
     aspect = next(iter(line.preferences), None)
     pair = {"pair": str(line.pair_id)}
     return Rows("pairs", pair if aspect is None else {**pair, "in": aspect})
 
 
-def _side_words(preference: Preference, shown: Shown | None) -> str:
-    if shown is None:
-        return stored_words(preference) or ""
-    return SIDES[shown_side(preference, shown)]
-
-
-def _pair_table(found: LinePage[OwnReview]) -> None:
-    key = f"my_pairs_{found.lines[0].review_id}_{found.first}_{found.total}"
-    st.dataframe(
-        _pair_frame(found.lines),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(found.lines)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [pair_rows(line) for line in found.lines]),
-        column_config={
-            "When": st.column_config.TextColumn(width=100),
-            "Said": st.column_config.TextColumn(width=185, help="By the sides as you saw them"),
-            "Queue": st.column_config.TextColumn(width=130),
-            "Seconds": st.column_config.NumberColumn(width=75, format="%.0f", help="Absences left out"),
-            "Question": st.column_config.TextColumn(width=380),
-            "Note": st.column_config.TextColumn(width=220),
-            "Type": st.column_config.TextColumn(width=100),
-            "Pair": st.column_config.TextColumn(width=90),
-        },
-    )
-
-
-def _pair_frame(lines: Sequence[OwnReview]) -> pd.DataFrame:
-    return frame(PAIR_COLUMNS, (_pair_row(line) for line in lines))
-
-
-def _pair_row(line: OwnReview) -> tuple[Any, ...]:
-    return (
-        when(line.at),
-        said_words(line),
-        line.queue,
-        line.seconds,
-        one_line(line.question),
-        one_line(line.note),
-        line.query_type,
-        f"pair {line.pair_id}",  # its id in the log may name who wrote the answers
-    )
-
-
-def _export_pairs(reviewer_id: int) -> pd.DataFrame:
-    with reading() as connection:
-        return _pair_frame(
-            all_lines(lambda key, size: own_reviews_page(connection, reviewer_id, pairs=True, after=key, limit=size))
-        )
-
-
-PAGE = "my_reviews"
-COLUMNS = {
-    "When": "str",
-    "Said": "str",
-    "Groundedness": "Float64",
-    "Quality": "Int64",
-    "Label": "str",
-    "Flag": "str",
-    "State": "str",
-    "Queue": "str",
-    "Seconds": "Float64",
-    "Question": "str",
-    "Answer": "str",
-    "Note": "str",
-    "Id": "str",
-}
-
-
-def my_reviews(place: Place) -> None:
-    """Show what the person said of answers, or of pairs, and the way from one to the other where they said any."""
-    reviewer = ask_reviewer("Your reviews are kept under your name.")
-    if reviewer is None:
-        return
-    with reading() as connection:
-        compared = has_pair_reviews(connection, reviewer.id)
-    if compared:
-        label, on = (
-            ("Your reviews of answers", None) if place.on_pairs else ("Your preferences on pairs", PAIRS_SEGMENT)
-        )
-        st.button(label, key="my_other", type="tertiary", icon=":material/swap_horiz:", on_click=go, kwargs={"on": on})
-        if place.on_pairs:
-            my_pairs(reviewer)
-            return
-    _answers(reviewer)
-
-
-def _answers(reviewer: Reviewer) -> None:
-    """Show the reviews, fifty at a time, and what was said of the last change."""
-    here = desk()
-    if here.said:
-        show(tag("div", here.said, cls="jb-note" if here.refused else "jb-cap"))
-        here.say("")
-    turned = place_in(PAGE, QUERY)
-    with reading() as connection:
-        found = own_reviews_page(connection, reviewer.id, after=turned.after, before=turned.before, limit=PAGE_SIZE)
-    if not found.total:
-        empty(
-            "You have reviewed no answer yet.", "What you decide or grade is listed here, and can be changed from here."
-        )
-        return
-    stand = "review of yours stands" if found.total == 1 else "reviews of yours stand"
-    sentence(f"{found.total:,} {stand}, newest first. Click one to change it or to undo it.")
-    _table(found)
-    turning_foot(PAGE, found, "review", lambda: _export(reviewer.id), query=QUERY)
-
-
-def rows_of(line: OwnReview) -> Rows:
-    """Return where a click on a line leads: to its answer, with the review to be changed where it may be."""
-    where = {"response": str(line.response_id)} if line.flag_id is None else {"flag": str(line.flag_id)}
-    return Rows("item", where if line.final else {**where, EDIT: str(line.review_id)})
-
-
-def _table(found: LinePage[OwnReview]) -> None:
-    key = f"my_reviews_{found.lines[0].review_id}_{found.first}_{found.total}"
-    st.dataframe(
-        _frame(found.lines),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height(len(found.lines)),
-        selection_mode="single-cell",
-        on_select=row_clicked(key, [rows_of(line) for line in found.lines]),
-        column_config={
-            "When": st.column_config.TextColumn(width=100),
-            "Said": st.column_config.TextColumn(width=165, help="The first word, said blind, is the one that counts"),
-            "Groundedness": st.column_config.NumberColumn(width=105, format="%.2f"),
-            "Quality": st.column_config.NumberColumn(width=65),
-            "Label": st.column_config.TextColumn(width=95),
-            "Flag": st.column_config.TextColumn(width=125, help="The rule that flagged the answer"),
-            "State": st.column_config.TextColumn(width=85, help="What became of the flag"),
-            "Queue": st.column_config.TextColumn(width=110),
-            "Seconds": st.column_config.NumberColumn(width=75, format="%.0f", help="Absences left out"),
-            "Question": st.column_config.TextColumn(width=220),
-            "Answer": st.column_config.TextColumn(width=240),
-            "Note": st.column_config.TextColumn(width=160),
-            "Id": st.column_config.TextColumn(width=125),
-        },
-    )
-
-
-def _frame(lines: Sequence[OwnReview]) -> pd.DataFrame:
-    return frame(COLUMNS, (_row(line) for line in lines))
-
-
-def _row(line: OwnReview) -> tuple[Any, ...]:
-    return (
-        when(line.at),
-        _said(line),
-        line.groundedness,
-        line.quality,
-        line.label,
-        None if line.rule is None else capital(rule_words(line.rule)),
-        line.state,
-        line.queue,
-        line.seconds,
-        one_line(line.question),
-        one_line(line.answer),
-        one_line(line.note),
-        line.external_id,
-    )
-
-
-def _said(line: OwnReview) -> str:
+def review_words(line: OwnReview) -> str:
+    """Return a review of an answer in words: "Confirmed, blind", "Graded"."""
     if line.decision is not None:
-        said = capital(DECIDED[line.decision].removeprefix("was "))
+        words = capital(DECIDED[line.decision].removeprefix("was "))
     else:
         graded = (line.label, line.quality, line.groundedness) != (None, None, None)
-        said = "Graded" if graded else "Noted"
-    return said if line.stage is None else f"{said}, {WHEN_SAID[line.stage]}"
+        words = "Graded" if graded else "Noted"
+    return words if line.stage is None else f"{words}, {STAGES[line.stage]}"
 
 
-def _export(reviewer_id: int) -> pd.DataFrame:
-    with reading() as connection:
-        return _frame(all_lines(lambda key, size: own_reviews_page(connection, reviewer_id, after=key, limit=size)))
+def preference_words(line: OwnReview) -> str:
+    """Return a review of a pair by the sides as its author saw them; with several aspects each by its name."""
+    words = {
+        aspect: (stored_words(preference) or "") if line.shown is None else SIDES[shown_side(preference, line.shown)]
+        for aspect, preference in line.preferences.items()
+    }
+    if len(words) < 2:
+        return capital(next(iter(words.values()), "noted"))
+    return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
+
+
+def _text(width: int, help_text: str | None = None) -> Any:
+    return st.column_config.TextColumn(width=width, help=help_text)
+
+
+_SECONDS: Column = (
+    "Float64",
+    lambda line: line.seconds,
+    st.column_config.NumberColumn(width=75, format="%.0f", help="Without absences"),
+)
+ANSWERS = ReviewList(
+    page="my_reviews",
+    pairs=False,
+    noun="review",
+    hint="Click one to change it or to undo it.",
+    empty=("You have not reviewed any answers yet.", "Your decisions and grades are listed here. You can change them."),
+    columns={
+        "When": ("str", lambda line: when(line.at), _text(100)),
+        "Review": ("str", review_words, _text(165, "The first review, given blind, is the one that counts")),
+        "Groundedness": (
+            "Float64",
+            lambda line: line.groundedness,
+            st.column_config.NumberColumn(width=105, format="%.2f"),
+        ),
+        "Quality": ("Int64", lambda line: line.quality, st.column_config.NumberColumn(width=65)),
+        "Label": ("str", lambda line: line.label, _text(95)),
+        "Flag": (
+            "str",
+            lambda line: None if line.rule is None else capital(rule_words(line.rule)),
+            _text(125, "The rule that flagged the answer"),
+        ),
+        "State": ("str", lambda line: line.state, _text(85, "The state of the flag")),
+        "Queue": ("str", lambda line: line.queue, _text(110)),
+        "Seconds": _SECONDS,
+        "Question": ("str", lambda line: one_line(line.question), _text(220)),
+        "Answer": ("str", lambda line: one_line(line.answer), _text(240)),
+        "Note": ("str", lambda line: one_line(line.note), _text(160)),
+        "Id": ("str", lambda line: line.external_id, _text(125)),
+    },
+    rows=rows_of,
+)
+PAIRS = ReviewList(
+    page="my_pairs",
+    pairs=True,
+    noun="preference",
+    hint="Click one to open its pair.",
+    empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
+    columns={
+        "When": ("str", lambda line: when(line.at), _text(100)),
+        "Review": ("str", preference_words, _text(185, "By the sides as you saw them")),
+        "Queue": ("str", lambda line: line.queue, _text(130)),
+        "Seconds": _SECONDS,
+        "Question": ("str", lambda line: one_line(line.question), _text(380)),
+        "Note": ("str", lambda line: one_line(line.note), _text(220)),
+        "Type": ("str", lambda line: line.query_type, _text(100)),
+        # its external id may name who wrote the answers
+        "Pair": ("str", lambda line: f"pair {line.pair_id}", _text(90)),
+    },
+    rows=pair_rows,
+)

@@ -1,14 +1,16 @@
-"""The pane of signals: flags, judges, user and reviews of one answer, and its history."""
+"""The pane beside an answer: signals and history, or the guidelines of a queue."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
+from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard_dashboard.evidence import Html, join, tag
 from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, problems_first
-from judgeboard_dashboard.review.fields import KEYS, rubric_block
+from judgeboard_dashboard.review.fields import ANCHORS, KEYS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
+from judgeboard_dashboard.review.leases import Reveal, ShownItem
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
     WHY_DIFFERS,
@@ -24,10 +26,10 @@ from judgeboard_dashboard.widgets.texts import (
 
 MOST = 10
 MOST_MARKS = 5
-DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "took it back"}
-
-WHEN_SAID = {"blind": "blind", "revealed": "judge shown", "adjudication": "last word"}
-"""When a review was given, by its stage; one that was given at the item page has none."""
+MOST_REASONING = 20_000  # characters
+DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "undone"}
+STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudication"}
+"""The stage of a review in a queue; a review outside queues has none."""
 
 
 def history(item: Item) -> Html | None:
@@ -35,13 +37,13 @@ def history(item: Item) -> Html | None:
     events = sorted(_events(item), key=lambda event: event[0], reverse=True)
     if not events:
         return None
-    shown = [tag("div", tag("span", when(at)), said, cls="jb-event") for at, said in events[:MOST]]
+    shown = [tag("div", tag("span", when(at)), text, cls="jb-event") for at, text in events[:MOST]]
     left = tag("div", f"{len(events) - MOST} older", cls="jb-cap") if len(events) > MOST else None
     return tag("details", tag("summary", f"History ({len(events)})"), *shown, left, cls="jb-block")
 
 
-def verdict_words(judgment: ItemJudgment) -> str:
-    """Return a verdict in words: "groundedness 0.42, quality 3", "hallucinated", "no usable verdict"."""
+def _judgment_words(judgment: ItemJudgment) -> str:
+    """Return a judgment in words: "groundedness 0.42, quality 3", "hallucinated", "no usable verdict"."""
     if judgment.status != "ok":
         return f"no usable verdict: {judgment.error or judgment.status}"
     parts = [
@@ -53,8 +55,8 @@ def verdict_words(judgment: ItemJudgment) -> str:
     return ", ".join(part for part in parts if part) or "no score"
 
 
-def score_words(judgment: ItemJudgment) -> str:
-    """Return what a second judge gave, said as what people gave: "0.75, 4 / 4", "hallucinated"."""
+def _score_words(judgment: ItemJudgment) -> str:
+    """Return the scores of a second judge as those of a review are written: "0.75, 4 / 4", "hallucinated"."""
     parts = [
         None if judgment.groundedness is None else score(judgment.groundedness),
         None if judgment.quality is None else f"{judgment.quality} / 4",
@@ -63,8 +65,8 @@ def score_words(judgment: ItemJudgment) -> str:
     return ", ".join(str(part) for part in parts if part is not None) or UNKNOWN
 
 
-def review_words(review: ItemReview) -> str:
-    """Return a review in few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
+def _review_words(review: ItemReview) -> str:
+    """Return a review in a few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
     parts = [
         DECIDED.get(review.decision or ""),
         None if review.groundedness is None else score(review.groundedness),
@@ -77,18 +79,19 @@ def review_words(review: ItemReview) -> str:
 
 
 def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
-    """Return what became of a flag that does not wait: "Confirmed by Mara, 12 Mar 09:41"."""
+    """Return who decided a flag: "Confirmed by Mara, 12 Mar 09:41"; None for an open one."""
     if flag is None or flag.state == "open":
         return None
-    by = next((one for one in item.reviews if one.flag_id == flag.id and one.stands and one.decision), None)
-    if by is None:
-        return capital(f"{flag.state}: nothing waits here")
-    return capital(f"{DECIDED[by.decision or '']} by {by.reviewer}, {when(by.at)}")
+    reviews = (review for review in item.reviews if review.flag_id == flag.id and review.stands and review.decision)
+    review = next(reviews, None)
+    if review is None:
+        return capital(f"{flag.state}: no open flag")
+    return capital(f"{DECIDED[review.decision or '']} by {review.reviewer}, {when(review.at)}")
 
 
 def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
     for judgment in item.judgments:
-        yield judgment.created_at, join((tag("b", judgment.version_title), f": {verdict_words(judgment)}"))
+        yield judgment.created_at, join((tag("b", judgment.version_title), f": {_judgment_words(judgment)}"))
     for flag in item.flags:
         state = "" if flag.state == "open" else f" ({flag.state})"
         yield flag.created_at, join((tag("b", f"Flag, {rule_words(flag.rule)}"), f"{state}: {flag.why}"))
@@ -97,18 +100,23 @@ def _events(item: Item) -> Iterator[tuple[datetime, Html]]:
 
 
 def _review(review: ItemReview) -> Html:
-    gone = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
-    stage = f" ({WHEN_SAID[review.stage]})" if review.stage else ""
+    replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
+    stage = f" ({STAGES[review.stage]})" if review.stage else ""
     note = f": “{review.note}”" if review.note else ""
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
     return tag(
-        "span", tag("b", review.reviewer), f" {review_words(review)}{stage}{gone}{note}", why, _marks(review), corrected
+        "span",
+        tag("b", review.reviewer),
+        f" {_review_words(review)}{stage}{replaced}{note}",
+        why,
+        _marks(review),
+        corrected,
     )
 
 
 def _marks(review: ItemReview) -> Html | None:
-    """What somebody said of single statements, problems first, as many as fit a glance."""
+    """Return the marks on single statements, problems first."""
     if not review.claim_marks:
         return None
     ordered = sorted(review.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
@@ -117,82 +125,75 @@ def _marks(review: ItemReview) -> Html | None:
     return tag("div", *lines, f"and {left} more" if left > 0 else None)
 
 
-MOST_REASONING = 20_000
-
-
 def primary_verdict(item: Item) -> ItemJudgment | None:
-    """Return the current verdict of the primary judge, None where it has no usable one."""
-    return next((one for one in item.currents if one.judge_name == item.primary_judge), None)
+    """Return the current judgment of the primary judge, None where it has no usable one."""
+    return next((judgment for judgment in item.currents if judgment.judge_name == item.primary_judge), None)
 
 
-def judge_pane(
+def signals_pane(
     item: Item,
     claims: Sequence[NumberedClaim],
     threshold: float,
-    flag_id: int | None,
     rubric: RubricScores,
     *,
-    keys_shown: bool,
-    remarks: Html | None = None,
+    flag_id: int | None = None,
+    keys_shown: bool = False,
+    comments: Html | None = None,
 ) -> Html:
-    """Return the pane.
+    """Return the pane with all signals about an answer.
 
     Args:
-        item: The answer with all that was said of it.
-        claims: The primary judge's claims.
-        threshold: Below this groundedness the rule flags; drawn as a tick on the bar.
+        item: The answer.
+        claims: The claims of the primary judge, as marked in the texts.
+        threshold: A groundedness below it is flagged; drawn as a tick on the bar.
+        rubric: Rubric scores of judges and people.
         flag_id: The flag to decide; its reason comes first.
-        rubric: What rubric judges and people gave it by dimension.
-        keys_shown: Whether the list of keys stands at the top.
-        remarks: What people remarked for each other.
+        keys_shown: Whether to list the keys at the top.
+        comments: The comments on the answer.
     """
     return tag(
         "div",
-        _keys() if keys_shown else None,
-        _blind(item),
+        keys_block(KEYS) if keys_shown else None,
+        _blind_item(item),
         _why(item, flag_id),
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
         _reasoning(item),
         _claims(claims),
-        remarks,
+        comments,
         history(item),
         cls="jb-pane jb-signals",
     )
 
 
-def _keys() -> Html:
-    lines = [part for key, meaning in KEYS for part in (tag("kbd", key), tag("span", meaning))]
-    return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-block")
-
-
-def _blind(item: Item) -> Html | None:
+def _blind_item(item: Item) -> Html | None:
     if not item.hidden:
         return None
-    what = [*(["the judge"] if item.hidden.judge else []), *(["other people"] if item.hidden.people else [])]
-    said = f"You are to review this answer without seeing {' and '.join(what)}."
-    queues = " and ".join(f"“{name}”" for name in item.hidden.queues)
+    parts = [*(["the judge"] if item.hidden.judge else []), *(["other reviewers"] if item.hidden.people else [])]
+    sentence = f"You review this answer without seeing {' and '.join(parts)}."
+    if item.hidden.queues:
+        queues = " and ".join(f"“{name}”" for name in item.hidden.queues)
+        sentence = f"{sentence} It is in the queue{'s' if len(item.hidden.queues) > 1 else ''} {queues}."
     return tag(
         "div",
         tag("div", "Blind until you grade", cls="jb-label"),
-        tag("div", f"{said} It waits for you in {queues}." if queues else said, cls="jb-why"),
+        tag("div", sentence, cls="jb-why"),
         cls="jb-block",
     )
 
 
 def _why(item: Item, flag_id: int | None) -> Html | None:
-    waiting = sorted(
-        (flag for flag in item.flags if flag.state == "open"), key=lambda flag: (flag.id != flag_id, -flag.severity)
-    )
-    if not waiting:
+    open_flags = [flag for flag in item.flags if flag.state == "open"]
+    if not open_flags:
         return None
-    reasons = [tag("div", flag.why, cls="jb-why") for flag in waiting]
+    open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
+    reasons = [tag("div", flag.why, cls="jb-why") for flag in open_flags]
     return tag("div", tag("div", "Why you see this", cls="jb-label"), *reasons, cls="jb-block")
 
 
 def _signals(item: Item, threshold: float) -> Html:
     primary = primary_verdict(item)
-    others = [one for one in item.currents if one is not primary and one.judge_kind != RUBRIC]  # it has its own lines
+    others = [other for other in item.currents if other is not primary and other.judge_kind != RUBRIC]
     return tag(
         "div",
         tag("div", "Judge", tag("span", _judge_title(primary, item)), cls="jb-label"),
@@ -238,12 +239,10 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
 
 
 def _unusable(item: Item) -> Html:
-    failed = next((one for one in item.judgments if one.judge_name == item.primary_judge), None)
+    failed = next((judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None)
     if failed is None:
         return tag("div", "Not judged yet.", cls="jb-mut")
-    raw = (
-        tag("details", tag("summary", "What it answered"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
-    )
+    raw = tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
     return tag(
         "div", tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why"), raw, cls="jb-block"
     )
@@ -253,7 +252,7 @@ def _other_lines(others: Sequence[ItemJudgment]) -> list[Html]:
     lines: list[Html] = []
     for place, judgment in enumerate(others):
         name = ("Second judge" if len(others) == 1 else "Other judges") if place == 0 else ""
-        lines += [tag("span", name), _who(judgment.version_title), tag("b", score_words(judgment))]
+        lines += [tag("span", name), _who(judgment.version_title), tag("b", _score_words(judgment))]
     return lines
 
 
@@ -270,12 +269,12 @@ def _user_lines(item: Item) -> list[Html]:
 
 
 def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
-    standing = [review for review in reviews if review.stands]
+    current = [review for review in reviews if review.stands]
     lines: list[Html] = []
-    for place, review in enumerate(standing[:3]):
-        name = ("Person" if len(standing) == 1 else "People") if place == 0 else ""
-        who = ", ".join(filter(None, (review.reviewer, WHEN_SAID.get(review.stage or ""), day(review.at))))
-        lines += [tag("span", name), _who(who), tag("b", review_words(review))]
+    for place, review in enumerate(current[:3]):
+        name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
+        who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
+        lines += [tag("span", name), _who(who), tag("b", _review_words(review))]
     return lines
 
 
@@ -287,37 +286,136 @@ def _reasoning(item: Item) -> Html | None:
 
 
 def _claims(claims: Sequence[NumberedClaim]) -> Html | None:
-    claims = [one for one in claims if not one.sentence]
+    claims = [claim for claim in claims if not claim.sentence]
     if not claims:
         return None
-    supported = sum(one.status == "supported" for one in claims)
+    supported = sum(claim.status == "supported" for claim in claims)
     return tag(
         "div",
         tag("div", "Claims", tag("span", f"{supported} of {count(len(claims), 'claim')} supported"), cls="jb-label"),
-        join(_claim(one) for one in problems_first(claims)),
+        join(_claim(claim) for claim in problems_first(claims)),
         cls="jb-block",
     )
 
 
-def _claim(one: NumberedClaim) -> Html:
-    own = None if one.own is None else tag("em", f"you {ICONS[one.own.value]} ", cls=f"jb-own jb-{one.own.value}")
+def _claim(numbered: NumberedClaim) -> Html:
+    own = (
+        None
+        if numbered.own is None
+        else tag("em", f"you {ICONS[numbered.own.value]} ", cls=f"jb-own jb-{numbered.own.value}")
+    )
     return tag(
         "div",
-        tag("b", replace(one, own=None).sign, aria_label=one.words),
-        tag("span", own, one.claim.text, title=one.claim.text),
-        _place(one),
-        cls=f"jb-claim jb-{one.status} c{one.name}{' jb-at' if one.at else ''}",
+        tag("b", replace(numbered, own=None).sign, aria_label=numbered.words),
+        tag("span", own, numbered.claim.text, title=numbered.claim.text),
+        _evidence_link(numbered),
+        cls=f"jb-claim jb-{numbered.status} c{numbered.name}{' jb-at' if numbered.at else ''}",
     )
 
 
-def _place(one: NumberedClaim) -> Html:
-    """Where the claim's evidence stands: a link to the quote, to the passage, or that there is none."""
-    claim = one.claim
-    if one.status == "notfound":
+def _evidence_link(numbered: NumberedClaim) -> Html:
+    """Return the place of the claim's evidence: a link to the quote or the passage, or that there is none."""
+    claim = numbered.claim
+    if numbered.status == "notfound":
         return tag("span", "not in answer")
     if claim.passage is None:
         return tag("span", "no passage")
     if claim.passage_start is not None:
-        return tag("a", f"passage {claim.passage}", href=f"#q{one.number}")
-    said = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
-    return tag("a", said, href=f"#p{claim.passage}")
+        return tag("a", f"passage {claim.passage}", href=f"#q{numbered.number}")
+    name = f"not in passage {claim.passage}" if claim.passage_quote else f"passage {claim.passage}"
+    return tag("a", name, href=f"#p{claim.passage}")
+
+
+def queue_pane(
+    queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim], *, keys_shown: bool
+) -> Html:
+    """Return the pane beside an answer of a queue: guidelines while the judge is hidden, else its signals.
+
+    After a blind review both grades are at the top.
+    """
+    keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
+    guidelines = (
+        tag(
+            "div",
+            tag("div", "This queue", cls="jb-label"),
+            tag("div", queue.guidelines, cls="jb-reason"),
+            cls="jb-block",
+        )
+        if queue.guidelines
+        else None
+    )
+    if item is None or (reveal is None and item.hidden.judge):
+        return tag(
+            "div",
+            keys,
+            _blind_queue(queue),
+            tag("div", *_scales(queue), cls="jb-block"),
+            guidelines,
+            cls="jb-pane jb-signals",
+        )
+    signals = signals_pane(item, claims, leased.threshold, leased.rubric)
+    if reveal is None:
+        body = tag("div", *_scales(queue), guidelines, cls="jb-block")
+        folded = tag("div", tag("details", tag("summary", "How to grade"), body), cls="jb-pane jb-block")
+        return tag("div", keys, signals, folded, cls="jb-both")
+    given, judgment = reveal.given, primary_verdict(item)
+    grades = (
+        (
+            "Groundedness",
+            given.groundedness,
+            None if judgment is None or judgment.groundedness is None else score(judgment.groundedness),
+        ),
+        ("Quality", given.quality, None if judgment is None or judgment.quality is None else short(judgment.quality)),
+        ("Label", None if given.label is None else given.label.value, None if judgment is None else judgment.label),
+    )
+    lines = [
+        tag(
+            "div",
+            tag("span", name),
+            tag("span", f"You: {UNKNOWN if own is None else own if isinstance(own, str) else short(own)}"),
+            tag("span", f"judge: {UNKNOWN if judged is None else judged}"),
+            cls="jb-against",
+        )
+        for name, own, judged in grades
+        if own is not None or judged is not None
+    ]
+    both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
+    return tag("div", both, signals, cls="jb-both")
+
+
+def _blind_queue(queue: Queue) -> Html | None:
+    if not queue.blind:
+        return None
+    hidden = [
+        *(["the judgment", "the reason for this item"] if queue.blind_judge else []),
+        *(["other people’s grades"] if queue.blind_people else []),
+    ]
+    names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
+    sentence = f"{capital(names)} are hidden{' until you have graded' if queue.reveal and queue.blind_judge else ''}."
+    return tag(
+        "div", tag("div", "Blind until you grade", cls="jb-label"), tag("div", sentence, cls="jb-why"), cls="jb-block"
+    )
+
+
+def _scales(queue: Queue) -> list[Html]:
+    scales = {
+        "groundedness": (
+            "Groundedness: how much of the answer is in the passages?",
+            [(step.name, step.key, step.meaning) for step in reversed(ANCHORS)],
+        ),
+        "quality": (
+            "Quality: does it answer the question?",
+            [(step.name, step.key, step.meaning) for step in reversed(QUALITIES)],
+        ),
+        "label": ("Label: is anything made up?", [(name, key, meaning) for _, name, key, meaning in LABELS]),
+    }
+    parts = [tag("div", "How to grade", tag("span", f"queue “{queue.name}”"), cls="jb-label")]
+    for grade, (question, steps) in scales.items():
+        if grade in queue.grades:
+            cells = [
+                part
+                for name, key, meaning in steps
+                for part in (tag("kbd", key), tag("span", name, cls="jb-step"), tag("span", meaning))
+            ]
+            parts += [tag("div", question), tag("div", *cells, cls="jb-scale")]
+    return parts

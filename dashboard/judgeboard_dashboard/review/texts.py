@@ -9,15 +9,39 @@ from typing import Literal
 
 import streamlit as st
 
-from judgeboard.domain import Claim, ClaimStatus, WhyDiffers
+from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
-from judgeboard_dashboard.review.claims import NumberedClaim, answer_spans, marked, passage_spans, shown_claims
-from judgeboard_dashboard.review.decisions import MarkPresses
+from judgeboard_dashboard.review.claims import (
+    STATUS_WORDS,
+    NumberedClaim,
+    answer_spans,
+    marked,
+    passage_spans,
+    shown_claims,
+    statements_of,
+)
+from judgeboard_dashboard.review.decisions import Actions, MarkActions
 from judgeboard_dashboard.widgets.keys import Turn, key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
+Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
+
+# More than this of one text is sent only when asked for: it crosses the wire with every item.
+LONGEST = 100_000
+MOST_WITHOUT_JUMPS = 4
+MOST_NUMBERS = 20
+MOST_SENTENCES = 400
+LONGEST_PLACE = 2_000  # characters of a judge's quote; the words find shorter places
+WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
+PANE_HEIGHT = 500  # the stylesheet stretches it to the window
+FORGOTTEN = "This text was removed (judgeboard forget)."
+STATUSES = (
+    (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. The same key again removes the mark."),
+    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. The same key again removes the mark."),
+    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. The same key again removes the mark."),
+)
 _WORDS = re.compile(r"\S+\s*|\s+")
 MOST_WORDS = 1_200  # of one text: comparing takes the square of it, and texts are anybody's
 
@@ -49,17 +73,6 @@ def word_difference(old: str, new: str) -> tuple[Piece, ...] | None:
         if new_start < new_end:
             pieces.append(Piece("added", "".join(after[new_start:new_end])))
     return tuple(pieces)
-
-
-Place = tuple[int, int, list[int]]  # start and end in a passage, the numbers of the sentences beside it
-
-# More than this of one text is sent only when asked for: it crosses the wire with every item.
-LONGEST = 100_000
-MOST_WITHOUT_JUMPS = 4
-MOST_NUMBERS = 20
-
-NO_PASSAGES_LOGGED = "This log has no passages. Groundedness cannot be judged."
-NOTHING_FOUND = "The search found nothing: 0 passages were given to the model."
 
 
 def answer_pane(item: Item, claims: Sequence[NumberedClaim], *, whole: bool, link: Html | None = None) -> Html:
@@ -97,11 +110,14 @@ def passage_list(
     """Return the passages without a pane around them; ``places`` are marked in them instead of the quotes."""
     passages = item.passages
     if not passages:
-        said = (
-            NOTHING_FOUND if passages is not None else removed_words(item) if item.forgotten_at else NO_PASSAGES_LOGGED
-        )
-        return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", said))
-    claims = [one for one in claims if not one.sentence]  # a person's marks on sentences are in the answer alone
+        if passages is not None:
+            reason = "The search found nothing: 0 passages were given to the model."
+        elif item.forgotten_at:
+            reason = _removed(item)
+        else:
+            reason = "This log has no passages. Groundedness cannot be judged."
+        return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
+    claims = [claim for claim in claims if not claim.sentence]  # marks on sentences are in the answer alone
     left = None if whole else LONGEST
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
@@ -123,14 +139,13 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 def _evidence(item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str) -> Html:
     if text is None:
-        return tag("div", removed_words(item), cls="jb-mut")
+        return tag("div", _removed(item), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
     return tag("div", marked(sent, spans, here="a", there="q"), cls=cls)
 
 
-def removed_words(item: Item) -> str:
-    """Return what stands in the place of a forgotten text."""
+def _removed(item: Item) -> str:
     when = f" on {day(item.forgotten_at)}" if item.forgotten_at else ""
     return f"This text was removed{when} (judgeboard forget)."
 
@@ -139,15 +154,15 @@ def _passage(
     number: int, passage: str, sent: str, claims: Sequence[NumberedClaim], places: Sequence[Place] | None
 ) -> Html:
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
-    cited = [str(one.number) for one in claims if one.claim.passage == number]
-    said = f"{'claim' if len(cited) == 1 else 'claims'} {', '.join(cited)}" if cited else "not cited"
+    citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
+    cited = f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}" if citing else "not cited"
     return tag(
         "div",
         tag(
             "div",
             tag("span", str(number), cls="jb-number"),
             tag("span", size(len(passage))),
-            tag("span", said) if claims else tag("span"),
+            tag("span", cited) if claims else tag("span"),
             cls="jb-passage-head",
         ),
         tag(
@@ -161,7 +176,7 @@ def _passage(
 
 
 def _with_places(sent: str, places: Sequence[Place]) -> Html:
-    """The passage with the places that sentences of the answer stand beside; numbers lead back to them."""
+    """Return the passage with the places found for sentences of the answer; numbers lead back to them."""
     parts: list[Html] = []
     behind = 0
     for start, end, numbers in places:
@@ -178,26 +193,19 @@ def _with_places(sent: str, places: Sequence[Place]) -> Html:
 
 
 def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:
-    """The line at the top of a long list: how much there is, where to jump."""
-    said = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
-    cited = sorted({one.claim.passage for one in claims if one.claim.passage is not None})
-    if len(passages) <= MOST_NUMBERS:
-        return _jump_line(said, "", range(1, len(passages) + 1))
-    return _jump_line(said, "cited:" if cited else "", cited)
-
-
-def _jump_line(said: str, before: str, numbers: Sequence[int]) -> Html:
+    """Return the line over many passages: how many there are, and links to them."""
+    total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
+    numbers, label = list(range(1, len(passages) + 1)), ""
+    if len(passages) > MOST_NUMBERS:
+        numbers = sorted({claim.claim.passage for claim in claims if claim.claim.passage is not None})
+        label = "cited:" if numbers else ""
     return tag(
         "div",
-        tag("span", said),
-        tag("span", before) if before else None,
+        tag("span", total),
+        tag("span", label) if label else None,
         join(tag("a", str(number), href=f"#p{number}") for number in numbers),
         cls="jb-jumps",
     )
-
-
-MOST_SENTENCES = 400
-LONGEST_PLACE = 2_000  # characters of a judge's quote; the words find shorter places
 
 
 def sentence_pane(
@@ -208,38 +216,43 @@ def sentence_pane(
     whole: bool,
     link: Html | None = None,
 ) -> Html:
-    """Return the pane.
+    """Return the pane that shows an answer sentence by sentence.
 
     Args:
         item: The answer.
         aligned: Its sentences with their places (`evidence_alignment.align`).
-        claims: What is marked in the texts (`statements.shown_claims`).
+        claims: What is marked in the texts (`claims.shown_claims`).
         whole: Whether to send more than the first 100,000 characters of the passages, and every sentence.
         link: Leads to more about the answer.
     """
     answer = item.answer
     if answer is None:
-        rows: list[Html] = [tag("div", removed_words(item), cls="jb-mut")]
+        rows: list[Html] = [tag("div", _removed(item), cls="jb-mut")]
     else:
         spans, begun = answer_spans(claims, answer), set[str]()
         shown = aligned if whole else aligned[:MOST_SENTENCES]
         rows = [
-            _row(
-                number,
-                one,
-                marked(answer, spans, here="a", there="q", part=(one.start, one.end), begun=begun),
-                item.passages or (),
+            tag(
+                "div",
+                tag(
+                    "div",
+                    marked(answer, spans, here="a", there="q", part=(sentence.start, sentence.end), begun=begun),
+                    cls="jb-evidence",
+                ),
+                _place(number, sentence, item.passages or ()),
+                cls="jb-sentence",
+                id=f"e{number}",
             )
-            for number, one in enumerate(shown, start=1)
+            for number, sentence in enumerate(shown, start=1)
         ]
     unsent = len(aligned) - MOST_SENTENCES if answer is not None and not whole else 0
-    found = sum(one.passage is not None for one in aligned)
-    said = f"{found:,} of {count(len(aligned), 'sentence')} with a place in the passages" if aligned else ""
+    placed = sum(sentence.passage is not None for sentence in aligned)
+    summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a place in the passages" if aligned else ""
     return tag(
         "div",
         question_block(item, whole=whole),
         tag("div", cls="jb-rule"),
-        tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", said), cls="jb-label"),
+        tag("div", join(("Answer", *((" ", link) if link else ()))), tag("span", summary), cls="jb-label"),
         tag("div", *rows, cls="jb-sentences"),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
@@ -248,42 +261,35 @@ def sentence_pane(
     )
 
 
-def _row(number: int, one: AlignedSentence, sentence: Html, passages: Sequence[str]) -> Html:
+def _place(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> Html:
+    if sentence.passage is None or sentence.passage_start is None or sentence.passage_end is None:
+        return tag("div", "no passage has enough of its words", cls="jb-place jb-mut")
+    text = passages[sentence.passage - 1][sentence.passage_start : sentence.passage_end]
+    share = f"{sentence.share or 0:.0%} of its words".replace("%", " %")
     return tag(
         "div",
-        tag("div", sentence, cls="jb-evidence"),
-        _place(number, one, passages),
-        cls="jb-sentence",
-        id=f"e{number}",
-    )
-
-
-def _place(number: int, one: AlignedSentence, passages: Sequence[str]) -> Html:
-    if one.passage is None or one.passage_start is None or one.passage_end is None:
-        return tag("div", "no passage holds enough of its words", cls="jb-place jb-mut")
-    text = passages[one.passage - 1][one.passage_start : one.passage_end]
-    goal = f"#l{number}" if one.passage_end <= LONGEST else f"#p{one.passage}"
-    how = "quoted by the judge" if one.by == "quote" else f"{one.share or 0:.0%} of its words".replace("%", " %")
-    return tag(
-        "div",
-        tag("a", f"passage {one.passage}", href=goal),
-        tag("span", how, cls="jb-cap"),
+        tag(
+            "a",
+            f"passage {sentence.passage}",
+            href=f"#l{number}" if sentence.passage_end <= LONGEST else f"#p{sentence.passage}",
+        ),
+        tag("span", "quoted by the judge" if sentence.by == "quote" else share, cls="jb-cap"),
         tag("div", text if len(text) <= LONGEST_PLACE else f"{text[:LONGEST_PLACE]} …", cls="jb-evidence"),
         cls="jb-place",
     )
 
 
-def _places(aligned: Sequence[AlignedSentence]) -> dict[int, list[tuple[int, int, list[int]]]]:
-    """The places by passage in order, each with the numbers of its sentences; of two that overlap the first."""
-    found: dict[int, dict[tuple[int, int], list[int]]] = {}
-    for number, one in enumerate(aligned, start=1):
-        if one.passage is not None and one.passage_start is not None and one.passage_end is not None:
-            span = (one.passage_start, one.passage_end)
-            found.setdefault(one.passage, {}).setdefault(span, []).append(number)
-    places: dict[int, list[tuple[int, int, list[int]]]] = {}
-    for passage, spans in found.items():
+def _places(aligned: Sequence[AlignedSentence]) -> dict[int, list[Place]]:
+    """Return the places by passage in order, each with the numbers of its sentences; the first of overlapping ones."""
+    spans: dict[int, dict[tuple[int, int], list[int]]] = {}
+    for number, sentence in enumerate(aligned, start=1):
+        if sentence.passage is not None and sentence.passage_start is not None and sentence.passage_end is not None:
+            span = (sentence.passage_start, sentence.passage_end)
+            spans.setdefault(sentence.passage, {}).setdefault(span, []).append(number)
+    places: dict[int, list[Place]] = {}
+    for passage, numbers_by_span in spans.items():
         end = 0
-        for (start, stop), numbers in sorted(spans.items()):
+        for (start, stop), numbers in sorted(numbers_by_span.items()):
             if start >= end:
                 places.setdefault(passage, []).append((start, stop, numbers))
                 end = stop
@@ -292,34 +298,33 @@ def _places(aligned: Sequence[AlignedSentence]) -> dict[int, list[tuple[int, int
     return places
 
 
-WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
-PANE_HEIGHT = 500  # the stylesheet stretches it to the window
-
-
-def item_panes(
+def answer_panes(
+    actions: Actions,
     item: Item,
-    claims: Sequence[Claim],
-    marks: MarkPresses,
-    third: Html,
-    send_whole: Callable[[], None],
+    side: Callable[[Sequence[NumberedClaim]], Html],
     *,
+    saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
-    under_third: Callable[[], None] | None = None,
+    under_side: Callable[[], None] | None = None,
 ) -> None:
-    """Show the panes.
+    """Show the line of tools, the texts of an answer and the pane at their side.
 
     Args:
+        actions: What the keys do; only the claims of the judgment that they show are marked.
         item: The answer.
-        claims: The judge's claims that may be seen; none where the judge is hidden.
-        marks: The statements, the person's marks on them, and how answers are shown.
-        third: What stands in the pane on the right: signals, or guidelines.
-        send_whole: Sends long texts whole.
+        side: Returns the pane on the right, from the claims as marked in the texts.
+        saved: The reviewer's own stored marks.
         link: Leads from the answer to more about it.
-        under_third: Shows fields under what stands on the right.
+        under_side: Shows fields under the pane on the right.
     """
-    whole = item.response_id in marks.here.whole
-    shown = shown_claims(claims, marks.statements, marks.shown, marks.at)
-    if marks.here.by_sentence:
+    session = actions.session
+    claims = () if actions.judgment is None else actions.judgment.claims or ()
+    statements = statements_of(item.answer, claims, actions.judgment_id)
+    marks = MarkActions(session, item.response_id, statements, saved)
+    shown = shown_claims(claims, statements, marks.shown, marks.at)
+    _tools_line(actions, marks)
+    whole = item.response_id in session.whole
+    if session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
         widths = [WIDTHS["answer"] + WIDTHS["passages"], WIDTHS["judge"]]
@@ -330,120 +335,116 @@ def item_panes(
         ]
         widths = list(WIDTHS.values())
     more = 0 if whole else unsent([item.query, item.answer], item.passages)
-    with st.container(key="panes_two" if marks.here.by_sentence else "panes"):
-        for column, (name, markup) in zip(st.columns(widths, gap="small"), [*parts, ("judge", third)], strict=True):
+    with st.container(key="panes_two" if session.by_sentence else "panes"):
+        for column, (name, markup) in zip(
+            st.columns(widths, gap="small"), [*parts, ("judge", side(shown))], strict=True
+        ):
             # The id in the key mounts the pane anew, so that the next item starts at its top.
             with column, st.container(height=PANE_HEIGHT, border=True, key=f"pane_{name}_{item.response_id}"):
                 show(markup)
                 if more and name != "judge":
-                    said = f"Show all ({size(more)})"
-                    key_button(said, send_whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
-                if name == "judge" and under_third is not None:
-                    under_third()
+                    label = f"Show all ({size(more)})"
+                    key_button(label, actions.whole, key=f"whole_{name}_{item.response_id}", turn=Turn.GIVE)
+                if name == "judge" and under_side is not None:
+                    under_side()
 
 
-STATUSES = (
-    (ClaimStatus.SUPPORTED, "Supported", "B", "You find it in the passages; again: take it back"),
-    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages say otherwise; again: take it back"),
-    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "The passages do not say it; again: take it back"),
-)
-SAID = {
-    ClaimStatus.SUPPORTED: "supported",
-    ClaimStatus.CONTRADICTED: "contradicted",
-    ClaimStatus.UNSUPPORTED: "not supported",
-}
-
-
-def tools_line(
-    marks: MarkPresses,
-    row: str,
-    switch: Callable[[], None],
-    *,
-    why: Callable[[], None] | None = None,
-    reason: WhyDiffers | None = None,
-) -> None:
-    """Show the line; it has one height whatever stands in it.
-
-    Args:
-        marks: What the keys do about the statements of the answer.
-        row: What the guard and the widgets know the screen by.
-        switch: Shows the answer sentence by sentence, or whole again.
-        why: Chooses the next reason why one differs from the judge; None where one does not, or has not seen it.
-        reason: The one chosen.
-    """
+def _tools_line(actions: Actions, marks: MarkActions) -> None:
+    """Show the line over the panes; it always has the same height."""
+    row, reason = actions.row, actions.draft.why
+    noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
+    statement = None if marks.at is None else marks.statements[marks.at]
+    mark = None if statement is None else marks.shown.get(statement.subject)
+    disabled = not marks.statements
     with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        show(_where(marks))
-        if why is not None:
+        show(_statement_line(marks, noun, None if mark is None else mark.status))
+        if actions.differs():
             key_button(
                 "Why do you differ?" if reason is None else WHY_DIFFERS[reason.value],
-                why,
+                actions.why,
                 key=f"why_{row}",
                 turn=Turn.GIVE,
                 shortcut="O",
                 quiet=reason is None,
                 chosen=reason is not None,
-                tip="Why you and the judge differ; the same key goes through the reasons",
+                tip="Why you and the judge differ. The same key goes through the reasons.",
             )
-        deaf = not marks.statements
-        given = _status(marks)
         key_button(
-            "Claim" if _claims(marks) else "Sentence",
+            noun.capitalize(),
             marks.next,
             key=f"statement_{row}",
             turn=Turn.GIVE,
             shortcut="V",
             quiet=True,
-            disabled=deaf,
-            tip="The next statement of the answer, to be marked with B, X or P",
+            disabled=disabled,
+            tip="The next statement of the answer, which B, X and P mark",
         )
         for status, name, shortcut, tip in STATUSES:
+            chosen = mark is not None and mark.status is status
             key_button(
                 name,
                 partial(marks.mark, status),
                 key=f"mark_{status.value}_{row}",
                 turn=Turn.GIVE,
                 shortcut=shortcut,
-                quiet=given is not status,
-                chosen=given is status,
-                disabled=deaf,
+                quiet=not chosen,
+                chosen=chosen,
+                disabled=disabled,
                 tip=tip,
             )
         key_button(
-            "Whole texts" if marks.here.by_sentence else "By sentence",
-            switch,
+            "Whole texts" if actions.session.by_sentence else "By sentence",
+            actions.by_sentence,
             key=f"switch_{row}",
             turn=Turn.GIVE,
             shortcut="I",
             quiet=True,
-            tip="Each sentence of the answer beside the passage that says most of it, or the whole texts",
+            tip="Each sentence of the answer beside the most similar passage text, or the whole texts",
         )
 
 
-def _claims(marks: MarkPresses) -> bool:
-    return any(one.judgment_id is not None for one in marks.statements)
-
-
-def _status(marks: MarkPresses) -> ClaimStatus | None:
+def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -> Html:
+    """Return which statement the keys mark and how it is marked, or how many statements there are."""
+    total = len(marks.statements)
+    marked_by_you = f", {len(marks.shown):,} marked by you" if marks.shown else ""
     if marks.at is None:
-        return None
-    mark = marks.shown.get(marks.statements[marks.at].subject)
-    return None if mark is None else mark.status
-
-
-def _where(marks: MarkPresses) -> Html:
-    """Return which statement the keys mark, and what was said of it; or how many there are."""
-    noun, total = "claim" if _claims(marks) else "sentence", len(marks.statements)
-    given = len(marks.shown)
-    marked = f", {given:,} marked by you" if given else ""
-    if marks.at is None:
-        return tag("div", f"{count(total, noun)}{marked}" if total else "", cls="jb-cap jb-line")
-    statement, status = marks.statements[marks.at], _status(marks)
-    said = "" if status is None else f" · you: {SAID[status]}"
+        return tag("div", f"{count(total, noun)}{marked_by_you}" if total else "", cls="jb-cap jb-line")
+    statement = marks.statements[marks.at]
     return tag(
         "div",
         tag("b", f"{noun.capitalize()} {marks.at + 1:,} of {total:,}"),
-        said,
-        f"{marked} · {statement.text}",
+        "" if status is None else f" · you: {STATUS_WORDS[status]}",
+        f"{marked_by_you} · {statement.text}",
         cls="jb-cap jb-line",
         title=statement.text,
+    )
+
+
+def pair_block(
+    question: str | None, options: Sequence[str], passages: Sequence[str], left: str | None, right: str | None
+) -> Html:
+    """Return the question over two answers side by side; None is a forgotten text."""
+    lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
+    passage_blocks = [
+        tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
+        for number, text in enumerate(passages, start=1)
+    ]
+    sides = [
+        tag(
+            "div",
+            tag("div", name, cls="jb-label"),
+            tag("div", FORGOTTEN if text is None else text, cls="jb-evidence"),
+            cls="jb-answer-side",
+        )
+        for name, text in (("Left", left), ("Right", right))
+    ]
+    return tag(
+        "div",
+        tag("div", question or FORGOTTEN, cls="jb-evidence jb-question jb-asked"),
+        tag("div", *lines, cls="jb-evidence") if lines else None,
+        tag("details", tag("summary", count(len(passage_blocks), "passage")), *passage_blocks)
+        if passage_blocks
+        else None,
+        tag("div", *sides, cls="jb-answers"),
+        cls="jb-pane jb-pair",
     )

@@ -1,50 +1,84 @@
-"""The item: decide one answer with two or three keys; nothing but text changes between items."""
+"""The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
-import time
+from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import ClaimMark, FlagState
+from judgeboard.domain import FlagState, ResponseKind
 from judgeboard.errors import NotFound
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.reviews.checks import longest_pause
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, load_item, response_of_flag
 from judgeboard.store.open_flags import Neighbours, neighbours, queue_page
-from judgeboard.store.own_reviews import WholeReview
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
-from judgeboard_dashboard.review.bar import bar, facts, head_line, place_words, undo_button
-from judgeboard_dashboard.review.claims import shown_claims, statements_of
-from judgeboard_dashboard.review.comments import RemarkPresses, read_remarks, remark_fields, remarks_block
-from judgeboard_dashboard.review.decisions import MarkPresses, Presses
-from judgeboard_dashboard.review.drafts import EDIT, Desk, Done, Draft, Goal, Listing, Screen, desk, own_to_change
-from judgeboard_dashboard.review.fields import read_fields
-from judgeboard_dashboard.review.leases import let_go
-from judgeboard_dashboard.review.queue_page import review_queue
-from judgeboard_dashboard.review.signals import decided_words, judge_pane, primary_verdict
-from judgeboard_dashboard.review.texts import item_panes, tools_line
-from judgeboard_dashboard.session import current_reviewer, open_rows, page, reading, store
+from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
+from judgeboard_dashboard.review.decisions import ItemActions, Listing, QueueActions, undo_review
+from judgeboard_dashboard.review.drafts import (
+    EDIT,
+    Done,
+    Draft,
+    Goal,
+    ReviewSession,
+    keep_draft,
+    own_review_to_change,
+    review_session,
+)
+from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
+from judgeboard_dashboard.review.leases import (
+    READ_AHEAD,
+    QueueSession,
+    ShownItem,
+    keep_leases,
+    queue_session,
+    release_leases,
+)
+from judgeboard_dashboard.review.queues import QUEUES
+from judgeboard_dashboard.review.screen import (
+    QUEUE_SIDE_KEYS,
+    Choice,
+    appear,
+    bar,
+    decision_choices,
+    head_line,
+    keys_choice,
+    move,
+    name_form,
+    side_choices,
+    take_input,
+    undo_choice,
+)
+from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
+from judgeboard_dashboard.review.texts import answer_panes, pair_block
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
-from judgeboard_dashboard.widgets.keys import keyboard
-from judgeboard_dashboard.widgets.texts import SORTS, nothing_waits
+from judgeboard_dashboard.widgets.keys import Turn
+from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.texts import SORTS, capital, count, nothing_waits, when
 
 DEFAULT_SORT = next(iter(SORTS))
+KINDS: dict[str, str] = {
+    ResponseKind.REGENERATED: "generated from a prompt or another answer",
+    ResponseKind.CONTROL: "control answer",
+    ResponseKind.CANDIDATE: "answer for a suite",
+}
 
 
-def item() -> None:
-    """Show the answer that the address names, or the first that waits."""
-    here, reviewer, listing = desk(), current_reviewer(), _listing()
-    read_fields(here)
-    read_remarks(here)
-    for press in keyboard().work_off():
-        press.act()
-    _go(here)
+def review_item() -> None:
+    """Show the answer that the address names, or the first open flag of the list."""
+    session, reviewer = review_session(), current_reviewer()
+    where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
+    sort = st.query_params.get("sort", DEFAULT_SORT)
+    listing = Listing(where, sort if sort in SORTS else DEFAULT_SORT)
+    take_input(session)
+    if isinstance(session.goal, Goal):
+        _set_address(session.goal)
+        session.goal = None  # only now: a run that is cut off before would lose the way
     flag_id, response_id = _number("flag"), _number("response")
     from_list = flag_id is not None or response_id is None
     reviewer_id = None if reviewer is None else reviewer.id
@@ -52,100 +86,155 @@ def item() -> None:
         if from_list and flag_id is None:
             first = queue_page(connection, listing.where, listing.sort, limit=1, reviewer_id=reviewer_id)
             if not first.lines:
-                _end(here, reviewer, others=queue_page(connection, RowFilter(), limit=1).total)
+                _list_end(session, reviewer, others=queue_page(connection, RowFilter(), limit=1).total)
                 return
             flag_id = first.lines[0].flag_id
-            _address(Goal(flag_id=flag_id))
-        found = load_item(connection, response_id or 0 if flag_id is None else response_of_flag(connection, flag_id))
-        beside = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
+            _set_address(Goal(flag_id=flag_id))
+        item = load_item(connection, response_id or 0 if flag_id is None else response_of_flag(connection, flag_id))
+        near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         threshold = thresholds(connection).low_groundedness
-    _draw(here, reviewer, listing, found, beside, threshold, flag_id=flag_id, from_list=from_list)
+    flag = item.flag if flag_id is None else next((flag for flag in item.flags if flag.id == flag_id), None)
+    _draw_item(session, reviewer, listing, item, flag, near, threshold, from_list=from_list)
 
 
-def _draw(
-    here: Desk,
+def _draw_item(
+    session: ReviewSession,
     reviewer: Reviewer | None,
     listing: Listing,
-    found: Item,
-    beside: Neighbours | None,
+    item: Item,
+    flag: ItemFlag | None,
+    near: Neighbours | None,
     threshold: float,
     *,
-    flag_id: int | None,
     from_list: bool,
 ) -> None:
-    flag = found.flag if flag_id is None else next((one for one in found.flags if one.id == flag_id), None)
     if flag is not None and flag.state == FlagState.OPEN:
-        here.seen_open.add(flag.id)
-    changed = own_to_change(here, reviewer, found)
-    seen = primary_verdict(found)
-    screen = Screen(
-        response_id=found.response_id,
-        external_id=found.external_id,
-        flag_id=_flag_to_decide(here, flag, changed),
-        judgment_seen_id=seen.id if seen else None,
+        session.seen_open.add(flag.id)
+    changed = own_review_to_change(session, reviewer, item)
+    if changed is not None:
+        open_flag = changed.flag_id if changed.decision is not None else None
+    else:
+        open_flag = flag.id if flag is not None and flag.id in session.seen_open else None
+    row = f"r{item.response_id}"
+    row += "" if open_flag is None else f"f{open_flag}"
+    row += "" if changed is None else f"e{changed.id}"
+    actions = ItemActions(
+        store=store(),
+        session=session,
+        reviewer=reviewer,
+        row=row,
+        subject=item.response_id,
+        name=item.external_id,
+        seconds=appear(row, _texts(item)),
+        judgment=primary_verdict(item),
+        threshold=threshold,
         listing=listing,
+        flag_id=open_flag,
         from_list=from_list,
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
     )
-    held = keyboard()
-    # First of all: the drawing may be cut off by the next press.
-    held.appear(screen.row, time.monotonic(), longest_pause(_characters(found)))
-    presses = Presses(store(), here, reviewer, screen, lambda: held.seconds(time.monotonic()), seen, threshold)
-    st.set_page_config(page_title=f"{place_words(beside) or found.external_id} · Judgeboard", layout="wide")
     with reading() as connection:
-        sequences = attempt_sequences(connection, found.response_id)
-        rubric = load_rubric_scores(connection, found.response_id)
-        remarks = comments_on(connection, found.response_id, None if reviewer is None else reviewer.id)
-    claims = (seen.claims or ()) if seen else ()
-    marks = MarkPresses(
-        here,
-        found.response_id,
-        statements_of(found.answer, claims, screen.judgment_seen_id),
-        _saved_marks(found, reviewer),
+        sequences = attempt_sequences(connection, item.response_id)
+        rubric = load_rubric_scores(connection, item.response_id)
+        comments = comments_on(connection, item.response_id, None if reviewer is None else reviewer.id)
+    own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
+    done: Done | None = None
+    if changed is not None:
+        done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=changed.flag_id)
+    elif session.done:
+        done = session.done[-1]
+    elif own:
+        done = Done(own[0].id, item.response_id, Draft(), flag_id=own[0].flag_id)
+    listed = near is not None and near.listed
+    position = f"{near.position:,} of {near.total:,}" if near is not None and listed else ""
+    head_line(
+        actions,
+        position or item.external_id,
+        tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{listing.words}”")
+        if near is not None and listed
+        else None,
+        [
+            KINDS.get(item.kind),
+            "not flagged" if flag is None and item.kind == ResponseKind.LOG and not item.hidden.judge else None,
+            item.query_type,
+            f"model {item.generator_model}" if item.generator_model else None,
+            f"asked {when(item.asked_at)}" if item.asked_at else None,
+        ],
+        [
+            _undo_choice(session, reviewer, done),
+            _to_flag(actions, "previous", "K", near.previous if near else None),
+            _to_flag(actions, "next", "J", near.next if near else None),
+            move("list", "List", "L", partial(actions.go, Rows("queue", {**listing.query(DEFAULT_SORT)}))),
+            keys_choice(actions),
+        ],
     )
-    head_line(presses, beside, facts(found, flag), _undoable(here, found, reviewer, changed), DEFAULT_SORT)
-    tools_line(
-        marks,
-        screen.row,
-        presses.by_sentence,
-        why=presses.why if presses.differs() else None,
-        reason=here.draft(found.response_id).why,
-    )
-    item_panes(
-        found,
-        claims,
-        marks,
-        judge_pane(
-            found,
-            shown_claims(claims, marks.statements, marks.shown, marks.at),
+    comment_actions = CommentActions(store(), session, reviewer, item.response_id)
+    answer_panes(
+        actions,
+        item,
+        lambda claims: signals_pane(
+            item,
+            claims,
             threshold,
-            screen.flag_id,
             rubric,
-            keys_shown=here.keys_shown,
-            remarks=remarks_block(remarks),
+            flag_id=open_flag,
+            keys_shown=session.keys_shown,
+            comments=comments_block(comments),
         ),
-        presses.whole,
+        saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
-        under_third=partial(remark_fields, RemarkPresses(store(), here, reviewer, found.response_id), remarks),
+        under_side=partial(comment_fields, comment_actions, comments),
     )
-    attempts_section(presses, sequences)
-    bar(presses, rubric, decided=decided_words(found, flag))
+    attempts_section(actions, sequences)
+    request_key = session.request_key(row)
+    if open_flag is not None:
+        question = "Is there a problem?" if changed is None else "Change your review: is there a problem?"
+        choices = decision_choices(actions.decide, request_key, flag=True)
+    else:
+        question = (
+            "Change your grade" if changed else decided_words(item, flag) or "Not flagged: no open flag to decide"
+        )
+        choices = [
+            Choice(
+                name="save",
+                label="Save grade",
+                act=partial(actions.decide, None, request_key),
+                key="Ctrl+Enter",
+                icon=":material/save:",
+                tip="Saves quality, groundedness, label, note and corrected answer as your review",
+            )
+        ]
+    to_rejudge = partial(_to_rejudge, session, item.response_id)
+    bar(
+        actions,
+        question,
+        choices,
+        grades=partial(item_grades, actions, rubric, to_rejudge),
+        form=name_form if reviewer is None else None,
+    )
 
 
-def _go(here: Desk) -> None:
-    """Go where the last press wanted to; the goal is dropped only when the address says it."""
-    goal = here.goal
-    if goal is None:
-        return
-    if goal.page is not None:
-        here.goal = None
-        open_rows(goal.page, **goal.query)
-    _address(goal)
-    here.goal = None
+def _undo_choice(session: ReviewSession, reviewer: Reviewer | None, done: Done | None) -> Choice:
+    if done is None:
+        return undo_choice(None, None)
+    key = session.request_key(f"undo{done.review_id}")
+    return undo_choice(done.review_id, partial(undo_review, store(), session, reviewer, done, key))
 
 
-def _address(goal: Goal) -> None:
+def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
+    return move(name, capital(name), key, None if flag_id is None else partial(actions.go, Goal(flag_id=flag_id)))
+
+
+def _to_rejudge(session: ReviewSession, response_id: int) -> None:
+    session.goal = Rows("rejudge", {"response": str(response_id)})
+
+
+def _texts(item: Item) -> tuple[str | None, ...]:
+    return (item.query, item.answer, *(item.passages or ()))
+
+
+def _set_address(goal: Goal) -> None:
     for name, value in (("flag", goal.flag_id), ("response", goal.response_id)):
         if value is not None:
             st.query_params[name] = str(value)
@@ -155,80 +244,202 @@ def _address(goal: Goal) -> None:
         del st.query_params[EDIT]
 
 
-def _listing() -> Listing:
-    query = {name: st.query_params.get_all(name) for name in st.query_params}
-    where, _ = filter_in(query)
-    sort = query.get("sort", [DEFAULT_SORT])[-1]
-    return Listing(where, sort if sort in SORTS else DEFAULT_SORT)
-
-
 def _number(name: str) -> int | None:
-    """A number of the address, None where it names none.
+    """Return a number of the address, None without one.
 
     Raises:
-        NotFound: It is not a number that a row can have.
+        NotFound: It is no number that a row can have.
     """
-    given = st.query_params.get(name)
-    if not given:
+    value = st.query_params.get(name)
+    if not value:
         return None
-    if not given.isdecimal() or len(given) > 18:
-        raise NotFound(f"This address names no {'flag' if name == 'flag' else 'answer'}: {name}={given}")
-    return int(given)
+    if not value.isdecimal() or len(value) > 18:
+        raise NotFound(f"This address names no {'flag' if name == 'flag' else 'answer'}: {name}={value}")
+    return int(value)
 
 
-def _undoable(here: Desk, found: Item, reviewer: Reviewer | None, changed: WholeReview | None) -> Done | None:
-    """What Z takes back: the review being changed, the last one of this session, else one's own on this item."""
-    if changed is not None:
-        return Done(changed.id, found.response_id, changed.flag_id, Draft.of(changed.grade))
-    if here.done:
-        return here.done[-1]
-    own = next(
-        (one for one in found.reviews if reviewer is not None and one.stands and one.reviewer_id == reviewer.id), None
-    )
-    return None if own is None else Done(own.id, found.response_id, own.flag_id, Draft())
+def _show_message(session: ReviewSession) -> None:
+    if session.message:
+        show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
 
 
-def _flag_to_decide(here: Desk, flag: ItemFlag | None, changed: WholeReview | None) -> int | None:
-    """The flag that waits, or that of the review being changed; None where there is nothing to decide."""
-    if changed is not None:
-        return changed.flag_id if changed.decision is not None else None
-    return flag.id if flag is not None and flag.id in here.seen_open else None
-
-
-def _saved_marks(found: Item, reviewer: Reviewer | None) -> tuple[ClaimMark, ...]:
-    """The marks of the reviewer's latest review that stands and has any."""
-    own = (
-        one.claim_marks
-        for one in found.reviews
-        if reviewer is not None and one.stands and one.reviewer_id == reviewer.id and one.claim_marks
-    )
-    return next(own, ())
-
-
-def _characters(found: Item) -> int:
-    return sum(len(text or "") for text in (found.query, found.answer, *(found.passages or ())))
-
-
-def _end(here: Desk, reviewer: Reviewer | None, others: int) -> None:
-    """Nothing waits in this list, or nothing any more."""
-    if here.said:
-        show(tag("div", here.said, cls="jb-note" if here.refused else "jb-say"))
+def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) -> None:
+    """Show that this list has no open flags, or no more."""
+    _show_message(session)
     if not others:
         nothing_waits()
     else:
-        said = "That was the last one in this filter." if here.done else "No open flag matches this filter."
-        show(tag("div", f"{said} {others:,} {'other waits' if others == 1 else 'others wait'}.", cls="jb-empty"))
+        start = "That was the last open flag for this filter." if session.done else "No open flag matches this filter."
+        more = f"{count(others, 'other flag')} {'is' if others == 1 else 'are'} open."
+        show(tag("div", f"{start} {more}", cls="jb-empty"))
     with st.container(horizontal=True, gap="small"):
         if st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary", disabled=not others):
-            here.say("")
+            session.say("")
             open_rows("queue")
-        if here.done:
-            undo_button(store(), here, reviewer, here.done[-1], "end")
+        if session.done:
+            _undo_choice(session, reviewer, session.done[-1]).draw("end", quiet=True)
+
+
+def review_queue(name: str) -> None:
+    """Show the item of a queue that its reviewer has leased, the next one after each decision."""
+    reviewer = current_reviewer()
+    if reviewer is None:
+        ask_reviewer()
+        return
+    session = review_session()
+    work = queue_session(store(), name, reviewer)
+    take_input(session)
+    session.goal = None
+    work.note_activity(datetime.now(UTC))
+    work.lease_items(1)
+    if work.current is None:
+        _queue_end(work, session)
+        return
+    _draw_queue_item(work, work.current, session, reviewer)
+    # The screen is drawn: nobody waits from here on.
+    work.lease_items(READ_AHEAD)
+    keep_leases(work)
+
+
+def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer) -> None:
+    item, pair, reveal = leased.item, leased.pair, work.reveal
+    if reveal is None:
+        keep_draft(session, leased.subject, leased.lease.token)
+    elif reveal.differs(session.draft(leased.subject)):
+        reveal.changing = True
+    row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
+    texts = () if item is None else _texts(item)
+    seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
+    leased.shown = True
+    leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
+    blind = item is None or item.hidden.judge
+    actions = QueueActions(
+        store=store(),
+        session=session,
+        reviewer=reviewer,
+        row=row,
+        subject=leased.subject,
+        name=leased.name,
+        seconds=seconds,
+        judgment=None if item is None or blind else primary_verdict(item),
+        threshold=leased.threshold,
+        work=work,
+        leased=leased,
+    )
+    done = work.undoable[-1] if work.undoable else None
+    first, _, rest = work.position.partition(" ")
+    head_line(
+        actions,
+        work.position,
+        tag("span", tag("b", first), f" {rest} in “{work.queue.name}”"),
+        [item.query_type if item is not None else None if pair is None else pair.query_type]
+        + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
+        [
+            undo_choice(None, None)
+            if done is None
+            else undo_choice(done.review_id, partial(actions.undo, done, session.request_key(f"undo{done.review_id}"))),
+            move("skip", "Skip", "J", actions.ask_skip if reveal is None else None),
+            move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
+            keys_choice(actions),
+        ],
+    )
+    if item is not None:
+        answer_panes(
+            actions,
+            item,
+            lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+        )
+    elif pair is not None:
+        with st.container(key=f"pair_{leased.lease.item_id}"):
+            if session.keys_shown:
+                show(keys_block(QUEUE_KEYS))
+            if work.queue.guidelines:
+                guidelines = tag("div", work.queue.guidelines, cls="jb-reason")
+                show(tag("details", tag("summary", "How to judge these pairs"), guidelines, cls="jb-pane"))
+            show(pair_block(pair.question, pair.options, pair.passages or (), pair.left, pair.right))
+    question, choices = _queue_choices(actions)
+    bar(
+        actions,
+        question,
+        choices,
+        grades=None if item is None else partial(queue_grades, actions, work.queue.grades, leased.rubric.words),
+        form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
+    )
+
+
+def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
+    """Return the question of the bar and its choices: they depend on the lease, the subject and the reveal."""
+    work, leased, request_key = actions.work, actions.leased, actions.session.request_key(actions.row)
+    if leased.expiry_shown:
+        minutes = max(work.queue.lease_seconds // 60, 1)
+        again = Choice(
+            name="again", label="Lease it again", act=actions.lease_again, key="Y", icon=":material/front_hand:"
+        )
+        return f"Your lease ended after {count(minutes, 'minute')} without activity.", [again]
+    if leased.pair is not None:
+        enabled = leased.pair.left is not None and leased.pair.right is not None
+        return "Which answer is better?", side_choices(
+            actions.decide, request_key, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
+        )
+    if work.reveal is None:
+        return "Is there a problem?", decision_choices(actions.decide, request_key, flag=False)
+    if work.reveal.changing:
+        choices = decision_choices(actions.answer_reveal, request_key, flag=False)
+        return "Having seen the judge: is there a problem?", choices
+    return "The judge is shown now. Your grade?", [
+        Choice(
+            name="keep",
+            label="Keep mine",
+            act=partial(actions.answer_reveal, None, request_key),
+            key="Y",
+            icon=":material/check:",
+            tip="The same grade, having seen the judge",
+        ),
+        Choice(
+            name="change",
+            label="Change it",
+            act=actions.change,
+            key="E",
+            turn=Turn.GIVE,
+            icon=":material/edit:",
+            tip="Another grade, stored in addition. Your first grade is the one that counts.",
+        ),
+    ]
+
+
+def _skip_form(actions: QueueActions) -> None:
+    """Show the field for the reason; Enter skips, with or without one."""
+    reason = f"reason_{actions.row}"
+    form = st.form("skip_form", border=False, enter_to_submit=True, width=330)
+    with form, st.container(key="skip_row", horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
+        st.text_input("Reason to skip (optional)", key=reason, max_chars=500, placeholder="Enter skips")
+        submitted = st.form_submit_button("Skip", icon=":material/skip_next:")
+    if submitted:
+        actions.skip(st.session_state[reason])
+        st.rerun()
+
+
+def _queue_end(work: QueueSession, session: ReviewSession) -> None:
+    """Show that nothing is left in the queue for this reviewer, or that it was closed."""
+    st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
+    _show_message(session)
+    if work.closed:
+        sentence = f"{capital(work.closed)}."
+    elif work.done:
+        sentence = f"Nothing is left for you in “{work.queue.name}”. You reviewed {count(work.done, 'item')}."
+    else:
+        sentence = f"There are no items for you in “{work.queue.name}”."
+    more = None if work.closed else tag("div", "Items that others have leased may become available later.")
+    show(tag("div", tag("div", sentence), more, cls="jb-empty"))
+    with st.container(horizontal=True, gap="small"):
+        if st.button("To the queues", key="end_to_queue", shortcut="Enter", type="primary"):
+            session.say("")
+            open_rows("queue", show=QUEUES)
 
 
 with page("Item", heading=False):
     if st.query_params.get("queue"):
         review_queue(st.query_params["queue"])
     else:
-        let_go()
-        item()
+        release_leases()
+        review_item()

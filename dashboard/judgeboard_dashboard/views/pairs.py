@@ -1,4 +1,4 @@
-"""Pairs: which of two answers a judge finds better in both orders, and a person without seeing the judge."""
+"""The Pairs page: judgments and preferences on pairs of answers, and the review of one pair."""
 
 from dataclasses import replace
 
@@ -7,16 +7,16 @@ import streamlit as st
 from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, outcome_words
 from judgeboard.store.comparisons import pair_heads, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.pairs import (
     LIST_FIELDS,
     LISTED,
     PAGE,
     PAIR_FIELDS,
-    HeldPairs,
+    PairList,
     Place,
-    held_pairs,
     one_pair,
-    pair_desk,
+    pair_list,
     place_in_address,
 )
 from judgeboard_dashboard.session import current_reviewer, page, reading
@@ -27,9 +27,9 @@ from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, s
 
 MOST_LINES = 1_000
 NO_PAIRS = (
-    "Pairs show which of two answers is better: a judge is asked in both orders, people choose before they see that.",
+    "Pairs show which of two answers is better. A judge is asked in both orders. People do not see its verdict.",
     "No pairs yet. From the answers of two sources: `judgeboard compare --a SOURCE --b SOURCE --model NAME`",
-    "Or recorded ones: `judgeboard import --kind pairs FILE`",
+    "Or import recorded pairs: `judgeboard import --kind pairs FILE`",
 )
 
 
@@ -45,78 +45,70 @@ def pairs() -> None:
 
 def _list() -> None:
     reviewer = current_reviewer()
-    pair_desk().walk = None  # what is opened next is a list of its own
+    review_session().leave_pairs()
     with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
         version = _version_field(versions)
-        held = held_pairs(version, None if reviewer is None else reviewer.id)
-        found = held.found
-        aspect, listed, types = _fields(found)
-    total, lines = len(found.lines(aspect)), found.lines(aspect, listed, types)
+        pairs = pair_list(version, None if reviewer is None else reviewer.id)
+        aspect, listed, types = _fields(pairs.compared)
+    total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
     with reading() as connection:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
     if not total:
         empty(*NO_PAIRS)
         return
-    _figures(held, aspect, total)
+    _figures(pairs, aspect, total)
     number = None if version is None else version.id
     places = [Place(line.pair_id, number, aspect, listed, types) for line in lines]
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         heading(f"{LISTED[listed]}: {len(places):,} of {count(total, 'pair')}")
-        _start([place for place, line in zip(places, lines, strict=True) if not line.mine])
+        open_pairs = [place for place, line in zip(places, lines, strict=True) if not line.mine]
+        st.button(
+            "Judge them yourself",
+            key="judge_pairs",
+            icon=":material/play_arrow:",
+            type="primary",
+            disabled=not open_pairs,
+            on_click=pick_rows,
+            args=(open_pairs[0].rows() if open_pairs else None,),
+            wrap=False,
+            help="One after the other, without seeing the models or the judge's verdict",
+        )
     if not places:
-        caption("No such pair.")
+        caption("No pair matches.")
         return
     more = f"The first {MOST_LINES:,} of {len(places):,}. " if len(places) > MOST_LINES else ""
     table(
         lines_table(lines[:MOST_LINES], heads),
         [replace(place, verdict_seen=True).rows() for place in places[:MOST_LINES]],
         key="pairs_list",
-        under=(f"{more}Click a line to read the pair with the judge's verdict, and to overrule it.",),
+        under=(f"{more}Click a line to see the pair with the judge's verdict and to overrule it.",),
         columns=LINE_COLUMNS,
     )
 
 
-def _figures(held: HeldPairs, aspect: str, total: int) -> None:
-    found, groups = held.found, held.groups
-    if found.version is None:
-        sentence(f"{count(total, 'pair')}, and no judge compared them yet.")
+def _figures(pairs: PairList, aspect: str, total: int) -> None:
+    version, groups = pairs.compared.version, pairs.groups
+    if version is None:
+        sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
         return
-    group = next(each for each in groups if (each.slice, each.aspect) == (ALL, aspect))
-    sentence(f"{outcome_words(group)}.", lead=f"{found.version.title}, {aspect}.")
+    group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
+    sentence(f"{outcome_words(group)}.", lead=f"{version.title}, {aspect}.")
     table(
         groups_table(groups),
         [None] * len(groups),
         key="pair_figures",
         under=(
-            _what_counts(one_order=group.one_order),
-            "Intervals: 95 %, by pair.",
-            "The file says how many each figure is of, and why one is missing.",
+            "Each pair was asked in one order only: its verdict is that order's, and position bias cannot be measured."
+            if group.one_order
+            else "A verdict counts where both orders agree.",
+            "Intervals: 95 % CI, by pair.",
+            "The file has the number of pairs behind each figure, and why a figure is missing.",
         ),
         columns=GROUP_COLUMNS,
         csv=groups_file(groups),
         most=8,
-    )
-
-
-def _what_counts(*, one_order: bool) -> str:
-    if one_order:
-        return "Each pair was asked in one order only: its verdict is that order's, and shows no pull of the first."
-    return "A verdict counts where both orders agree."
-
-
-def _start(waiting: list[Place]) -> None:
-    st.button(
-        "Judge them yourself",
-        key="judge_pairs",
-        icon=":material/play_arrow:",
-        type="primary",
-        disabled=not waiting,
-        on_click=pick_rows,
-        args=(waiting[0].rows() if waiting else None,),
-        wrap=False,
-        help="One after the other, without seeing who wrote them or what the judge said",
     )
 
 
@@ -134,15 +126,15 @@ def _version_field(versions: list[StoredVersion]) -> StoredVersion | None:
     return titles.get(chosen or "")
 
 
-def _fields(found: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
-    aspect = found.known_aspect(None)
-    if len(found.aspects) > 1:
-        aspect = st.selectbox("Aspect", found.aspects, key="aspect", bind="query-params", width=200)
+def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
+    aspect = compared.known_aspect(None)
+    if len(compared.aspects) > 1:
+        aspect = st.selectbox("Aspect", compared.aspects, key="aspect", bind="query-params", width=200)
     words = st.selectbox("Pairs", list(LISTED.values()), key="list", bind="query-params", width=200)
-    listed = next((each for each, said in LISTED.items() if said == words), Listed.ALL)
+    listed = next((listed for listed, name in LISTED.items() if name == words), Listed.ALL)
     types = st.multiselect(
         "Query type",
-        found.query_types,
+        compared.query_types,
         placeholder="All types",
         key="types",
         bind="query-params",

@@ -195,7 +195,7 @@ def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, desk: Marke
     page.goto("/responses")
     expect(page.get_by_text("1 answer is hidden until you have reviewed them blind.")).to_be_visible()
     page.goto(f"/item?response={desk.answer.response_id}")
-    expect(page.get_by_text("You are to review this answer without seeing the judge and other people.")).to_be_visible()
+    expect(page.get_by_text("You review this answer without seeing the judge and other reviewers.")).to_be_visible()
     expect(page.get_by_text("answer of marked")).to_be_visible()
 
 

@@ -26,15 +26,15 @@ def test_every_page_of_queues_fits(reviewer, desk) -> None:
     fit = ensure_reviewer(desk.store, "desk", "Fit")
     held = desk.desk.held(fit, "fitting")
     decide_item(desk.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=desk.desk.now)
-    desk.desk.review(fit, name=desk.queue(1), note="A remark on a whole line of its own, or nearly so")
+    desk.desk.review(fit, name=desk.queue(1), note="A note on a whole line of its own, or nearly so")
     page = reviewer("Fit", width=800, scheme="dark")
     found = {}
     for address in (
         "/queue",
         "/queue?show=Queues",
         "/queue?show=Queues&new=1",
-        "/queue?show=Splits",
-        f"/queue?show=Splits&split={item_id}",
+        "/queue?show=Conflicts",
+        f"/queue?show=Conflicts&conflict={item_id}",
         "/queue?show=My+reviews",
         "/queue?show=My+reviews&on=pairs",
         f"/item?queue={wide}",

@@ -42,9 +42,9 @@ def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(
     assert desk.desk.item_states()[-2:] == ["adjudicated", "open"]
     mara.goto(lead.url)
     expect(mara.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
-    expect(mara.locator(".jb-words")).to_contain_text("Jon")
+    expect(mara.locator(".jb-reviews")).to_contain_text("Jon")
     press(lead, "z")
-    expect(lead.locator(".jb-head")).to_contain_text("is split again")
+    expect(lead.locator(".jb-head")).to_contain_text("is in conflict again")
     expect(lead.locator('[class*="st-key-note_"] input:visible')).to_have_value("The passage says nothing of it")
     assert desk.desk.item_states()[-2:] == ["conflict", "open"]
 
@@ -94,16 +94,16 @@ def grades_and_changes(page: Page, name: str) -> None:
 
 def decides_the_split(page: Page) -> None:
     """Say the last word, which needs a reason."""
-    page.goto("/queue?show=Splits")
+    page.goto("/queue?show=Conflicts")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.keyboard.press("Enter")
     settled(page)
-    words = page.locator(".jb-words")
+    words = page.locator(".jb-reviews")
     for said in ("Mara", "Jon", "Confirmed", "Dismissed", "hiddennote"):
         expect(words).to_contain_text(said)
     expect(page.locator(".jb-signals")).to_contain_text("hiddenreason")
     page.keyboard.press("y")
-    expect(page.locator(".jb-refused")).to_contain_text("say why first")
+    expect(page.locator(".jb-refused")).to_contain_text("enter a reason first")
     page.wait_for_timeout(GUARD)
     page.keyboard.press("m")
     page.keyboard.type("The passage says nothing of it")
@@ -249,7 +249,7 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, d
     kind = f"type{desk.names}"
     page = reviewer("Lead")
     page.goto(f"/queue?query_type={kind}")
-    page.get_by_role("button", name="Make a queue of these").click()
+    page.get_by_role("button", name="Create queue from these").click()
     expect(page.get_by_text("New queue")).to_be_visible()
     expect(page.locator(".jb-say", has_text=kind)).to_be_visible()
     page.get_by_label("Name", exact=True).fill("Of the form")
@@ -260,8 +260,8 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, d
     page.get_by_role("option", name="Oldest first").click()
     expect(page.locator(".jb-wrong")).to_have_count(0)
     idle(page)
-    page.get_by_role("button", name="Make the queue").click()
-    expect(page.locator(".jb-say", has_text="Made: Of the form with 3 answers")).to_be_visible()
+    page.get_by_role("button", name="Create queue").click()
+    expect(page.locator(".jb-say", has_text="Created: Of the form with 3 answers")).to_be_visible()
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.locator(".jb-head")).to_contain_text("in “Of the form”")

@@ -1,4 +1,4 @@
-"""Remarks on the item page: sent with Enter, changed and taken back by their author, shown to the others as text."""
+"""Comments on the item page: sent with Enter, changed and withdrawn by their author, shown to the others as text."""
 
 import re
 
@@ -41,17 +41,17 @@ def said(page_rows, sqlite_store: Store):
     return listed
 
 
-def test_a_remark_is_sent_and_everybody_reads_it(page_rows, open_page, said) -> None:
+def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) -> None:
     page = send(open_page("item", flag=page_rows.flags["claims"]), "see <b>page 3</b>")
     assert said() == [("Mara", "see <b>page 3</b>")]
-    assert "Saved: your remark" in shown(page)
+    assert "Saved: your comment" in shown(page)
     [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
     assert field.value == "", "the field is empty for the next one"
     bodies = "".join(
         node.proto.body for node in open_page("item", reviewer="Jon", flag=page_rows.flags["claims"]).get("html")
     )
     assert "see &lt;b&gt;page 3&lt;/b&gt;" in bodies
-    assert "Remarks (1)" in bodies
+    assert "Comments (1)" in bodies
 
 
 def test_nothing_written_sends_nothing_and_too_much_is_refused(page_rows, open_page, said) -> None:
@@ -62,23 +62,25 @@ def test_nothing_written_sends_nothing_and_too_much_is_refused(page_rows, open_p
     assert said() == []
 
 
-def test_ones_own_is_changed_and_taken_back(page_rows, open_page, said) -> None:
+def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
     page = send(open_page("item", flag=page_rows.flags["claims"]), "sixty")
-    page = press(page, "change_remark_")
+    page = press(page, "change_comment_")
     [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
     assert field.value == "sixty"
     page = send(page, "seventy")
     assert said() == [("Mara", "seventy")]
     assert "(changed " in shown(page)
-    press(page, "unremark_")
+    press(page, "withdraw_comment_")
     assert said() == []
 
 
-def test_others_remarks_have_no_buttons_and_nobody_remarks_without_a_name(page_rows, open_page, sqlite_store) -> None:
+def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
+    page_rows, open_page, sqlite_store
+) -> None:
     jon = ensure_reviewer(sqlite_store, "desk", "Jon")
     comment(sqlite_store, response_id=page_rows.responses["claims"], reviewer=jon, text="hm", request_key="j")
     mine = open_page("item", flag=page_rows.flags["claims"])
     assert "hm" in shown(mine)
-    assert not [one for one in mine.button if one.key and "remark_" in one.key]
+    assert not [one for one in mine.button if one.key and "_comment_" in one.key]
     nobody = open_page("item", reviewer="", flag=page_rows.flags["claims"])
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]

@@ -1,0 +1,260 @@
+"""The review screen: head line, panes and bar, the same for an answer, a queue item, a pair and a conflict."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from judgeboard.domain import Decision, Preference, Shown
+from judgeboard.reviews.checks import longest_pause
+from judgeboard.reviews.shown import stored_side
+from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.review.comments import read_comments
+from judgeboard_dashboard.review.decisions import Actions
+from judgeboard_dashboard.review.drafts import ReviewSession
+from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields
+from judgeboard_dashboard.session import NAME_FIELD, give_name, open_rows
+from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard
+from judgeboard_dashboard.widgets.navigation import Rows
+
+# decision, name where a flag is decided, name where no flag is shown, key, icon, meaning
+DECISIONS = (
+    (Decision.CONFIRM, "Confirm", "Yes", "Y", ":material/flag:", "Yes: the answer has a problem"),
+    (Decision.DISMISS, "Dismiss", "No", "N", ":material/check:", "No: the answer is fine"),
+    (Decision.UNSURE, "Unsure", "Unsure", "U", ":material/question_mark:", "You cannot decide: leave it to others"),
+)
+SIDES = {
+    "left": ("Left is better", ":material/arrow_back:"),
+    "tie": ("Tie", ":material/drag_handle:"),
+    "right": ("Right is better", ":material/arrow_forward:"),
+}
+QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A button with a key; ``name`` is unique on its screen."""
+
+    name: str
+    label: str
+    act: Callable[[], None]
+    key: str | None = None
+    turn: Turn = Turn.DECIDE
+    icon: str | None = None
+    tip: str | None = None
+    chosen: bool = False
+    disabled: bool = False
+
+    def draw(self, row: str, *, quiet: bool = False) -> None:
+        """Show the button."""
+        key_button(
+            self.label,
+            self.act,
+            key=f"{self.name}_{row}",
+            turn=self.turn,
+            shortcut=self.key,
+            chosen=self.chosen,
+            quiet=quiet,
+            icon=self.icon,
+            tip=self.tip,
+            disabled=self.disabled,
+        )
+
+
+def take_input(session: ReviewSession) -> None:
+    """Take what was typed and process the keys pressed since the last run; open another page where a key leads there.
+
+    Call it before a screen is drawn.
+    """
+    read_fields(session)
+    read_comments(session)
+    for press in keyboard().work_off():
+        press.act()
+    goal = session.goal
+    if isinstance(goal, Rows):
+        session.goal = None
+        open_rows(goal.page, **goal.query)
+
+
+def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
+    """Note that a screen appears with these texts; return a function for the seconds spent on it.
+
+    Call it before anything is drawn, since the next key press may cut the drawing off.
+    """
+    keys = keyboard()
+    keys.appear(row, time.monotonic(), longest_pause(sum(len(text or "") for text in texts)))
+    return lambda: keys.seconds(time.monotonic())
+
+
+def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
+    """Return a button of the head line that leads elsewhere; without an action it is disabled."""
+    return Choice(name=name, label=label, act=act or _nothing, key=key, turn=Turn.MOVE, disabled=act is None)
+
+
+def undo_choice(review_id: int | None, act: Callable[[], None] | None) -> Choice:
+    """Return the button that undoes a review; without an action it is disabled."""
+    name = "undo" if review_id is None else f"undo{review_id}"
+    return Choice(name=name, label="Undo", act=act or _nothing, key="Z", turn=Turn.UNDO, disabled=act is None)
+
+
+def keys_choice(actions: Actions) -> Choice:
+    """Return the button that shows the list of keys."""
+    return Choice(name="keys", label="Keys", act=actions.keys, key="H", turn=Turn.GIVE)
+
+
+def _nothing() -> None:
+    """Do nothing: the action of a disabled button."""
+
+
+def head_line(
+    actions: Actions,
+    title: str,
+    position: Html | None,
+    facts: Sequence[str | None],
+    buttons: Sequence[Choice],
+    *,
+    named: bool = True,
+) -> None:
+    """Show the line over the panes; it has one height, and a text that is too long ends in an ellipsis.
+
+    Args:
+        actions: What the keys do.
+        title: The title of the browser tab.
+        position: The place in the list or queue, None where there is none.
+        facts: Query type, model and so on; None is left out.
+        buttons: Undo and the ways to other items.
+        named: Whether the name of the item is shown.
+    """
+    st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
+    session = actions.session
+    message = (
+        tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved") if session.message else None
+    )
+    parts = [
+        *([position] if position else []),
+        *([tag("span", actions.name, cls="jb-id")] if named else []),  # before what may be cut: people quote it
+        *(tag("span", fact) for fact in facts if fact),
+    ]
+    rest = [piece for at, part in enumerate(parts) for piece in ((" · ", part) if at or message else (part,))]
+    with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        show(
+            tag(
+                "div",
+                message,
+                tag("span", *rest, cls="jb-rest"),
+                cls="jb-head",
+                data_row=actions.row,
+                data_taken=str(keyboard().taken),
+            )
+        )
+        for button in buttons:
+            button.draw(actions.row, quiet=True)
+
+
+def bar(
+    actions: Actions,
+    question: str,
+    choices: Sequence[Choice],
+    *,
+    grades: Callable[[], None] | None = None,
+    note: tuple[str, str] | None = ("Note (M)", "Optional: what is wrong, or why it is fine"),
+    form: Callable[[], None] | None = None,
+) -> None:
+    """Show the bar at the bottom; it keeps its place and height.
+
+    Args:
+        actions: What the keys do.
+        question: The label over the choices.
+        choices: The decisions or preferences.
+        grades: Shows the grades that can be given, None for pairs.
+        note: Label and hint of the field for the note, None without one.
+        form: Shows a form in place of the choices.
+    """
+    with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        if grades is not None:
+            grades()
+        elif note is not None:
+            fill_fields(actions.draft, labels=False)
+        if note is not None:
+            note_field(actions.draft, *note)
+        if form is not None:
+            form()
+            return
+        with st.container(width="content", gap="xxsmall"):
+            show(tag("div", question, cls="jb-label"))
+            with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
+                for choice in choices:
+                    choice.draw(actions.row)
+
+
+def decision_choices(
+    decide: Callable[[Decision, str], None], request_key: str, *, flag: bool, unsure: bool = True
+) -> list[Choice]:
+    """Return the decisions on an answer; ``flag``: they confirm or dismiss a flag that is shown."""
+    return [
+        Choice(
+            name=decision.value,
+            label=of_flag if flag else plain,
+            act=partial(decide, decision, request_key),
+            key=key,
+            icon=icon,
+            tip=tip,
+        )
+        for decision, of_flag, plain, key, icon, tip in DECISIONS
+        if unsure or decision is not Decision.UNSURE
+    ]
+
+
+def side_choices(
+    decide: Callable[[Preference, str], None],
+    request_key: str,
+    shown: Shown,
+    *,
+    keys: dict[str, str] | None = None,
+    chosen: Preference | None = None,
+    enabled: bool = True,
+) -> list[Choice]:
+    """Return the preferences on a pair.
+
+    Args:
+        decide: Stores a preference.
+        request_key: The request key of the screen.
+        shown: The order in which the answers are shown.
+        keys: The key of each side, in the order of the buttons; without keys they are only clicked.
+        chosen: The preference that is given already.
+        enabled: Whether both answers are there.
+    """
+    choices = []
+    for side in keys or SIDES:
+        label, icon = SIDES[side]
+        preference = stored_side(side, shown)
+        choices.append(
+            Choice(
+                name=side,
+                label=label,
+                act=partial(decide, preference, request_key),
+                key=keys[side] if keys else None,
+                icon=icon,
+                chosen=preference is chosen,
+                disabled=not enabled,
+            )
+        )
+    return choices
+
+
+def name_form() -> None:
+    """Show the field for the reviewer's name in the bar."""
+    with st.container(width="content", gap="xxsmall"):
+        show(tag("div", "Who is reviewing? Your name is stored with each decision.", cls="jb-label"))
+        with st.container(key="decide", horizontal=True, gap="xxsmall", wrap=False):
+            st.text_input(
+                "Your name",
+                key=NAME_FIELD,
+                label_visibility="collapsed",
+                placeholder="Your name",
+                width=220,
+                on_change=give_name,
+            )
+            st.button("OK", key="who_start", on_click=give_name, wrap=False)
