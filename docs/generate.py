@@ -315,7 +315,7 @@ RESULTS: Mapping[str, str] = {
     "repeats": "judgeboard.methods.repeats.repeats_report",
     "control-answers make": "judgeboard.make_control_answers",
     "control-answers judge": "judgeboard.judge_control_answers",
-    "health": "judgeboard.health",
+    "health": "judgeboard.measure_health",
     "reflect": "judgeboard.reflect_pending",
     "refine": "judgeboard.refine_pending",
     "suite run": "judgeboard.run_suite",
