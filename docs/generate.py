@@ -515,7 +515,9 @@ def json_page() -> str:
             if name not in described:
                 described.add(name)
                 rows = types_.rows(cls)
-                parts.append(f"### {name}\n\n{summary(cls)}\n\n{table(('field', 'type', 'meaning'), rows)}")
+                columns = 3 if any(meaning for _, _, meaning in rows) else 2
+                fields = table(("field", "type", "meaning")[:columns], [row[:columns] for row in rows])
+                parts.append(f"### {name}\n\n{summary(cls)}\n\n{fields}")
     return "\n".join(parts)
 
 
