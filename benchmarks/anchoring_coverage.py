@@ -1,8 +1,8 @@
-"""Whether anchoring's interval holds the truth: simulated graders who move to the judge's anchor with probability p.
+"""Measures the coverage of the interval of anchoring with simulated reviewers.
 
-Each grader gives a response a score of their own, blind; then, with probability p, takes over the judge's, else keeps
-theirs. What is wrong about a response is seen by all who grade it, so their distances from the judge are alike.
-Anchoring then is p. A line per world, with how many of its seeds give an interval that holds p.
+Each reviewer grades a response blind. Then the reviewer adopts the judge's grade with probability p, or else keeps the
+own grade. All reviewers see the same faults of a response, so their distances from the judge are alike. The true value
+of anchoring is p. Prints one line per setting: for how many seeds the interval contains p.
 
     python benchmarks/anchoring_coverage.py [--seeds 100]
 """
@@ -22,8 +22,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=100)
     asked = parser.parse_args()
-    print(f"of {asked.seeds} seeds, how many intervals hold p (least of all: the acceptance is 90 of 100)")
-    print("responses  people      p    held  mean width")
+    print(f"of {asked.seeds} seeds, how many intervals contain p (accepted: at least 90 of 100)")
+    print("responses  people      p  inside  mean width")
     least = asked.seeds
     for responses, people, p in product((30, 100, 400), (1, 3), (0.1, 0.3, 0.5, 0.8)):
         found = [graded(seed, responses, people, p) for seed in range(asked.seeds)]
@@ -33,7 +33,7 @@ def main() -> None:
         least = min(least, held)
         without = f"  {len(found) - len(intervals)} without an interval" if len(intervals) < len(found) else ""
         print(f"{responses:9}  {people:6}  {p:5}  {held:6}  {width:10.3f}{without}")
-    print(f"least: {least}")
+    print(f"lowest: {least}")
 
 
 def graded(seed: int, responses: int, people: int, p: float) -> Estimate:

@@ -1,12 +1,12 @@
-"""Does `judgeboard health` tell the truth? Scripted judges with one planted fault each, over many seeds.
+"""Measures whether `judgeboard health` finds the faults of scripted judges, over many seeds.
 
-For every fault it prints how often the planted truth lies within the 95 % interval and how often the check warns; for a
-sound judge how often each check warns all the same. Then a few judges go the whole way: answers, controls, pairs and
-repeats in a database, judged by the product, read by the command.
+Each scripted judge has one known fault. Prints for each fault how often the 95 % interval contains the true value and
+how often the check warns. For a judge without faults, prints how often each check warns falsely. Then a few judges go
+through the whole product: answers, control answers, pairs and repeats in a database, judged and read by the command.
 
     python benchmarks/health_truth.py [--seeds 100] [--stored 3]
 
-Wanted: truth inside in at least 90 of 100 seeds, a sound judge warned of in at most 5 of 100 by each check.
+Accepted: the truth is inside for at least 90 of 100 seeds; each check warns falsely for at most 5 of 100.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""How much memory an import takes, and how fast it is: 100,000 answers into a fresh SQLite file.
+"""Measures memory and speed of importing 100,000 answers into a new SQLite file.
 
-Prints the highest memory in use (resident set) before the import, after a tenth of the rows and at the end, and rows a
-second. Memory may grow by the digest that is kept of each id (16 bytes, in a set), not by the rows. Each format is read
-in a process of its own, since a process keeps its highest mark.
+Prints the highest memory in use (resident set) before the import, after a tenth of the rows and at the end, and the
+rows per second. Memory may grow by the digest of each id (16 bytes in a set), but not by the rows. Each format is read
+in its own process, because a process keeps its highest value.
 
     python benchmarks/import_memory.py [--rows 100000] [--formats jsonl json csv]
 """

@@ -1,9 +1,10 @@
-"""How often the intervals of kappa, alpha and AC1 hold the truth, over simulated sets whose truth is known.
+"""Measures the coverage of the intervals of kappa, alpha and AC1 on simulated sets.
 
-Raters say the true label of an item with probability sqrt(kappa), else one at random with the true share of bad ones:
-every two agree with kappa. In clusters of five an answer is, every second time, rated exactly as the first of its
-cluster. Each line is one kappa, share of bad answers and number of answers; the band is 93 to 97 % and two
-Monte-Carlo errors more on either side. A share of 5 % bad answers is reported as it is.
+Each rater gives the true label of an item with probability sqrt(kappa), and otherwise a random label with the true
+share of bad ones. Any two raters then agree with the given kappa. In clusters of five, every second answer is rated
+exactly as the first of its cluster. Each line is one kappa, share of bad answers and number of answers. Accepted is a
+coverage of 93 to 97 % plus two Monte-Carlo errors on either side. Lines with 5 % bad answers are not part of the
+acceptance.
 
     python benchmarks/interval_coverage.py [--sets 4000] [--workers 2] [--resamples 2000]
 """

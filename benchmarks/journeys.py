@@ -1,9 +1,8 @@
-"""How many source files and functions one action passes through, counted by a profile hook.
+"""Counts the source files and functions that one action passes through, with a profile hook.
 
-Three actions on a fresh demo database: a press of Y on the review page (what the press does, from the click to the
-stored review, without drawing the next page), the import of a file of JSON lines by the command, and one agreement
-figure by the command. Each action runs once before it is counted, so that imports and caches do not count. Functions
-outside Judgeboard are not counted.
+Three actions run on a new demo database: a press of Y on the review page (from the click to the stored review, without
+drawing the next page), the import of a file of JSON lines, and one agreement figure by the command. Each action runs
+once before it is counted, so that module imports and caches do not count. Only functions of Judgeboard count.
 
     python benchmarks/journeys.py [--files]
 

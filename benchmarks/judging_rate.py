@@ -1,11 +1,11 @@
-"""How fast judging with storing runs, beside a bare client that stores nothing.
+"""Measures the rate of judging and storing, compared with a plain client that stores nothing.
 
-Asks a mock endpoint (200 ms a call) about the same rows in turn, bare and with Judgeboard, each turn from the first
-request on, the making of its client included: the bare client until its last reply is parsed, Judgeboard until the
-last commit, on a fresh SQLite file with current judgments and flags kept as always. The bare client is
-``AsyncOpenAI`` as its documentation shows it: ``chat.completions.create`` for every row at once, bounded by a
-semaphore. Prints rows/s and CPU milliseconds per row of every turn, and the ratios of the medians, per concurrency.
-The CPU is that of the whole process, all threads; the endpoint runs in a process of its own.
+A mock endpoint (200 ms per call) gets the same rows in turn from a plain client and from Judgeboard. The time of the
+plain client ends when its last reply is parsed. The time of Judgeboard ends with the last commit to a new SQLite file,
+including current judgments and flags. Both include making the client. The plain client is ``AsyncOpenAI`` as in its
+documentation: ``chat.completions.create`` for all rows at once, limited by a semaphore. Prints rows/s and CPU
+milliseconds per row of each turn, and the ratios of the medians, per concurrency. CPU time is that of the whole
+process; the endpoint runs in its own process.
 
     python benchmarks/judging_rate.py [--mock URL] [--rows 2048] [--concurrency 64 256] [--rounds 3]
 
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rates import MODEL, Clock, Turn, bare, endpoint, parsed, take_turns
+from rates import MODEL, Clock, Turn, endpoint, parsed, plain, take_turns
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, Verdict
 from judgeboard.judges.judge import Judge
@@ -108,7 +108,7 @@ def main() -> None:
     chosen = parsed(__doc__)
     rows = made_rows(chosen.rows)
     with endpoint(chosen.mock) as base_url:
-        take_turns({"bare": bare(questions(rows)), "judgeboard": judgeboard(rows)}, chosen, base_url, "row")
+        take_turns({"plain": plain(questions(rows)), "judgeboard": judgeboard(rows)}, chosen, base_url, "row")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""How long the interval of a weighted kappa takes: 2,000 resamples of 100,000 pairs.
+"""Measures the time of the interval of a weighted kappa: 2,000 resamples of 100,000 pairs.
 
-Prints the median and the best of several turns beside two yardsticks measured in the same turns: NumPy drawing the same
-multinomial tables and nothing else (ours may take 5 times that), and a loop over scikit-learn, of which a few rounds
-are run and the rest extrapolated. Then the same pairs in evidence groups of random size, which no multinomial on the
-table can resample, and everything that a page shows of as many pairs, on every grade. Times are of the processor, so
-that other work on the machine does not show.
+Prints the median and the best of several turns. Two references are measured in the same turns: NumPy drawing the same
+multinomial tables (Judgeboard may take 5 times that), and a loop over scikit-learn, extrapolated from a few rounds.
+Then it measures the same pairs in evidence groups of random size, and everything that a page shows of as many pairs, on
+every grade. Times are processor times, so that other work on the machine does not count.
 
     python benchmarks/kappa_interval.py [--pairs 100000] [--resamples 2000] [--turns 7] [--loop 5]
 """
@@ -52,8 +51,8 @@ def main() -> None:
     print(f"  independent pairs              {_both(ours)} ms")
     print(f"  NumPy's multinomial draws only {_both(draws)} ms")
     times, best = median(ours) / median(draws), min(ours) / min(draws)
-    print(f"  ours takes                     {times:9.1f} ({best:.1f}) times that")
-    print(f"  loop over scikit-learn         {loop:9.0f} ms   {loop / median(ours):,.0f} x ours")
+    print(f"  Judgeboard takes               {times:9.1f} ({best:.1f}) times that")
+    print(f"  loop over scikit-learn         {loop:9.0f} ms   {loop / median(ours):,.0f} x Judgeboard")
     print(f"     extrapolated from {asked.loop} rounds of {loop / asked.resamples:.1f} ms, not run to the end")
     print(f"  in evidence groups of about {GROUP_SIZE}  {_both(grouped)} ms")
     print("everything a page shows of as many pairs in evidence groups; median (best) of turns:")

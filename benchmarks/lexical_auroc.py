@@ -1,12 +1,12 @@
-"""How well the word-overlap baseline tells hallucinated answers from grounded ones, and how fast.
+"""Measures how well the word-overlap judge separates hallucinated from grounded answers, and its speed.
 
 Prints the AUROC of its groundedness against human labels, with n and 95 % interval (by evidence group: same query and
-passages), beside answer length alone; by query type too; the rank correlation of its quality with people's, where they
-graded quality; and answers per second on one core.
+passages), compared with answer length alone; the same by query type; the rank correlation of its quality with human
+quality, if people graded it; and answers per second on one core.
 
     python benchmarks/lexical_auroc.py [--data FOLDER]
 
-FOLDER holds ``ragtruth.responses.jsonl.gz`` and ``ragtruth.human.jsonl.gz``; without it the bundled sample is taken.
+FOLDER contains ``ragtruth.responses.jsonl.gz`` and ``ragtruth.human.jsonl.gz``. The default is the bundled sample.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def _quality(
     if kept.any():
         estimate = spearman(given[kept], people[kept], grouping(groups[kept], int(kept.sum())))
         values = ", ".join(f"{value:.0f}: {int((given == value).sum())}" for value in np.unique(given))
-        print(f"  quality against people's: Spearman {_shown(estimate)}; its values {values}")
+        print(f"  quality compared with people: Spearman {_shown(estimate)}; its values {values}")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

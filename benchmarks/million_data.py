@@ -1,4 +1,4 @@
-"""Makes a large plausible log straight in the tables: responses, judgments, feedback, flags, reviews."""
+"""Fills the tables with a large plausible log: responses, judgments, feedback, flags, reviews."""
 
 import itertools
 import json

@@ -1,8 +1,8 @@
-"""How long pages take on a large log: 1,000,000 answers with judgments, 200,000 flags, 50,000 reviews.
+"""Measures the time of pages on a large log: 1,000,000 answers with judgments, 200,000 flags, 50,000 reviews.
 
-Makes the rows where the database is empty (a file is kept and used again), then reads every page several times on one
-connection and prints the median in milliseconds, with what of it this process was busy (all of it on a quiet machine
-with SQLite; a server's own share is not in it), beside the limit where one is set.
+Fills the database if it is empty; an existing file is used again. Then it reads every page several times on one
+connection and prints the median in milliseconds, the CPU time of this process, and the limit if there is one. CPU time
+of a database server is not included.
 
     python benchmarks/million_rows.py [--db PATH|URL] [--rows 1000000] [--turns 7] [--only WORD]
 """

@@ -1,7 +1,7 @@
-"""How long a page of a large log takes in a real browser, from the click in the navigation to its last element.
+"""Measures the time of a page of a large log in a real browser, from the click in the navigation to its last element.
 
-Serves a database (made by million_rows.py, say), opens each page once, then goes back and forth and prints the median
-in milliseconds beside that of the settings page, which reads next to nothing: what is left is Streamlit's own part.
+Serves a database (for example of million_rows.py), opens each page once, and then goes back and forth. Prints the
+median in milliseconds. The settings page, which reads almost nothing, shows the share of Streamlit itself.
 
     python benchmarks/pages_in_browser.py --db PATH [--turns 5]
 """

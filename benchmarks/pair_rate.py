@@ -1,12 +1,11 @@
-"""How fast comparing pairs with storing runs, beside a bare client that makes as many calls and stores nothing.
+"""Measures the rate of comparing and storing pairs, compared with a plain client that makes as many calls.
 
-Each pair is asked about in both orders: two calls. Asks a mock endpoint (200 ms a call) the same questions in turn,
-bare and with Judgeboard, each turn from the first request on: the bare client until its last reply is parsed, ours
-until the last commit, on a fresh SQLite file. How both are measured stands in `rates` and `judging_rate`.
+Each pair is asked in both orders, which is two calls. A mock endpoint (200 ms per call) gets the same questions in turn
+from the plain client and from Judgeboard. `rates` and `judging_rate` describe the measurement.
 
     python benchmarks/pair_rate.py [--mock URL] [--rows 2048] [--concurrency 64 256] [--rounds 3]
 
-``--rows`` is the number of calls. The aim: at least 0.95 of the bare client's rate.
+``--rows`` is the number of calls. The limit is 0.95 of the rate of the plain client.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rates import MODEL, Clock, Turn, bare, endpoint, parsed, take_turns
+from rates import MODEL, Clock, Turn, endpoint, parsed, plain, take_turns
 
 from judgeboard.domain import OVERALL, Pair, Shown
 from judgeboard.judges.pairwise import ComparedPair, Comparison, PairwiseJudge, comparison_example
@@ -93,7 +92,7 @@ def main() -> None:
     """Measure and print."""
     chosen = parsed(__doc__)
     pairs = made_pairs(chosen.rows // 2)
-    turns = {"bare": bare(questions(pairs)), "judgeboard": judgeboard(pairs)}
+    turns = {"plain": plain(questions(pairs)), "judgeboard": judgeboard(pairs)}
     with endpoint(chosen.mock, comparison_example((OVERALL,))) as base_url:
         take_turns(turns, chosen, base_url, "call")
 

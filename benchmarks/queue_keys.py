@@ -1,9 +1,9 @@
-"""How soon the next item of a queue is on the screen after a decision, in a real browser on a large database.
+"""Measures the time from a decision to the next item of a queue, in a real browser on a large database.
 
-Makes the rows where the database is empty (as million_rows.py; a file is kept and used again) and a queue over its
-flags, opens it as a reviewer, decides item after item with a key and measures, in the page itself, from the press to
-the second frame after the next item's text is there. Beside it an empty Streamlit page with one button that has a
-key, in the same browser and the same run: what that takes is Streamlit's own part.
+Fills the database if it is empty (as million_rows.py) and makes a queue of its flags. Then it opens the queue as a
+reviewer and decides items with a key. The page itself measures from the key press to the second frame that shows the
+text of the next item. An empty Streamlit page with one button and a key is measured in the same browser and run: it
+shows the share of Streamlit itself.
 
     python benchmarks/queue_keys.py [--db PATH|URL] [--rows 1000000] [--turns 25] [--blind]
 """
@@ -72,9 +72,12 @@ def main() -> None:
         script.write_text(EMPTY, encoding="utf-8")
         empty = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
-        with serving(serve, "--port", "/healthz") as url, serving(empty, "--server.port", "/_stcore/health") as bare:
+        with (
+            serving(serve, "--port", "/healthz") as url,
+            serving(empty, "--server.port", "/_stcore/health") as empty_url,
+        ):
             of_queue = opened(browser, url, f"/item?queue={name.replace(' ', '+')}")
-            of_empty = opened(browser, bare, "/")
+            of_empty = opened(browser, empty_url, "/")
             for _ in range(given.turns):  # in turns: what else the machine does falls on both alike
                 press(of_queue)
                 press(of_empty)

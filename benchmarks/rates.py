@@ -1,6 +1,6 @@
-"""What the benchmarks of rates share: the clock, the bare client, the endpoint, turns one after the other.
+"""Shared by the benchmarks of rates: the clock, the plain client, the endpoint, alternating turns.
 
-Not a benchmark itself: `judging_rate` and `pair_rate` are.
+This file is no benchmark; `judging_rate` and `pair_rate` are.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Clock:
 Turn = Callable[[str, int], Clock]
 
 
-def bare(requests: Sequence[ChatRequest]) -> Turn:
+def plain(requests: Sequence[ChatRequest]) -> Turn:
     """Return the turn that asks the same questions with the client alone, as its documentation shows it."""
 
     def turn(base_url: str, concurrency: int) -> Clock:
@@ -87,7 +87,7 @@ def bare(requests: Sequence[ChatRequest]) -> Turn:
             return verdicts
 
         if len(asyncio.run(ask_all())) != len(requests):
-            sys.exit("the bare client lost calls")
+            sys.exit("the plain client lost calls")
         return clock
 
     return turn
@@ -120,10 +120,10 @@ def parsed(description: str | None) -> argparse.Namespace:
 
 
 def take_turns(turns: Mapping[str, Turn], chosen: argparse.Namespace, base_url: str, unit: str) -> None:
-    """Let every turn run in each round, and print its rate and the ratios of the medians to that of the bare client.
+    """Let every turn run in each round, and print its rate and the ratios of the medians to that of the plain client.
 
     Args:
-        turns: ``bare`` and ``judgeboard``, in the order in which they run.
+        turns: ``plain`` and ``judgeboard``, in the order in which they run.
         chosen: What `parsed` read.
         base_url: Where the calls go.
         unit: What a call is for: "row".
@@ -141,7 +141,7 @@ def take_turns(turns: Mapping[str, Turn], chosen: argparse.Namespace, base_url: 
             for what in ("rate", "cpu_ms")
         )
         print(
-            f"  medians: {rate['judgeboard']:,.0f} against {rate['bare']:,.0f} {unit}s/s = "
-            f"{rate['judgeboard'] / rate['bare']:.2f} x; {cpu['judgeboard']:.2f} against {cpu['bare']:.2f} "
-            f"CPU ms/{unit} = {cpu['judgeboard'] / cpu['bare']:.2f} x"
+            f"  medians: {rate['judgeboard']:,.0f} against {rate['plain']:,.0f} {unit}s/s = "
+            f"{rate['judgeboard'] / rate['plain']:.2f} x; {cpu['judgeboard']:.2f} against {cpu['plain']:.2f} "
+            f"CPU ms/{unit} = {cpu['judgeboard'] / cpu['plain']:.2f} x"
         )

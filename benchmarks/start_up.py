@@ -1,4 +1,4 @@
-"""How long short commands take to start: `uv run python benchmarks/start_up.py`, best of ten on an idle machine."""
+"""Measures the start-up time of short commands, best of ten: `uv run python benchmarks/start_up.py`."""
 
 import subprocess
 import sys

@@ -315,7 +315,7 @@ RESULTS: Mapping[str, str] = {
     "repeats": "judgeboard.methods.repeats.repeats_report",
     "control-answers make": "judgeboard.make_control_answers",
     "control-answers judge": "judgeboard.judge_control_answers",
-    "health": "judgeboard.health",
+    "health": "judgeboard.measure_health",
     "reflect": "judgeboard.reflect_pending",
     "refine": "judgeboard.refine_pending",
     "suite run": "judgeboard.run_suite",
@@ -515,7 +515,9 @@ def json_page() -> str:
             if name not in described:
                 described.add(name)
                 rows = types_.rows(cls)
-                parts.append(f"### {name}\n\n{summary(cls)}\n\n{table(('field', 'type', 'meaning'), rows)}")
+                columns = 3 if any(meaning for _, _, meaning in rows) else 2
+                fields = table(("field", "type", "meaning")[:columns], [row[:columns] for row in rows])
+                parts.append(f"### {name}\n\n{summary(cls)}\n\n{fields}")
     return "\n".join(parts)
 
 

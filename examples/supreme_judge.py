@@ -1,17 +1,17 @@
-r"""A judge of a judge: a student answers, a teacher grades the answer, a reviewer says whether the grade is correct.
+r"""A judge of a judge: a student answers, a teacher grades the answer, a reviewer marks the grade as correct or wrong.
 
-One question is played n times, and since its answer is known, it ends in how far the reviewer can be trusted:
-precision (its marks that are wrong grades) and recall (wrong grades that it marks). Without any model, with scripted
-replies over a real connection::
+One question with a known answer is asked n times. The result shows how far the reviewer can be trusted: its precision
+(marks that are wrong grades) and its recall (wrong grades that it marks). Without options it needs no model: scripted
+replies go over a real connection::
 
     python examples/supreme_judge.py
 
-Against an OpenAI-compatible endpoint, with a model of its own for each part where wanted::
+With an OpenAI-compatible endpoint, each part can have its own model::
 
     python examples/supreme_judge.py --base-url http://localhost:8000/v1 --model llama-3.1-8b-instruct \
         --reviewer-model qwen3-14b --runs 20
 
-The scene is that of Daniel Le, "LLM judge evaluates another LLM judge" (2024).
+The scene is from Daniel Le, "LLM judge evaluates another LLM judge" (2024).
 """
 
 import argparse

@@ -1,12 +1,12 @@
 """Self-refine around a chat call that uses a tool: the weather scene of Spring AI's recursive advisors.
 
 The assistant asks a weather tool that answers -125, 15 or -255 °C. A second model rates each answer from 1 to 4; the
-impossible temperatures fail, and the assistant is asked again with what the judge said. Without any model, with a
-scripted assistant and a scripted judge::
+impossible temperatures fail, and the assistant is asked again with the feedback. Without options it needs no model; the
+assistant and the judge are scripted::
 
     python examples/weather.py
 
-Against an OpenAI-compatible endpoint, the assistant and the judge both real models (the tool stays as wild as it is)::
+With an OpenAI-compatible endpoint, the assistant and the judge are real models::
 
     python examples/weather.py --base-url http://localhost:8000/v1 --model llama-3.1-8b-instruct --judge-model qwen3-14b
 """
@@ -53,14 +53,14 @@ def scripted_judge(messages: Messages) -> str:
     answer = messages[-1]["content"].split("[BEGIN ANSWER")[1]
     found = re.search(r"(-?\d+) °C", answer)
     if found is not None and -90 <= int(found[1]) <= 60:
-        said = {"evaluation": "The temperature is possible and the answer is direct.", "rating": 4, "feedback": ""}
+        rating = {"evaluation": "The temperature is possible and the answer is direct.", "rating": 4, "feedback": ""}
     else:
-        said = {
+        rating = {
             "evaluation": "No place on Earth is that cold.",
             "rating": 1,
             "feedback": "The temperature cannot be right: ask the weather tool again and check its result.",
         }
-    return json.dumps(said)
+    return json.dumps(rating)
 
 
 def model_assistant(tool: Tool, model: str, base_url: str | None) -> Callable[[Messages], str]:
@@ -80,11 +80,11 @@ def model_assistant(tool: Tool, model: str, base_url: str | None) -> Callable[[M
     def chat(messages: Messages) -> str:
         talk: Any = list(messages)
         for _ in range(4):
-            said = client.chat.completions.create(model=model, messages=talk, tools=[described]).choices[0].message
-            if not said.tool_calls:
-                return said.content or ""
-            talk.append(said)
-            for asked in said.tool_calls:
+            reply = client.chat.completions.create(model=model, messages=talk, tools=[described]).choices[0].message
+            if not reply.tool_calls:
+                return reply.content or ""
+            talk.append(reply)
+            for asked in reply.tool_calls:
                 if asked.type != "function":
                     continue
                 found = tool(json.loads(asked.function.arguments).get("city", "Paris"))
@@ -117,8 +117,8 @@ def main(arguments: list[str] | None = None) -> judgeboard.Refined:
     result = better.blocking(QUESTION)
     for attempt in result.attempts:
         rated = attempt.rating
-        said = attempt.status if rated is None else f"rated {rated.rating}: {rated.evaluation} {rated.feedback}"
-        print(f"attempt {attempt.number}: {attempt.answer}\n  {said}")
+        outcome = attempt.status if rated is None else f"rated {rated.rating}: {rated.evaluation} {rated.feedback}"
+        print(f"attempt {attempt.number}: {attempt.answer}\n  {outcome}")
     print(f"{'passed' if result.passed else 'not passed'}: {result.answer}")
     return result
 

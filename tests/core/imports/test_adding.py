@@ -1,6 +1,7 @@
 """A format or a kind of import is added with one file and one line."""
 
 import json
+import runpy
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
 from judgeboard_dashboard.widgets.imports import columns_frame, first_rows
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 FORMAT = '''
 """Text with a bar between question and answer."""
@@ -129,3 +132,7 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     }
     assert columns_frame("traces", start.columns)["In your file"].tolist() == ["trace", "q", "said"]
     assert "traces       questions of a tracing tool" in kind_lines()
+    page = runpy.run_path(str(DOCS / "generate.py"), run_name="generate")["imports_page"]()
+    assert "## Traces\n\n`judgeboard import --kind traces FILE`: questions of a tracing tool." in page
+    assert "| `asked` | text | yes | `q` |" in page
+    assert "| `bars` | bars | `.bars` |" in page
