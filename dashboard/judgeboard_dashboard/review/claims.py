@@ -13,7 +13,6 @@ ICONS = {"contradicted": "✗", "unsupported": "?", "notfound": "∅", "supporte
 ORDER = tuple(ICONS)
 Subject = tuple[int | None, int | None, int | None]
 """What a mark is known by: judgment and number of the claim, or start and end of a sentence in the answer."""
-MOST_LIT = 40  # claims with a highlight rule of their own in the stylesheet
 STATUS_WORDS = {
     ClaimStatus.SUPPORTED: "supported",
     ClaimStatus.UNSUPPORTED: "not supported",
