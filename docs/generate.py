@@ -233,13 +233,13 @@ column. Files may be gzipped.
 
 def imports_page() -> str:
     """Return the page of every kind of import."""
-    from judgeboard.imports import cells, reading, scales
+    from judgeboard.imports import fields, importing, scales
     from judgeboard.imports.kinds import KINDS, kind_class
 
     parts = [IMPORTS_START, TABLES["formats"]()]
     for name, kind in KINDS.items():
         cls = kind_class(name)
-        known = cell_types(sys.modules[cls.__module__], cells, reading, scales)
+        known = cell_types(sys.modules[cls.__module__], fields, importing, scales)
         rows = [
             (
                 f"`{field}`",

@@ -65,7 +65,7 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoin
     endpoint.release()
     expect(panel).to_contain_text("Done in")
     expect(panel.locator(".jb-tally")).to_contain_text(f"{PLAIN} ok")
-    expect(page.locator(".jb-say").last).to_contain_text("changed side")
+    expect(page.locator(".jb-say").last).to_contain_text("changed:")
     sides = page.locator(".jb-beside .jb-side")
     expect(sides.nth(0)).to_contain_text("Old · rag v1")
     expect(sides.nth(0)).to_contain_text("Two statements are not there.")

@@ -39,7 +39,7 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog
     ids = scored_log(log)
     row = page(log).rows[0]
     assert (row.said.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
-    assert [(each.reviewer, each.note) for each in row.people_said] == [("mara", f"note on {ids[1]}")]
+    assert [(each.reviewer, each.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
     assert row.said.question
     assert row.said.answer
 
@@ -59,7 +59,7 @@ def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     log.review(ids[1], "jon", groundedness=0.1, note="I agree")
     assert page(log, reviewer_id=log.reviewers["jon"]).apart == 0
     both = page(log, limit=1).rows[0]
-    assert [each.reviewer for each in page(log).rows[1].people_said] == ["jon", "mara"]
+    assert [each.reviewer for each in page(log).rows[1].person_reviews] == ["jon", "mara"]
     assert both.said.response_id == ids[2]
 
 

@@ -35,7 +35,7 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> 
     texts = shown.texts[ids[0]]
     assert (texts.old_reasoning, texts.new_reasoning) == ("old reason", "new reason")
     assert (shown.old_titles, shown.new_titles) == (("rag v1",), ("rag v2",))
-    assert shown.sentence.startswith("3 of 3 verdicts changed side: 3 from bad to good, 0 from good to bad.")
+    assert shown.sentence.startswith("3 of 3 verdicts changed: 3 from bad to good, 0 from good to bad.")
 
 
 def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(log: GradedLog) -> None:
@@ -118,11 +118,11 @@ def test_the_sentence_names_both_and_the_chance_from_ten_graded_on() -> None:
     def said(pairs: list[VerdictPair], people: dict[int, Side]) -> str:
         return comparison_sentence(compare(pairs, people, 0.5), "rag v3", "rag v4")
 
-    assert said([], {}) == "No answer has both an old and a new verdict that say good or bad."
-    assert said([pair(1, None, 0.9)], {}) == "No answer has both an old and a new verdict that say good or bad."
+    assert said([], {}) == "No answer has both an old and a new verdict of good or bad."
+    assert said([pair(1, None, 0.9)], {}) == "No answer has both an old and a new verdict of good or bad."
     assert said([pair(1, 0.8, 0.9)], {}) == "The verdict did not change side. People graded none of them."
     assert said([pair(1, 0.8, 0.1), pair(2, 0.1, 0.8)], {1: Side.GOOD}) == (
-        "2 of 2 verdicts changed side: 1 from bad to good, 1 from good to bad. "
+        "2 of 2 verdicts changed: 1 from bad to good, 1 from good to bad. "
         "Of the 1 that people graded, rag v4 is right on 0, rag v3 on 1."
     )
     ten = [pair(each, 0.1, 0.9) for each in range(10)]

@@ -32,8 +32,8 @@ def test_nothing_is_wrong_with_rules_that_the_core_takes() -> None:
         ("name", "   ", "a queue has a name"),
         ("overlap", 1.5, "the overlap is a share from 0 to 1, not 1.5"),
         ("sampling_rate", 1.0, "the sampling rate is a share from 0 to below 1"),
-        ("repeat_rate", -0.1, "the share served again is a share from 0"),
-        ("lease_seconds", 5, "an item is held for 10 seconds to a day"),
+        ("repeat_rate", -0.1, "the repeat rate is a share from 0"),
+        ("lease_seconds", 5, "a lease takes 10 seconds to a day"),
         ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
         ("grades", ("",), "a grade is label, groundedness, quality"),
     ],
@@ -56,7 +56,7 @@ def test_several_wrong_fields_are_all_said() -> None:
 def test_an_order_made_from_scores_in_a_blind_queue_is_explained_beside_the_order(order: QueueOrder) -> None:
     found = problems(GOOD | {"blind_judge": True, "order": order})
     assert list(found) == ["order"]
-    assert "would tell what is to be blind: order by oldest or random" in found["order"]
+    assert "which this queue hides: order by oldest or random" in found["order"]
     assert ORDER_LABELS[order] in found["order"]
     assert problems(GOOD | {"blind_judge": True, "order": QueueOrder.RANDOM}) == {}
 

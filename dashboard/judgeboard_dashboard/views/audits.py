@@ -127,7 +127,10 @@ def _list_rows(report: AuditReport, name: str) -> Rows:
 def _rates(report: AuditReport) -> None:
     rows = Table(
         (Column("Rate"), Column("Value", "share estimate"), Column("Of", "count"), Column("Meaning")),
-        tuple((name, estimate, estimate.n, meaning) for name, estimate, meaning in rates(report)),
+        tuple(
+            (name, estimate if estimate.value is not None else None, estimate.n, meaning)  # a reason would be cut
+            for name, estimate, meaning in rates(report)
+        ),
     )
     unit = report.recall.unit or report.false_alarm_rate.unit
     flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None

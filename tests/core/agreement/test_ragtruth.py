@@ -199,8 +199,8 @@ def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementRe
     row = rows_of(table, "approach_1_modernbert", "label")[None]
     said = row.sentence
     assert said.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
-    assert "a kappa of 0.56 [0.51, 0.61]: moderate." in said
-    assert said.endswith("It misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
+    assert "Cohen's kappa is 0.56 [0.51, 0.61] (moderate)." in said
+    assert said.endswith("The judge misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
     with ragtruth.reading() as connection:
         version = next(each for each in list_versions(connection) if each.title == row.title)
         page = agreement_page(connection, version_id=version.id)

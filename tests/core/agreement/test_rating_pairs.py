@@ -121,7 +121,7 @@ def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedL
     row = row_of(log, version, "label")
     assert row.statistics["agreement"].value == 1
     assert row.statistics["auroc"].value == 1
-    assert cut_note(row) == "rag v1 gives no label: its groundedness is cut at 0.5."
+    assert cut_note(row) == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
 
 
 def test_a_threshold_is_compared_after_rounding(log: GradedLog) -> None:

@@ -399,7 +399,7 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
             "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and",
         ),
         ("labels", "rating", "labels v1 gives label, the supreme judge gives quality. There is nothing to compare"),
-        ("labels", "rubric", "the supreme judge no groundedness, quality or label: nothing to compare"),
+        ("labels", "rubric", "the supreme judge gives no groundedness, quality or label. There is nothing to compare"),
     ):
         with RecordingEndpoint() as endpoint:
             supreme = make_independent(sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url)

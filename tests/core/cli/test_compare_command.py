@@ -153,7 +153,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
         (["--a", "x", "--b", "y", "--recorded"], "choose the pairs"),
         (["--recorded"], "together"),
         (["--a", "x", "--b", "y", "--judge-version", "j"], "together"),
-        (["--recorded", "--judge-version", "j", "--model", "m"], "takes no --model"),
+        (["--recorded", "--judge-version", "j", "--model", "m"], "remove --model"),
         (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
         (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "different sources"),
         (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers with source 'x'"),

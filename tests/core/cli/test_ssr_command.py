@@ -169,7 +169,7 @@ def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
     [
         ([], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
-        (["--recorded", "--model", "m"], "asks nobody: it takes no --model"),
+        (["--recorded", "--model", "m"], "makes no model calls: remove --model"),
         (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version needs --recorded"),
         (["--pairs", "x", "--model", "m"], "no file x"),
         (["--pairs", PAIRS], "needs a model"),

@@ -246,7 +246,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert "3 asked = 3 ok" in capsys.readouterr().out
     assert {(row["groundedness"], row["quality"]) for row in judgments(sqlite_store)} == {(None, None)}
     assert run([*asking, "--examples-from-reviews", "1"]) == 2
-    assert "only 0 answers are graded by people" in capsys.readouterr().err
+    assert "only 0 answers have grades that people agree on" in capsys.readouterr().err
     reviewer = ensure_reviewer(sqlite_store, "test", "mara")
     given = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
     grade(sqlite_store, response_id=2, reviewer=reviewer, grade=given, request_key="1")

@@ -274,11 +274,16 @@ def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.Capt
     words = ["jury", "--recorded", "--members", ",".join(DETECTORS), "--json", "--db", address(ragtruth)]
     assert run(words) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)
-    assert result["kappa"]["value"] == pytest.approx(0.6730, abs=5e-5)
+    assert result["jury"]["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)
+    assert result["jury"]["kappa"]["value"] == pytest.approx(0.6730, abs=5e-5)
     assert result["fleiss_kappa"]["value"] == pytest.approx(0.4260, abs=5e-5)
     assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (301, 1344, 1344)
-    assert (result["asked"], result["ok"], result["split"], result["not_reached"]) == (1344, 1344, 0, 0)
+    assert (result["account"]["asked"], result["account"]["ok"], result["split"], result["account"]["not_reached"]) == (
+        1344,
+        1344,
+        0,
+        0,
+    )
     (closed,) = result.pop("notes")
     assert "open flags of judges_disagree superseded" in closed
     assert run(words) == 0

@@ -144,7 +144,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     assert report.main.self_consistency.method == "Wilson"
     assert (report.main.accuracy.value, report.main.accuracy.n) == (0.0, 3)
     assert report.main.spread.value == 0.25
-    assert report.notes == ("The repeats were asked at temperature 0.7.",)
+    assert report.notes == ("The repeats were made at temperature 0.7.",)
 
 
 def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -> None:

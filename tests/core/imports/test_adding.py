@@ -14,7 +14,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
-from judgeboard_dashboard.widgets.imports import columns_frame, first_rows
+from judgeboard_dashboard.widgets.imports import columns_table, first_rows
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -125,12 +125,11 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     log = tmp_path / "traces.jsonl"
     write_whole(log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n'))
     start = import_file(sqlite_store, log, kind="traces", dry_run=True)
-    assert first_rows("traces", start.first_records).to_dict("list") == {
-        "Trace": ["t1"],
-        "Asked": ["which wall?"],
-        "Said": ["left"],
-    }
-    assert columns_frame("traces", start.columns)["In your file"].tolist() == ["trace", "q", "said"]
+    rows, columns = first_rows("traces", start.first_records), columns_table("traces", start.columns)
+    assert [column.title for column in rows.columns] == ["Trace", "Asked", "Said"]
+    assert rows.rows == (("t1", "which wall?", "left"),)
+    in_file = [column.title for column in columns.columns].index("In your file")
+    assert [row[in_file] for row in columns.rows] == ["trace", "q", "said"]
     assert "traces       questions of a tracing tool" in kind_lines()
     page = runpy.run_path(str(DOCS / "generate.py"), run_name="generate")["imports_page"]()
     assert "## Traces\n\n`judgeboard import --kind traces FILE`: questions of a tracing tool." in page

@@ -137,6 +137,8 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "primary_judge": "rag",
         "queries": ("question of marked?",),
         "query_types": ("QA",),
+        "values": ("QA",),
+        "column": "query_type",
         "question": {},
         "queue": queue,
         "queue_id": queue.id,

@@ -53,7 +53,7 @@ def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
     items = of(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
     found = condition_scores(items, items.without, items.gate(4))
     assert (found.accuracy.value, found.accuracy.n, found.splits) == (0.5, 3, 1)
-    assert found.accuracy.method == "Wilson, splits half"
+    assert found.accuracy.method == "Wilson, ties half"
     assert (found.on.value, found.off.value) == (0.75, 0)
     assert condition_scores(items, items.always, items.gate(4)).splits == 2
 

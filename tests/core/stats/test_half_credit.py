@@ -16,7 +16,7 @@ def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:
 
 def test_halves_count_half_and_the_method_says_so() -> None:
     found = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
-    assert (found.value, found.n, found.method, found.unit) == (0.5, 4, "Wilson, splits half", "pair")
+    assert (found.value, found.n, found.method, found.unit) == (0.5, 4, "Wilson, ties half", "pair")
 
 
 def test_nothing_is_undefined_and_other_scores_are_refused() -> None:

@@ -66,7 +66,7 @@ def test_a_person_counts_once_per_response():
 
 
 def test_a_missing_grade_is_refused_not_averaged():
-    with pytest.raises(ValueError, match="left out first"):
+    with pytest.raises(ValueError, match="must be left out"):
         one_value_per_response(np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
 
 

@@ -35,7 +35,7 @@ def scans(plans: list[str]) -> list[str]:
 
 def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(desk: QueueDesk) -> None:
     with desk.store.reading() as connection, plans_of(desk.store) as plans:
-        assert queue_progress(connection, "q", now=desk.now).split == 1
+        assert queue_progress(connection, "q", now=desk.now).conflict == 1
     assert scans(plans) == []
     assert len(plans) <= 12
     of_leases = [step for plan in plans for step in plan.splitlines() if "lease" in step]

@@ -176,4 +176,4 @@ def test_the_report_holds_judge_people_and_judges(
 @pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])
 def test_raters_that_there_are_not_are_left_out_and_said(open_page: OpenPage, figures: FiguresLog, raters: str) -> None:
     app = open_page("responses", pairs="label", raters=raters)
-    assert "left out" in texts(app, "jb-note")[0]
+    assert "this part of the address is ignored" in texts(app, "jb-note")[0]

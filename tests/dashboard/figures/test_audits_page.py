@@ -30,8 +30,8 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     app = open_page("audits")
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
-        "supreme v1 reviewed 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 that people graded it caught "
-        "4 of 6 wrong verdicts, and 1 of its 5 marks are wrong."
+        "supreme v1 reviewed 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 answers that people graded, it "
+        "caught 4 of 6 wrong verdicts; 1 of its 5 marks are wrong."
     )
     assert len(charts(app)) == 1
     rates = app.dataframe[0].value

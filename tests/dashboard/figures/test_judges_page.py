@@ -97,11 +97,15 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
     app = open_page("judges", version="jury v1")
     said = " ".join(texts(app, "jb-cap jb-under"))
-    for part in ("Unanimous on 8 of 12 labelled answers: 67 %", "Fleiss' kappa of the members: 0.5", "Split: 0 of 12"):
+    for part in (
+        "Unanimous on 8 of 12 labelled answers: 67 %",
+        "Fleiss' kappa of the members: 0.5",
+        "No verdict because of a tie: 0 of 12",
+    ):
         assert part in said
-    (members,) = (each.value for each in app.dataframe if "With people" in each.value)
+    (members,) = (each.value for each in app.dataframe if "Agreement with people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
-    assert [each.split(" [")[0] for each in members["With people"]] == ["100 %", "83 %", "83 %", "100 %"]
+    assert [each.split(" [")[0] for each in members["Agreement with people"]] == ["100 %", "83 %", "83 %", "100 %"]
     assert members["Answers"].tolist() == [12] * 4
 
 
@@ -113,7 +117,7 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
     assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "judgeboard judge --judge rag --name shaky --repeats 3 asks it." in " ".join(
+    assert "To repeat: judgeboard judge --judge rag --name shaky --repeats 3" in " ".join(
         texts(open_page("judges"), "jb-cap jb-under")
     )
     with sqlite_store.writing() as connection:

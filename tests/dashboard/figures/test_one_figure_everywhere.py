@@ -73,7 +73,7 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
     assert to_plain(groups) == printed["groups"]
     table = groups_file(groups)
     names = {
-        "self-consistency": "self_consistency",
+        "same preference in both orders": "self_consistency",
         "prefers the answer shown first": "first_position",
         "accuracy by gold": "accuracy_consistent",
         "accuracy by gold, mean of both orders": "accuracy_orders_mean",

@@ -86,7 +86,7 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(open_p
     )
     assert "The gate is on for 60 % of 5 questions; the judge's own answer is then right on 67 %" in sentence
     notes = " ".join(texts(app, "jb-cap"))
-    assert "On 1 question no answer is the most common one" in notes
+    assert "On 1 question none of 5 samples has an answer" in notes
     assert "B uses the verdict of A there" in notes
     assert len(charts(app)) == 3
 
@@ -148,7 +148,7 @@ def test_a_try_without_an_answer_is_said_so(open_page: Open, filled: list[int]) 
 def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: Open, sqlite_store: Store) -> None:
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
-    assert "is not measured: the judge was not asked" in texts(app, "jb-say")[0]
+    assert "is not available: the judge was not asked" in texts(app, "jb-say")[0]
     assert len(charts(app)) == 1
     assert texts(app, "jb-instead")[0] == (
         "The judge was not asked: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C asks it."

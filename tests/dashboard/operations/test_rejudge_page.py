@@ -55,7 +55,7 @@ def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, said, 
     assert "Done in" in said(page)
     assert "<b>9</b> ok" in said(page)
     # The same judge had judged before by another version: what changed side stands first.
-    assert "verdicts changed side:" in said(page)
+    assert "verdicts changed:" in said(page)
     table = next(table.value for table in page.dataframe if "Flip" in table.value)
     assert table["Flip"].tolist() == ["now good"] * 9
     assert table["New"].tolist() == [1.0] * 9
