@@ -35,7 +35,21 @@ from queue_desk import QueueDesk
 ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
-    *("actor", "answers", "at", "batch_id", "by", "counts", "executor_id", "file", "flag", "flags", "grades", "hashed"),
+    *(
+        "actor",
+        "answers",
+        "at",
+        "batch_id",
+        "by",
+        "columns",
+        "counts",
+        "executor_id",
+        "file",
+        "flag",
+        "flags",
+        "grades",
+        "hashed",
+    ),
     *("host", "importer", "items", "job", "job_id", "known_ids", "made", "new", "origins", "pairs", "states"),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
     *("reviews", "spec", "token", "wanted", "why", "withdrawn"),
@@ -138,7 +152,7 @@ def arguments(desk: QueueDesk) -> dict[Any, Any]:
         "queries": ("question of marked?",),
         "query_types": ("QA",),
         "values": ("QA",),
-        "column": "query_type",
+        ("column", str): "query_type",
         "question": {},
         "queue": queue,
         "queue_id": queue.id,

@@ -151,7 +151,7 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
     assert "is not available: the judge was not asked" in texts(app, "jb-say")[0]
     assert len(charts(app)) == 1
     assert texts(app, "jb-instead")[0] == (
-        "The judge was not asked: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C asks it."
+        "The judge was not asked. To compare pairs: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C"
     )
     assert "Questions, 2 of 2" in texts(app, "jb-part")
     for empty in ("A no reference", "C selective", "Cond. A"):
