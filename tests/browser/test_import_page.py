@@ -37,7 +37,7 @@ def test_a_file_is_tried_mended_and_imported(reviewer, desk, tmp_path: Path) -> 
     expect(card).to_contain_text("4 answers were imported.")
     with desk.store.reading() as connection:
         assert count_responses(connection) == before + 4
-    page.get_by_role("button", name="Judge them").click()
+    page.get_by_role("button", name="Judge these answers").click()
     page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("combobox", name="Rows")).to_have_value("Answers not judged yet")
 

@@ -83,7 +83,7 @@ def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, desk) -> None
     expect(cells).to_have_count(4)
     cells.nth(0).click()
     assert answers(page) == found.confusion.counts[0][0]
-    expect(page.get_by_role("button", name=re.compile("rag v1 said hallucinated, people hallucinated"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("rag v1 hallucinated, people hallucinated"))).to_be_visible()
 
 
 def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, desk) -> None:
