@@ -172,8 +172,8 @@ def _how_many(values: dict[str, Any], places: dict[str, Any]) -> None:
             key="nq_again",
             help="Probability that reviewers get one of their own items again, unannounced: shows self-agreement",
         )
-        values["again_share"] = again / 100
-        places["again_share"] = st.container()
+        values["repeat_rate"] = again / 100
+        places["repeat_rate"] = st.container()
 
 
 def _lease(values: dict[str, Any], places: dict[str, Any]) -> None:
