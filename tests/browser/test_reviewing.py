@@ -203,7 +203,7 @@ def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, desk) -> None:
 def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, desk) -> None:
     page = reviewer()
     page.goto("/settings")
-    name = page.get_by_placeholder("Your name")
+    name = page.get_by_label("Your name")
     name.fill("Quinn")
     name.press("Enter")
     expect(name).to_have_count(0)
