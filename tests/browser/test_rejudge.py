@@ -56,7 +56,7 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, desk, endpoin
     expect(panel.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
     expect(panel.locator(".jb-tally")).to_contain_text(f"{PLAIN - 5} waiting")
     expect(panel).to_contain_text(f"5 of {PLAIN}")
-    expect(panel).to_contain_text("asked by Mara")
+    expect(panel).to_contain_text("requested by Mara")
     # The page does not freeze while it waits.
     page.goto("/runs")
     expect(page.locator(".jb-note")).to_contain_text("A job is running", timeout=60_000)
