@@ -23,7 +23,7 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 
 @dataclass(frozen=True, slots=True)
 class NewComparison:
-    """What a judge said of a pair in one order, on its way into the store.
+    """A comparison of a pair by a judge, in one order, to be stored.
 
     ``preferences`` are in terms of the stored answers, whatever the order ``shown``; empty where it is unusable.
     ``condition`` is ``plain``, or ``reference`` where the judge was shown the answer ``reference`` as correct.

@@ -340,7 +340,7 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
         first: dict[tuple[int, int], str] = {}
         for key, grade in left.items():
             first.setdefault((grade.response_id, reviewers[grade.imported.annotator]), key)
-        before = _standing(connection, first)
+        before = _current_reviews(connection, first)
         rows = [
             _row(left.pop(key), pair[1], key, batch_id, now) | {"replaces": before.get(pair)}
             for pair, key in first.items()
@@ -365,7 +365,7 @@ def imported_reviewers(connection: Connection, names: Collection[str], now: date
     return {row.name: row.id for row in connection.execute(query)}
 
 
-def _standing(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
+def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """The review without a flag that stands, per (response, reviewer)."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({response_id for response_id, _ in pairs}),

@@ -1,0 +1,53 @@
+"""One term for one thing: terms that the glossary replaced do not come back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SUFFIXES = {".py", ".pyi", ".md", ".css", ".js", ".toml", ".yaml"}
+PLACES = ("core", "dashboard", "docs", "benchmarks", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+# what nobody writes any more -> the term in its place
+REPLACED = {
+    r"remark\w*": "comment",
+    r"last word": "adjudication, gold label",
+    r"let[_ ]it[_ ]stand|let_stand|standing": "selected",
+    r"landing\w*|landed|lands?_\w+": "store (verb), stored",
+    r"shadow(?:s|ed)?(?!:)": "row filter, hidden rows",
+    r"hand(?:s|ed|ing)?[_ ]out|give(?:s|n)? back": "lease, release",
+    r"voices?": "jury",
+    r"h(?:old|olds|eld)[_ ]against": "compare with, agreement",
+    r"asked nothing more|ask nothing more": "retire",
+    r"too few to say|cannot be said": "too few answers, not available",
+    r"what (?:it|people|judges?|they|a judge|a person) (?:said|says?)|sayings?": "judgment, review",
+    r"what waits": "open flags",
+    r"both content": "both positive",
+    r"(?<![\"'`])desks?": "queue, review",  # the stored origin of a name typed on a page keeps its value
+    r"mix": "random sample, sampling rate",
+    r"(?:load|own)_splits?|split_items": "conflicts",
+    r"settl(?:e|es|ed|ing)": "adjudicate",
+    r"(?:drawn|added) by lot": "random sample",
+    r"nobody is asked|asks? nobody": "makes no model calls",
+}
+
+
+def sources() -> list[Path]:
+    found = []
+    for place in PLACES:
+        path = ROOT / place
+        found += [path] if path.is_file() else [each for each in path.rglob("*") if each.suffix in SUFFIXES]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("pattern", REPLACED)
+def test_replaced_terms_are_gone(pattern: str) -> None:
+    term = re.compile(rf"(?<![A-Za-z])(?:{pattern})(?![A-Za-z])", re.IGNORECASE)
+    hits = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in sources()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if term.search(line)
+    ]
+    assert not hits, f"write {REPLACED[pattern]!r} instead:\n" + "\n".join(hits[:20])
