@@ -33,8 +33,9 @@ def test_a_real_small_model_goes_through_all_of_it(
         command = ["ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
         assert run([*command, "--db", address(sqlite_store)]) == 0
     result = json.loads(capsys.readouterr().out)
-    asked = sum(result[status] for status in ("ok", "unparsable", "refused", "error"))
+    account = result["account"]
+    asked = sum(account[status] for status in ("ok", "unparsable", "refused", "error"))
     stored = len(rows_of(sqlite_store, SAMPLE)) + len(rows_of(sqlite_store, COMPARISON))
-    assert result["asked"] == asked == stored == 3
-    assert (result["error"], result["not_reached"], result["items"]) == (0, 0, 1)
+    assert account["asked"] == asked == stored == 3
+    assert (account["error"], account["not_reached"], result["items"]) == (0, 0, 1)
     assert result["no_answer"] in {0, 1}
