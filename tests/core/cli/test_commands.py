@@ -129,7 +129,7 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
     assert "Judge    Grade   n  Same grade" in out
-    assert "lexical  label      12  92 % [" in out
+    assert "lexical  label  12  92 % [" in out
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
