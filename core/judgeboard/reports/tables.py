@@ -55,7 +55,10 @@ class Table:
     def plain(self) -> "Table":
         """Return the table with each column of estimates as plain columns: value, low, high, n and reason."""
         columns = [plain for column in self.columns for plain in _plain_columns(column)]
-        rows = ([plain for value in row for plain in _plain_values(value)] for row in self.rows)
+        rows = (
+            [plain for value, column in zip(row, self.columns, strict=True) for plain in _plain_values(value, column)]
+            for row in self.rows
+        )
         return Table(tuple(columns), tuple(tuple(row) for row in rows))
 
 
@@ -123,8 +126,10 @@ def _plain_columns(column: Column) -> tuple[Column, ...]:
     return (Column(title, number), *bounds, Column(f"{title} n", "count"), Column(f"{title} reason"))
 
 
-def _plain_values(value: Any) -> tuple[Any, ...]:
-    return (value.value, value.low, value.high, value.n, value.reason) if isinstance(value, Estimate) else (value,)
+def _plain_values(value: Any, column: Column) -> tuple[Any, ...]:
+    if column.format not in {"estimate", "share estimate"}:
+        return (value,)
+    return (value.value, value.low, value.high, value.n, value.reason) if value is not None else (None,) * 5
 
 
 def _csv_cell(value: Any) -> str | int | float:

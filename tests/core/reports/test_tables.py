@@ -52,3 +52,8 @@ def test_csv_has_unrounded_numbers_and_no_formula() -> None:
 def test_a_row_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="2 values"):
         Table((Column("a"), Column("b")), ((1,),))
+
+
+def test_a_row_without_an_estimate_still_fills_every_column_of_the_csv() -> None:
+    table = Table((Column("Judge"), Column("Kappa", "estimate")), (("nli", None),))
+    assert to_csv(table).splitlines()[1] == "nli,,,,,"
