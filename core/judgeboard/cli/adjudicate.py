@@ -28,10 +28,10 @@ PREFERENCES = ("a", "b", "tie")
 @click.option(
     "--decision",
     type=click.Choice(("confirm", "dismiss", *PREFERENCES)),
-    help="Final decision. Of an answer: confirm that it is bad, or dismiss the flag. Of a pair: the better answer "
+    help="Final decision. For an answer: confirm that it is bad, or dismiss the flag. For a pair: the better answer "
     "(a or b, as `adjudicate ITEM` prints them), or tie.",
 )
-@click.option("--reason", help="Reason of the decision. Required with --decision.")
+@click.option("--reason", help="Reason for the decision. Required with --decision.")
 @grade_options
 @as_json
 @options.database
@@ -47,7 +47,8 @@ def adjudicate_command(
     """Decide items whose reviewers differ.
 
     Without ITEM, the command lists the conflicts. With ITEM, it prints the item and its reviews. With --decision, it
-    stores the adjudication. Its label is the gold label: agreement compares judges and people with it.
+    stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` compares judges and
+    people with gold labels.
     """
     from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Preference

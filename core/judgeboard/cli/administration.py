@@ -186,7 +186,9 @@ def _as_json(line: "PersonLine") -> dict[str, object]:
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
 @click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
 @click.option("--since", metavar="TIME", help="Only events from this day or time on (UTC if no time zone is given).")
-@click.option("--before", type=options.ROW_ID, metavar="N", help="Only events older than this one, for the next page.")
+@click.option(
+    "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),

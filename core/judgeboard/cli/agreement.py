@@ -48,7 +48,7 @@ from judgeboard.errors import BadInput
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
     help="Grade to compare; a rubric's dimension by its name (default: label, or preference for --unit pairs). Only "
-    "labels show how many bad answers a judge misses; a note counts the reviews without a label.",
+    "labels show how many bad answers a judge misses; the output says how many reviews have no label.",
 )
 @click.option(
     "--human",

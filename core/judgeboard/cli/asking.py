@@ -120,7 +120,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
-            click.echo(f"{why}: waiting for {in_flight:,} running calls{again}", err=True)
+            click.echo(f"{why}; waiting for {in_flight:,} running calls{again}", err=True)
 
     with judging_progress() as show:
         yield {

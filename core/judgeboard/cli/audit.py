@@ -26,7 +26,9 @@ SHOWN = 5  # answers of each list
     )
 )
 @click.option("--judge-version", required=True, metavar="NAME|FINGERPRINT", help="The audited judge.")
-@click.option("--supreme-model", "model", metavar="MODEL", help="Name of the reviewing model at its endpoint.")
+@click.option(
+    "--supreme-model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it."
+)
 @click.option(
     "--recorded", is_flag=True, help="Compare with the stored verdicts of --supreme-version; make no model calls."
 )
@@ -50,7 +52,7 @@ SHOWN = 5  # answers of each list
     type=options.FiniteRange(0, 1, min_open=True),
     help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds select equal answers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed selects the same answers.")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
 @endpoint_options
 @options.where
@@ -70,8 +72,8 @@ def audit_command(
 ) -> int:
     """Let a supreme judge review another judge's verdicts, and compare its marks with people's grades.
 
-    A positive is a verdict that is wrong by people's label. A verdict that the supreme judge marks as wrong gets the
-    flag supreme_disagrees. A repeated command continues an interrupted audit.
+    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall tell how well
+    the marks find the verdicts that are wrong by people's labels. To continue an interrupted audit, repeat the command.
     """
     from judgeboard.methods.audit_report import AuditSample
     from judgeboard.store.engine import open_store

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     )
 )
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="Judge version: name, 'name v3' or fingerprint.")
-@click.option("--name", metavar="NAME", help="All versions of this judge together, for example several rubrics.")
+@click.option(
+    "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
+)
 @as_json
 @options.database
 def repeats_command(judge_version: str | None, name: str | None, as_json: bool, db: str | None) -> int:

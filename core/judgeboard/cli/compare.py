@@ -67,8 +67,8 @@ def compare_command(
 ) -> int:
     """Compare pairs of answers in both orders (two calls per pair).
 
-    A pair has a verdict if both orders agree; other pairs count as inconsistent. A repeated command continues an
-    interrupted run. Exit codes as `judgeboard judge`.
+    A pair has a verdict if both orders agree; other pairs count as inconsistent. To continue an interrupted run, repeat
+    the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.options import seen
     from judgeboard.methods.pair_report import measure_pairs

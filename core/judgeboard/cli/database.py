@@ -34,7 +34,11 @@ TABLES = (
     help="File format. CSV escapes cells that a spreadsheet would run as formulas; the other formats are exact.",
 )
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Output file; - for standard output; a folder for TABLE all."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Output file; - for standard output. For `export all`: a folder.",
 )
 @options.database
 def export_command(table: str, format_: str, output: str, db: str | None) -> None:
@@ -161,7 +165,7 @@ def forget_command(response: str, source: str | None, yes: bool, db: str | None)
 def flag_command(db: str | None) -> None:
     """Apply the flag rules to all answers again.
 
-    Needed after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
+    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. Flags that people have
     decided stay decided.
     """
     from judgeboard.people.roster import raise_flags

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--families",
     type=click.Path(path_type=Path),
-    help="Your own table of models (TOML): families, sizes, ladders (default: JUDGEBOARD_FAMILIES).",
+    help="Your own TOML table of models: families, sizes, and ladders (lists from small to large; default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 @json_option
@@ -86,7 +86,7 @@ _kinds = click.option(
     ),
 )
 def control_answers_command() -> None:
-    """Make and judge control answers: changed copies of logged answers, known to be worse or as good.
+    """Make and judge control answers: changed copies of logged answers, known to be worse or equally good.
 
     They show what a judge does not notice. They do not appear in queues, trends or agreement.
     """
@@ -97,12 +97,14 @@ def control_answers_command() -> None:
 )
 @_kinds
 @click.option("--n", type=click.IntRange(1), default=50, show_default=True, help="Number of control answers per kind.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed makes more.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed selects other answers."
+)
 @options.where
 @json_option
 @options.database
 def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: bool, db: str | None) -> None:
-    """Make control answers from logged answers. A repeated command adds nothing."""
+    """Make control answers from logged answers. Running it twice adds nothing."""
     from judgeboard.cli.options import actor
     from judgeboard.methods.control_answers import make_control_answers
     from judgeboard.store.engine import open_store
@@ -116,7 +118,7 @@ def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...], as_json: 
         show_json({"made": sum(each.made for each in made), "kinds": made})
         return
     for each in made:
-        fewer = "" if each.made + each.known >= n else f"; only {each.made + each.known:,} answers fit"
+        fewer = "" if each.made + each.known >= n else f"; only {each.made + each.known:,} suitable answers"
         known = f", {each.known:,} stored before" if each.known else ""
         click.echo(f"{each.kind}: {each.made:,} made{known}{fewer}")
     click.echo("To judge them: judgeboard control-answers judge --judge KIND")
@@ -144,10 +146,10 @@ def judge(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Judge the control answers, and those of their originals that the judge has not judged.
+    """Judge the control answers, and their originals if this judge has not judged them yet.
 
-    Use the options of your `judgeboard judge` command to get the same judge version. A repeated command continues an
-    interrupted run. Exit codes as `judgeboard judge`.
+    Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
+    repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers

@@ -192,7 +192,7 @@ def _unread(summary: "ImportSummary") -> list[str]:
         example = " ".join(f"--map THEIRS={ours}" for ours in summary.not_found)
         fields = " or ".join(summary.not_found)
         return [
-            f"  no column was recognised as {fields}; the file has {_named(summary.names)} (name it with {example})"
+            f"  no column was recognised as {fields}; the file has {_named(summary.names)} (to map one, use {example})"
         ]
     if summary.not_read:
         fate = kind_class(summary.kind).left_over

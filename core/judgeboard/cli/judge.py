@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     type=click.Choice(["all", "failed"]),
     help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
 )
-@click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'.")
+@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages.")
 @click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
 @few_shot_options

@@ -45,7 +45,7 @@ def _where_help() -> str:
         textwrap.fill(f"{field}: {words}", columns, subsequent_indent="  ", break_on_hyphens=False)
         for field, words in WHERE_FIELDS.items()
     )
-    head = "Select answers by a field. Repeat to combine fields; one field twice selects either value. Fields:"
+    head = "Select answers by a field. Repeat it to combine fields; a field given twice accepts either value. Fields:"
     return "\n".join((f"{head}\n\n\b", *lines))  # \b: click leaves the paragraph as it is
 
 

@@ -211,7 +211,7 @@ def assign(name: str, people: str, remove: str | None, as_json: bool, db: str | 
 @as_json
 @options.database
 def list_(only_open: bool, as_json: bool, db: str | None) -> None:
-    """List the queues: open ones first, the newest first."""
+    """List the queues: open queues before closed ones, the newest first."""
     from judgeboard.reviews.queues import queue_progress
     from judgeboard.store.engine import open_store
     from judgeboard.store.queues import list_queues
@@ -269,8 +269,8 @@ def show(name: str, as_json: bool, db: str | None) -> None:
 def export(name: str, file: Path, reviewer: str, items: int, lease_days: float, as_json: bool, db: str | None) -> None:
     """Export items of a queue to a file, for a reviewer without access to the database.
 
-    The file has one line per item with its texts and empty fields, and the guidelines. It contains no judgments and
-    no reviews. The reviewer fills it in; `queue merge` stores the reviews.
+    The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
+    judgments and no reviews. When the reviewer has filled it in, `queue merge` stores the reviews.
     """
     from judgeboard.cli.options import actor
     from judgeboard.reviews.bundles import export_bundle
@@ -356,7 +356,7 @@ def _progress_lines(progress: "QueueProgress") -> list[str]:
 
 
 def _counts(progress: "QueueProgress") -> str:
-    parts = [f"{progress.items:,} {progress.queue.subject}", f"{progress.waiting:,} waiting"]
+    parts = [f"{progress.items:,} {progress.queue.subject}", f"{progress.waiting:,} open"]
     parts += [f"{progress.leased:,} leased", f"{progress.agreed:,} agreed"]
     parts += [
         f"{count:,} {state}"

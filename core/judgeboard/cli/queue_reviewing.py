@@ -160,8 +160,8 @@ def reveal(
 ) -> None:
     """Show the judge's result after your blind review REVIEW.
 
-    With a decision or a grade: store your opinion after the reveal. The blind review is kept and is the one that
-    counts.
+    If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and it
+    is the one that counts.
     """
     from judgeboard.cli.options import reviewer
     from judgeboard.domain import Decision, Grade
@@ -211,7 +211,7 @@ def skip(token: str, reason: str | None, as_json: bool, db: str | None) -> None:
 @as_json
 @options.database
 def release(token: str, as_json: bool, db: str | None) -> None:
-    """Release a leased item undecided. Others, or you later, can review it."""
+    """Release a leased item without a decision. You or another reviewer can review it later."""
     from judgeboard.cli.options import reviewer
     from judgeboard.reviews.leases import release as release_item
     from judgeboard.store.engine import open_store

@@ -46,7 +46,13 @@ if TYPE_CHECKING:
 @click.option(
     "--success-rating", type=click.IntRange(1, 4), default=4, show_default=True, help="Minimum rating of a good answer."
 )
-@click.option("--max-repeats", type=click.IntRange(0), default=3, show_default=True, help="Attempts after the first.")
+@click.option(
+    "--max-repeats",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Maximum number of attempts after the first.",
+)
 @click.option(
     "--keep",
     type=click.Choice(["last", "best"]),
@@ -71,11 +77,11 @@ def refine_command(
 ) -> int:
     """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
 
-    Every attempt is stored; the item page shows them. A repeated command continues an interrupted run. Logged questions
-    that are done are skipped. The prompts of a file are answered again, at full cost, unless a run is unfinished.
+    Every attempt is stored; the item page shows them. To continue an interrupted run, repeat the command. If no run is
+    unfinished, it skips logged questions that are done, but answers all prompts of a file again, at full cost.
 
-    Exit codes as `judgeboard judge`. An answer that is never good enough is no error. In recorded --replies,
-    response_id is the prompt's id, with one line per attempt.
+    For exit codes see `judgeboard judge`. An answer that is never good enough is no error. A file for --replies has one
+    line per attempt, and response_id is the prompt's id.
     """
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
@@ -160,9 +166,15 @@ def _not_passed(item: "RefinedPrompt") -> str:
 @model_options
 @click.option("--domain", help="Field of expertise for the judge's prompt.")
 @click.option("--claims", is_flag=True, help="Also ask for the claims of the answer.")
-@click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Maximum quality.")
 @click.option(
-    "--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Minimum length in characters."
+    "--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Highest quality to improve."
+)
+@click.option(
+    "--min-chars",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Shortest answer to improve, in characters.",
 )
 @click.option(
     "--query-type",
@@ -170,7 +182,7 @@ def _not_passed(item: "RefinedPrompt") -> str:
     multiple=True,
     default=("complex",),
     show_default=True,
-    help="Query type. Repeatable.",
+    help="Query type of the answers to improve. Repeat for more types.",
 )
 @click.option("--rebuild-messages", is_flag=True, help="Use query and passages if no messages were logged.")
 @options.where
@@ -188,10 +200,10 @@ def reflect_command(
     db: str | None,
     **chosen: Any,
 ) -> int:
-    """Make bad answers anew once, judge the new answers, and keep the better grounded of the two.
+    """Regenerate bad answers once, judge the new answers, and keep the better grounded answer of the two.
 
     Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
-    judged first. A repeated command continues an interrupted run. Exit codes as `judgeboard judge`.
+    judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
@@ -236,11 +248,11 @@ def reflect_lines(summary: "ReflectSummary") -> list[str]:
         lines += [
             (
                 f"{summary.judge}, run {summary.account.run_id}: {summary.eligible:,} eligible, "
-                f"{summary.regenerated:,} made anew: {summary.kept_new:,} new ones kept, "
+                f"{summary.regenerated:,} regenerated: {summary.kept_new:,} new answers kept, "
                 f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
             ),
             (
-                f"{summary.identical:,} new answers identical, {summary.no_answer:,} without an answer; "
+                f"{summary.identical:,} new answers identical to the original, {summary.no_answer:,} calls without an answer; "
                 f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
             ),
         ]

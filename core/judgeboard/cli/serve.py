@@ -42,7 +42,8 @@ def worker_command(db: str | None) -> None:
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="Another host name under which browsers reach this server, for example a proxy's. Repeat for more names.",
+    help="Another host name under which browsers reach this server, for example the name of a proxy. Repeat for more "
+    "names.",
 )
 @options.database
 def serve_command(host: str, port: int, allow_host: tuple[str, ...], db: str | None) -> None:

@@ -93,8 +93,8 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @click.option("--pairs", type=click.Path(path_type=Path), help="Import this file of pairs and judge them.")
 @click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
 @click.option("--judge-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge version.")
-@click.option("--source", help="Source of the pairs, if the file has none; with --recorded, only this source.")
-@click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5); the first ones count.")
+@click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
+@click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5). Only the first K count.")
 @click.option(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
@@ -128,9 +128,9 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: str | None, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge answers each question k times. If enough of its answers agree, it sees its own answer as the correct one.
-    The number of calls and their maximum cost are shown first. A repeated command continues an interrupted run. Exit
-    codes as `judgeboard judge`.
+    The judge answers each question k times. If enough of its answers agree, its own answer is shown to it as correct.
+    The number of calls and their maximum cost are shown first. To continue an interrupted run, repeat the command. For
+    exit codes see `judgeboard judge`.
     """
     from judgeboard.store.engine import open_store
 
@@ -162,9 +162,9 @@ def ssr_command(context: click.Context, /, recorded: bool, as_json: bool, db: st
     "--questions",
     required=True,
     metavar="FILE",
-    help="File with id, question, options, reference and category per row.",
+    help="File with the columns id, question, options, reference and category.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds make equal pairs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same pairs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file (default: standard output).")
 def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
     """Make pairs from multiple-choice questions: the correct option and a random wrong one."""

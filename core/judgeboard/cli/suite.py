@@ -70,9 +70,9 @@ def run_command(
 ) -> int:
     """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
 
-    examples/suite.yaml shows all fields of a suite and a rubric. A repeated command continues an interrupted run, or
-    starts a new one. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 the average is
-    below the threshold, or worse than the baseline; 2 not measured, or stopped; 130 Ctrl-C.
+    examples/suite.yaml shows all fields of a suite and a rubric. The same command continues an interrupted run; without
+    one, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit codes: 0 pass; 1 the
+    average is below the threshold, or worse than the baseline; 2 not measured, or stopped; 130 Ctrl-C.
     """
     from judgeboard.errors import BadInput
     from judgeboard.methods.suite_file import read_suite
@@ -138,7 +138,7 @@ def list_(name: str | None, as_json: bool, db: str | None) -> int:
 @as_json
 @options.database
 def show(run_id: int, baseline: str | None, junit: Path | None, as_json: bool, db: str | None) -> int:
-    """Show the result of a suite run; exit codes as `suite run`."""
+    """Show the result of a suite run. The exit codes are those of `suite run`."""
     from judgeboard.cli.options import seen
     from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.engine import open_store

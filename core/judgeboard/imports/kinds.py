@@ -48,7 +48,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.verdicts:VerdictImport",
         "Verdicts",
         "verdict",
-        "a judge's verdicts by response_id; with a scale of their own they are scores",
+        "a judge's verdicts, by response_id; on another scale they are stored as scores",
     ),
     "pairs": Kind(
         "judgeboard.imports.pairs:PairImport",
@@ -61,21 +61,21 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.comparisons:ComparisonImport",
         "Verdicts on pairs",
         "verdict",
-        "a judge's verdicts by pair_id, one order a row",
+        "a judge's verdicts, by pair_id, one order per row",
         "judgeboard compare --recorded --judge-version NAME",
     ),
     "samples": Kind(
         "judgeboard.imports.samples:SampleImport",
         "Samples of answers",
         "question",
-        "a question with a model's answers in several tries",
+        "a question with several answers by one model",
         "judgeboard ssr --recorded",
     ),
     "repeats": Kind(
         "judgeboard.imports.repeats:RepeatImport",
         "Repeated scores",
         "answer",
-        "an answer with a judge's scores in several tries, by a rubric",
+        "an answer with several scores by one judge, on a rubric",
         "judgeboard health --judge-version NAME",
     ),
 }

@@ -34,7 +34,7 @@ WHERE_FIELDS: dict[str, str] = {
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
-    "unscored": "score that the verdict lacks: groundedness or quality",
+    "unscored": "score that is missing from the verdict: groundedness or quality",
     "time": "time of the answer: none selects answers without a time",
 }
 _MANY = {
