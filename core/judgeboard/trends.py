@@ -304,7 +304,7 @@ def trend(
         NotFound: No such judge version.
     """
     if measure not in MEASURES or period not in PERIOD_DAYS:
-        raise BadInput(f"a trend is one of {', '.join(MEASURES)} by week or day, not {measure} by {period}")
+        raise BadInput(f"a trend must be one of {', '.join(MEASURES)} by week or day, not {measure} by {period}")
     if last is not None and last < 1:
         raise BadInput(f"a trend has at least one {period}, not {last}")
     rules = rules_in_force(connection)

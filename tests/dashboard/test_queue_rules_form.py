@@ -33,7 +33,7 @@ def test_nothing_is_wrong_with_rules_that_the_core_takes() -> None:
         ("overlap", 1.5, "the overlap is a share from 0 to 1, not 1.5"),
         ("sampling_rate", 1.0, "the sampling rate is a share from 0 to below 1"),
         ("repeat_rate", -0.1, "the repeat rate is a share from 0"),
-        ("lease_seconds", 5, "a lease takes 10 seconds to a day"),
+        ("lease_seconds", 5, "a lease lasts from 10 seconds to a day"),
         ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
         ("grades", ("",), "a grade is label, groundedness, quality"),
     ],

@@ -250,6 +250,6 @@ def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(desk) -> None:
     work, session = started(desk), ReviewSession()
     close_queue(desk.store, "q", by=desk.lead)
     press(work, session)
-    assert session.message == "Not saved: The queue q was closed meanwhile."
+    assert session.message == "Not saved: The queue q has been closed since then."
     assert work.current is None  # what lay ahead is not shown as if it could be decided
     assert work.closed == "the queue 'q' is closed"

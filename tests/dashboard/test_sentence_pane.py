@@ -48,7 +48,7 @@ def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
 
 def test_what_stands_nowhere_is_said(pane) -> None:
     for name in ("no-passages", "nothing-found"):
-        assert text(pane(name)).count("no passage has enough of its words") == 3
+        assert text(pane(name)).count("no passage contains enough of its words") == 3
     assert "This log has no passages." in text(pane("no-passages"))
 
 

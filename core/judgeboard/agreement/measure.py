@@ -422,7 +422,10 @@ def _other_versions(choice: AgreementChoice, source: Source, version: StoredVers
     """Yield the other judge versions if none was named."""
     others = ", ".join(each.title for each in source.versions if each.id != version.id)
     if others and not choice.judge_versions:
-        yield Note("other_versions", f"This is {version.title}, the default. Use --judge-version for: {others}.")
+        yield Note(
+            "other_versions",
+            f"These figures are for {version.title}, the default. For another judge, use --judge-version: {others}.",
+        )
 
 
 def _large_slices(slices: Sequence[AgreementSlice]) -> int:

@@ -108,9 +108,9 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
 def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
-        f"ε = {epsilon:g}: the judge may lose {round(epsilon * 100, 6):g} of 100 answers more than it wins against the "
-        "person it would replace. Whoever is nearer to the other people wins. Use 0.2 for experts, 0.15 for skilled "
-        "people, 0.1 for a crowd."
+        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win up to "
+        f"{round(epsilon * 100, 6):g} of 100 answers fewer than the person it would replace. Use 0.2 for experts, 0.15 "
+        "for skilled people, 0.1 for a crowd."
     )
 
 
@@ -246,7 +246,7 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
         reviews_lack, they, them = (
             ("1 review has", "it does", "it") if n == 1 else (f"{n:,} reviews have", "they do", "them")
         )
-        text = f"{reviews_lack} no {grade}, so {they} not count here. Choose the grade {others} to include {them}."
+        text = f"{reviews_lack} no {grade}, so {they} not count here. To include {them}, choose the grade {others}."
         yield Note("other_grades", text)
 
 
@@ -324,7 +324,7 @@ def few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
     if rarest is None or counts[rarest] >= _FEW_OF_A_CATEGORY or len(counts) < 2:
         return
     n = counts[rarest]
-    start = f"Only {n:,} of these {things} {'is' if n == 1 else 'are'} '{rarest}' by people."
+    start = f"People gave '{rarest}' to only {n:,} of these {things}."
     yield Note("few_of_rarer", f"{start} All figures on that category depend on {'it' if n == 1 else 'them'}.")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--families",
     type=click.Path(path_type=Path),
-    help="Your own TOML table of models: families, sizes, and ladders (lists from small to large; default: JUDGEBOARD_FAMILIES).",
+    help="Your own models in TOML: families, sizes, and ladders (from small to large; default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 @json_option

@@ -26,7 +26,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 MISSING = "(not available: forgotten or never recorded)"
 ANSWER_DECISIONS = ("confirm", "dismiss", "unsure")
 PAIR_DECISIONS = ("left", "tie", "right")
-_NOT_LEASED = "This item is not leased to you any more."
+_NOT_LEASED = "You no longer lease this item."
 _STATES = {
     "open": "The item needs more reviews.",
     "agreed": "The reviews of the item agree.",

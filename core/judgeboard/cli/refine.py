@@ -252,7 +252,7 @@ def reflect_lines(summary: "ReflectSummary") -> list[str]:
                 f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
             ),
             (
-                f"{summary.identical:,} new answers identical to the original, {summary.no_answer:,} calls without an answer; "
+                f"{summary.identical:,} new answers identical, {summary.no_answer:,} calls without an answer; "
                 f"{summary.calls:,} calls, cost {cost_text(summary.account.cost_micro)}"
             ),
         ]

@@ -43,7 +43,7 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
     from judgeboard.methods.self_reference_report import CONDITION_WORDS
 
     yield (
-        f"{report.items:,} items with {report.k} samples; gate on from {report.needed} of {report.k}: "
+        f"{report.items:,} items with {report.k} samples; gate threshold {report.needed} of {report.k}: on for "
         f"{percent_words(report.gate.on_rate)} of the items, own answer right on {percent_words(report.gate.precision)}"
     )
     for name, scores in report.conditions.items():
@@ -67,7 +67,7 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
 def _sweep(report: "SelfReferenceReport") -> Iterator[str]:
     for point in report.sweep:
         yield (
-            f"gate from {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
+            f"gate threshold {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
             f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
         )
 
@@ -76,7 +76,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     label = "optimistic" if tuned.optimistic else "cross-validated"
     yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
     for each in tuned.categories:
-        gate = f"from {each.agree} of {k}" if each.agree <= k else "never"
+        gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
         optimistic = ", optimistic" if each.optimistic else ""
         yield f"  {each.category}: gate {gate}, {percent_words(each.accuracy)} on {each.n:,} items{optimistic}"
 

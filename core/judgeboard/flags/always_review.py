@@ -17,7 +17,7 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
     """Say it as: People look at every answer of type sql."""
-    return f"People look at every answer of type {params['query_type']}."
+    return f"People review every answer of type {params['query_type']}."
 
 
 RULE = Rule(NAME, reason, why, drawn=True)

@@ -35,15 +35,15 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
-    """Say it as: The user said thumbs down (1), the judge gave quality 4: 3 apart."""
+    """Say it as: The user gave thumbs down (1), the judge gave quality 4: difference 3."""
     value = details["value"]
     if details["feedback"] == FeedbackKind.THUMBS:
-        said = f"said thumbs {'up' if value == 1 else 'down'}"
+        said = f"gave thumbs {'up' if value == 1 else 'down'}"
     else:
         said = f"gave {shown(value)} {'star' if value == 1 else 'stars'}"
     return (
         f"The user {said} ({shown(details['user_quality'])}), "
-        f"the judge gave quality {details['quality']}: {shown(details['gap'])} apart."
+        f"the judge gave quality {details['quality']}: difference {shown(details['gap'])}."
     )
 
 

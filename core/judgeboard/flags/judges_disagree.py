@@ -41,14 +41,14 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
-    """Say the widest pair as: rag v3 says 0.31, nli v1 says 0.82: 0.51 apart."""
+    """Say the widest pair as: rag v3 gives 0.31, nli v1 gives 0.82: difference 0.51."""
     widest = details["pairs"][0]
     (one, two), (first, second) = widest["judges"], widest["values"]
     if widest["measure"] == "label":
-        return f"{one} says {first}, {two} says {second}."
+        return f"{one} gives the label {first}, {two} gives {second}."
     measured = "quality " if widest["measure"] == "quality" else ""
     apart = shown(widest["delta"])
-    return f"{one} says {measured}{shown(first)}, {two} says {measured}{shown(second)}: {apart} apart."
+    return f"{one} gives {measured}{shown(first)}, {two} gives {measured}{shown(second)}: difference {apart}."
 
 
 def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[Difference]:

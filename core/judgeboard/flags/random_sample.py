@@ -27,8 +27,8 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
-    """Say it as: Drawn at random (2 % of all answers), to check what no rule flags."""
-    return f"Drawn at random ({percent(params['share'])} of all answers), to check what no rule flags."
+    """Say it as: Selected at random (2 % of all answers), to find problems that no rule flags."""
+    return f"Selected at random ({percent(params['share'])} of all answers), to find problems that no rule flags."
 
 
 RULE = Rule(NAME, reason, why, drawn=True)

@@ -25,13 +25,13 @@ def reason(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]:  # n
 
 
 def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:  # noqa: ARG001 - every rule is called alike
-    """Say it as: supreme v1 calls wrong what rag v3 said: groundedness 0.92, quality 4."""
+    """Say it as: supreme v1 marks the verdict of rag v3 as wrong: groundedness 0.92, quality 4."""
     said = ", ".join(
         f"{measure} {value if isinstance(value, str) else shown(value)}" for measure, value in details["said"].items()
     )
     supremes = " and ".join(details["supremes"])
-    verb = "call" if len(details["supremes"]) > 1 else "calls"
-    return f"{supremes} {verb} wrong what {details['judge']} said{f': {said}' if said else ''}."
+    verb = "mark" if len(details["supremes"]) > 1 else "marks"
+    return f"{supremes} {verb} the verdict of {details['judge']} as wrong{f': {said}' if said else ''}."
 
 
 def _said(judged: JudgeSignal) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         records = csv.reader(_with(first, lines), delimiter=_delimiter(first), strict=True)
         names = _names(next(records, []))
     except csv.Error as error:
-        raise BadInput(f"{source.name} is not CSV: its first line is no header ({error})") from error
+        raise BadInput(f"{source.name} is not CSV: its first line is not a header ({error})") from error
     if lines.not_utf8:
         raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
     if len(set(names)) < len(names):
@@ -50,7 +50,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         elif len(cells) == len(names):
             yield Row(line, dict(zip(names, cells, strict=True)))
         elif cells:
-            reason = f"{len(cells)} cells where the header names {len(names)}"
+            reason = f"{len(cells)} cells, but the header has {len(names)}"
             yield Rejected(line, None, reason, cells)
 
 

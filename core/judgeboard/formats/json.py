@@ -139,7 +139,7 @@ def _elements(cutter: _Cutter) -> Iterator[bytes]:
             cutter.skip()
             yield from _array(cutter)
         elif first in b",]}":
-            raise Unreadable(f"a {first.decode()} stands where a row should begin")
+            raise Unreadable(f"expected the start of a row, found {first.decode()}")
         elif (piece := cutter.value(whole=True)) is not None:
             yield piece
         else:
@@ -152,7 +152,7 @@ def _array(cutter: _Cutter) -> Iterator[bytes]:
         if first == b"":
             raise Unreadable("the closing ] is missing")
         if first == b"}":
-            raise Unreadable("a } stands where the array should go on")
+            raise Unreadable("expected the next row or ], found }")
         if first == b",":
             cutter.skip()
         elif piece := cutter.value():

@@ -46,7 +46,7 @@ class _Twice(ValueError):
     """An object has a key twice: which of the values is meant cannot be told."""
 
     def __init__(self, key: str) -> None:
-        super().__init__("stands twice in one object: keep one")
+        super().__init__("occurs twice in one object: keep one")
         self.key = key
 
 
@@ -75,7 +75,7 @@ def json_kind(value: Any) -> str:
 
 def _parsed(data: bytes) -> Any:
     if b"\0" in data:
-        raise ValueError("holds a NUL character")
+        raise ValueError("contains a NUL character")
     try:
         return _DECODER.decode(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -88,7 +88,7 @@ def _parsed(data: bytes) -> Any:
 
 def _whole(digits: str) -> int:
     if len(digits) > MAX_DIGITS:  # Python's own message is about Python
-        raise ValueError(f"not usable: a whole number of {len(digits):,} digits")
+        raise ValueError(f"not usable: a whole number has {len(digits):,} digits")
     return int(digits)
 
 

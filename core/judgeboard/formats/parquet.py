@@ -64,7 +64,7 @@ def _single_row(batch: Any) -> dict[str, Any] | str:
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, OverflowError) as error:
-        return f"holds a value that cannot be read: {_first_line(error)}"
+        return f"contains a value that cannot be read: {_first_line(error)}"
     return row
 
 

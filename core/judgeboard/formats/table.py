@@ -16,17 +16,17 @@ AUTO = "auto"
 _PARQUET = b"PAR1"
 _BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_ROWS = (
-    (b"PK\x03\x04", "'PK'. A zip? Unpack it first. (An Excel file? Save the sheet as CSV.)"),
-    (b"PK\x05\x06", "'PK'. A zip? It is empty."),
-    (b"\x89PNG", "'PNG'. A picture holds no rows."),
-    (b"\xff\xd8\xff", "the mark of JPEG. A picture holds no rows."),
-    (b"GIF8", "'GIF'. A picture holds no rows."),
-    (b"%PDF", "'%PDF'. A PDF holds no rows."),
-    (b"SQLite format 3", "'SQLite format 3'. A database is named by --db."),
-    (b"BZh", "'BZh'. Compressed by bzip2? Unpack it first."),
-    (b"\xfd7zXZ", "'7zXZ'. Compressed by xz? Unpack it first."),
-    (b"\x28\xb5\x2f\xfd", "the mark of zstd. Unpack it first."),
-    (b"7z\xbc\xaf", "'7z'. An archive? Unpack it first."),
+    (b"PK\x03\x04", "'PK', like a ZIP or Excel file. Unpack a ZIP file first; save an Excel sheet as CSV."),
+    (b"PK\x05\x06", "'PK', like an empty ZIP file."),
+    (b"\x89PNG", "'PNG', like a picture. A picture contains no rows."),
+    (b"\xff\xd8\xff", "the bytes of a JPEG picture. A picture contains no rows."),
+    (b"GIF8", "'GIF', like a picture. A picture contains no rows."),
+    (b"%PDF", "'%PDF', like a PDF file. A PDF file contains no rows."),
+    (b"SQLite format 3", "'SQLite format 3', like a database. Give a database with --db."),
+    (b"BZh", "'BZh', like a bzip2 file. Unpack it first."),
+    (b"\xfd7zXZ", "'7zXZ', like an xz file. Unpack it first."),
+    (b"\x28\xb5\x2f\xfd", "the bytes of a zstd file. Unpack it first."),
+    (b"7z\xbc\xaf", "'7z', like a 7-Zip archive. Unpack it first."),
 )
 
 
@@ -90,7 +90,7 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
     first = start.partition(b"\n")[0]
     if any(mark in first for mark in (b",", b";", b"\t")):
         return "csv"
-    raise BadInput(f"{file}: the format cannot be told from the name or the content; say --format jsonl, json or csv")
+    raise BadInput(f"{file}: the name and the content do not show the format: use --format jsonl, json or csv")
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:

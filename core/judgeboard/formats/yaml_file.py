@@ -29,7 +29,7 @@ def _text(value: str) -> str:
     if not value.strip():
         raise ValueError("a text must not be blank")
     if fault := unstorable(value):
-        raise ValueError(f"the text holds {fault}")
+        raise ValueError(f"the text contains {fault}")
     return value
 
 
@@ -133,9 +133,7 @@ def parse_yaml(text: str, file: str) -> YamlFile:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         hint = (
-            "; a text with marks of its own inside of { } or [ ] needs quotes"
-            if "but got" in str(error.problem)
-            else ""
+            "; a text with special characters needs quotes inside { } or [ ]" if "but got" in str(error.problem) else ""
         )
         raise BadInput(f"{file}{f', line {mark.line + 1}' if mark else ''}: no YAML: {error.problem}{hint}") from error
     except yaml.YAMLError as error:
@@ -182,7 +180,7 @@ class _Reading:
         for name_node, value_node in node.value:
             name, line = name_node.value, name_node.start_mark.line + 1
             if not isinstance(name, str):
-                raise BadInput(f"{self._file}, line {line}: a field's name must be a word")
+                raise BadInput(f"{self._file}, line {line}: the name of a field must be a text")
             if name in seen:
                 raise BadInput(f"{self._file}, line {line}: the field {name!r} is given twice")
             seen.add(name)

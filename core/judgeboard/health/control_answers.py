@@ -68,7 +68,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     warns = surely_above(change, 0) or surely_below(change, 0)
     effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
     sentence = (
-        f"The judge scores {kind.words} differently, although they are as good: {effect}."
+        f"The judge scores {kind.words} differently, although they are equally good: {effect}."
         if warns
         else f"The judge does not score {kind.words} differently, as far as measured: {effect}."
     )

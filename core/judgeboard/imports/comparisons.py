@@ -82,15 +82,15 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         judge = RecordedJudge(cells.required_name("judge"), cells.name("judge_version"))
         shown = shown_word("order", cells.get("order"))
         if shown is None:
-            raise Unusable("order", "no order: ab or ba")
+            raise Unusable("order", "no order: give ab or ba")
         said, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
         if aspect is not None and said:
             if said.keys() != {OVERALL}:
-                raise Unusable("aspect", "a verdict by aspect names its aspects itself")
+                raise Unusable("aspect", "a verdict by aspect already names its aspects: remove this field")
             said = {aspect: said[OVERALL]}
         status = cells.choice("status", Status) or (Status.OK if said else Status.UNPARSABLE)
         if bool(said) != (status is Status.OK):
-            raise Unusable("status", f"a comparison that is {status} carries {'a' if said else 'no'} verdict")
+            raise Unusable("status", f"a comparison with the status {status} has {'a' if said else 'no'} verdict")
         return ImportedComparison(
             pair_id=cells.required_name("external_id", MAX_ID),
             judge=judge,
@@ -142,7 +142,7 @@ def _ask(cells: Cells) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Unusable("ask", "not a whole number from 0")
+        raise Unusable("ask", "not a whole number of 0 or more")
     return value
 
 

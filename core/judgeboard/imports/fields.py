@@ -128,7 +128,7 @@ class Columns:
         if len(set(given)) < len(given):
             twice = next(ours for ours in given if given.count(ours) > 1)
             both = " and ".join(repr(theirs) for theirs, ours in self._mapping.items() if ours == twice)
-            raise BadInput(f"--map gives {twice} to two columns, {both}: keep one")
+            raise BadInput(f"--map maps two columns to {twice}, {both}: keep one")
 
     @property
     def unseen(self) -> list[str]:
@@ -271,7 +271,7 @@ class Cells:
         """Return a text, unchanged."""
         value = self.get(field)
         if value is not None and not isinstance(value, str):
-            raise Unusable(field, f"{json_kind(value)} where a text should be")
+            raise Unusable(field, f"expected a text, found {json_kind(value)}")
         return value
 
     def required_text(self, field: str) -> str:
@@ -289,7 +289,7 @@ class Cells:
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if value is not None and not isinstance(value, str):
-            raise Unusable(field, f"{json_kind(value)} where a text or whole number should be")
+            raise Unusable(field, f"expected a text or whole number, found {json_kind(value)}")
         if value is None or not value.strip():
             return None
         if len(value) > limit:
@@ -391,10 +391,10 @@ def _fault(value: Any) -> str | None:
                 return reason
         elif isinstance(item, float):
             if not math.isfinite(item):
-                return "holds a number that is not finite"
+                return "contains a number that is not finite"
         elif isinstance(item, int):
             if not _SMALLEST <= item <= _LARGEST:
-                return "holds a number beyond 64 bits: write it as a text"
+                return "contains a number beyond 64 bits: write it as a text"
         elif isinstance(item, list | dict):
             if depth == MAX_DEPTH:
                 return f"is nested more than {MAX_DEPTH} levels deep"
@@ -405,7 +405,7 @@ def _fault(value: Any) -> str | None:
 
 def _text_fault(text: str) -> str | None:
     if "\0" in text:
-        return "holds a NUL character"
+        return "contains a NUL character"
     if text.isascii():
         return None
     try:
@@ -415,7 +415,7 @@ def _text_fault(text: str) -> str | None:
         # Readers keep a byte that is not UTF-8 as U+DC80 to U+DCFF (surrogateescape).
         if 0xDC80 <= code <= 0xDCFF:
             return "is not UTF-8"
-        return f"holds half a character (the lone surrogate U+{code:04X})"
+        return f"contains half a character (the lone surrogate U+{code:04X})"
     return None
 
 
@@ -428,7 +428,7 @@ def metadata_in(cells: Cells, **more: Any) -> dict[str, Any]:
     """Return the row's metadata, with every column that is no field and every value of ``more``."""
     given = cells.json("metadata")
     if given is not None and not isinstance(given, dict):
-        raise Unusable("metadata", f"{json_kind(given)} where an object should be")
+        raise Unusable("metadata", f"expected an object, found {json_kind(given)}")
     metadata = dict(given or {})
     for name, value in {**{name: cells.values[name] for name in cells.extra}, **more}.items():
         if value is not None and not (cells.textual and value == ""):

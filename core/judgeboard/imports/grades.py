@@ -100,7 +100,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         at = cells.time("at")
         source = cells.name("source") or self.source
         if not self.seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
-            raise Unusable("external_id", f"{annotator} has graded {response_id!r} before in the file")
+            raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores)
 
     def store(
@@ -156,7 +156,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if not aspects:
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
-            raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} before in the file")
+            raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         given = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
         return ImportedPreference(pair_id, given, source)
 
@@ -166,7 +166,7 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
     given = cells.json("aspects")
     if given is not None:
         if not isinstance(given, dict):
-            raise Unusable("aspects", f"{json_kind(given)} where an object should be")
+            raise Unusable("aspects", f"expected an object, found {json_kind(given)}")
         return given
     names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
@@ -178,7 +178,9 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
     for number, span in enumerate(spans or (), start=1):
         ends = (span.get("start"), span.get("end"))
         if ends != (None, None) and not _is_part(*ends):
-            raise Unusable("spans", f"span {number} does not run from one character of the answer to a later one")
+            raise Unusable(
+                "spans", f"the start and the end of span {number} must lie inside the answer, the start first"
+            )
     return spans
 
 

@@ -344,7 +344,7 @@ def rejected_line(rejected: Rejected) -> str:
         try:
             row = repr(rejected.row)
         except RecursionError:
-            row = "nested too deeply to be shown"
+            row = "nested too deeply to show it"
         return json.dumps({**line, "row": row}) + "\n"
 
 
@@ -440,7 +440,7 @@ class Reading(Iterator[Any]):
             other = kind_meant(self._kind_name, plan.taken, row.values)
             if other is None:
                 return Rejected(row.line, error.field, error.reason, row.values)
-            reason = f"{error.reason}; the row looks like one of {other}: choose that kind (--kind {other})"
+            reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
             return OfAnotherKind(row.line, error.field, reason, row.values, other_kind=other)
 
 

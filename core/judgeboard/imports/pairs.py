@@ -81,11 +81,11 @@ def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ..
     if isinstance(value, str):
         return preference_word("human", value), ()
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise Unusable("human", f"{json_kind(value)} where a letter or a list of objects should be")
+        raise Unusable("human", f"expected a letter or a list of objects, found {json_kind(value)}")
     given = [_person(item) for item in value]
     people = tuple(one for one in given if one.aspects)
     if len({(one.annotator, one.shown) for one in people}) < len(people):
-        raise Unusable("human", "somebody stands in it twice with the same order shown")
+        raise Unusable("human", "a person occurs twice with the same order shown")
     return None, people
 
 
@@ -127,7 +127,7 @@ def shown_word(field: str, value: Any) -> Shown | None:
 def _person(given: Mapping[str, Any]) -> GivenPreference:
     name = given.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
-        raise Unusable("human", f"somebody has no annotator of 1 to {MAX_NAME} characters")
+        raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
     scale, note = given.get("scale"), given.get("note")
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
@@ -153,7 +153,7 @@ def _said(field: str, value: Any, scale: NumberScale) -> AspectPreference:
 
 def _aspect(field: str, name: str) -> str:
     if not name.strip() or len(name) > MAX_NAME:
-        raise Unusable(field, f"an aspect is a name of 1 to {MAX_NAME} characters")
+        raise Unusable(field, f"the name of an aspect has 1 to {MAX_NAME} characters")
     return name
 
 
@@ -265,7 +265,7 @@ class PairImport(RecordedImport[ImportedPair]):
         judge = cells.name("judge")
         verdicts = {shown: said for name, shown in _ORDERS.items() if (said := verdict_in(cells, name))}
         if verdicts and judge is None:
-            raise Unusable("judge", "a verdict without its judge")
+            raise Unusable("judge", "a verdict without a judge: give the column judge")
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
 
     def store(self, connection: Connection, records: Sequence[ImportedPair], batch_id: int, now: datetime) -> Stored:
@@ -385,7 +385,7 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise Unusable("options", f"{json_kind(value)} where a list of texts should be")
+        raise Unusable("options", f"expected a list of texts, found {json_kind(value)}")
     return tuple(value)
 
 

@@ -101,7 +101,10 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         judge, rubric = cells.required_name("judge"), cells.required_text("rubric")
         raws = listed(cells, "raw", raw_text, len(scores)) or [None] * len(scores)
         if not self.seen.add(f"{response.source}\0{response.external_id}\0{judge}\0{rubric}"):
-            raise Unusable("external_id", f"{judge} has scored {response.external_id!r} by this rubric before")
+            raise Unusable(
+                "external_id",
+                f"{judge} has scored {response.external_id!r} on this rubric in an earlier row of this file",
+            )
         return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
 
     def store(self, connection: Connection, records: Sequence[ImportedRepeats], batch_id: int, now: datetime) -> Stored:

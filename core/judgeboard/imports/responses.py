@@ -129,7 +129,7 @@ class ResponseImport(ImportKind[Response]):
         if not response.external_id:
             return replace(response, external_id=self._free_id(response))
         if not self.seen.add(f"{response.source}\0{response.external_id}"):
-            raise Unusable("external_id", f"the id {response.external_id!r} is in the file before, too")
+            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
         return response
 
     def _free_id(self, response: Response) -> str:
@@ -207,7 +207,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     if isinstance(value, dict):
         return (_json_text(value),), None
     if not isinstance(value, list):
-        raise Unusable("context", f"{json_kind(value)} where passages should be")
+        raise Unusable("context", f"expected passages, found {json_kind(value)}")
     passages = [_passage(number, item) for number, item in enumerate(value, start=1)]
     details = [rest for _, rest in passages]
     return tuple(text for text, _ in passages), details if any(details) else None
@@ -271,7 +271,7 @@ def _parsed(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool
         value = parsed_json(field, value)
     if isinstance(value, list):
         if not all(isinstance(item, dict) for item in value):
-            raise Unusable(field, "a list of feedback holds objects only")
+            raise Unusable(field, "a list of feedback may contain only objects")
         return [_from_object(field, item) for item in value]
     if isinstance(value, dict):
         return [_from_object(field, value)]
@@ -304,9 +304,11 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None, *, textual: 
             raise Unusable(field, f"{value!r} is not a number of stars")
         return Feedback(FeedbackKind.THUMBS, float(word in _UP))
     if not isinstance(value, int | float):
-        raise Unusable(field, f"{json_kind(value)} where thumbs or stars should be")
+        raise Unusable(field, f"expected thumbs or stars, found {json_kind(value)}")
     if scale is None:
         if value in {0, 1}:
-            raise Unusable(field, f"{value:g} may be thumbs or stars: say which with --map, as in --map rating=stars")
+            raise Unusable(
+                field, f"{value:g} may be thumbs or stars: choose one with --map, for example --map rating=stars"
+            )
         scale = FeedbackKind.STARS
     return checked(field, lambda number: Feedback(scale, float(number)), value)

@@ -110,7 +110,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
                     new.append(NewSample(pair_id, number, one.answer, _record(one)))
                     rows.new.add(index)
                 elif not _equals(known[key], one):
-                    reason = f"{version.name} has another answer in try {number + 1} at this question"
+                    reason = f"{version.name} has another answer in sample {number + 1} of this question"
                     rows.refuse(index, "samples", reason, conflict=True)
         if new:
             store_samples(connection, version, self.run(connection, version, now), new, now)
@@ -122,9 +122,9 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
     if value is None:
         return None
     if not isinstance(value, list):
-        raise Unusable(field, f"{json_kind(value)} where a list should be")
+        raise Unusable(field, f"expected a list, found {json_kind(value)}")
     if length is not None and len(value) != length:
-        raise Unusable(field, f"{len(value)} items beside {length} samples")
+        raise Unusable(field, f"{len(value)} items, but {length} samples")
     return [read(item) for item in value]
 
 
@@ -138,7 +138,7 @@ def _tries(cells: Cells) -> tuple[Try, ...]:
     given = listed(cells, "statuses", _status, n)
     statuses = given or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
-        raise Unusable("statuses", "a sample has an answer only where it is ok")
+        raise Unusable("statuses", "only a sample with the status ok has an answer")
     return tuple(Try(*one) for one in zip(answers, models, raws, statuses, strict=True))
 
 
@@ -147,7 +147,7 @@ def _answer(value: Any) -> str | None:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
-    raise Unusable("samples", f"{json_kind(value)} where an answer or null should be")
+    raise Unusable("samples", f"expected an answer or null, found {json_kind(value)}")
 
 
 def _status(value: Any) -> Status:
@@ -167,7 +167,7 @@ def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
         if orders is None:
             continue
         if not isinstance(orders, dict) or not orders.keys() <= set(Shown):
-            raise Unusable("verdicts", f"{name} is no object with the orders ab and ba")
+            raise Unusable("verdicts", f"{name} is not an object with the orders ab and ba")
         found[_CONDITIONS[name]] = {
             shown: None if orders.get(shown) is None else preference_word("verdicts", orders[shown]) for shown in Shown
         }

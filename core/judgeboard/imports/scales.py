@@ -28,7 +28,7 @@ class NumberScale:
     def checked(self, field: str, value: object) -> float:
         """Return a number of this scale."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise Unusable(field, f"{str(value)[:60]!r} is no number of the scale {self}")
+            raise Unusable(field, f"{str(value)[:60]!r} is not a number on the scale {self}")
         if not self.low <= value <= self.high:
             raise Unusable(field, f"{value:g} lies outside the scale {self}")
         return float(value)
@@ -42,7 +42,7 @@ def scale_in(field: str, text: str) -> NumberScale:
     """Return the scale that a text describes."""
     found = _SCALE.fullmatch(text)
     if found is None or float(found[1]) >= float(found[2]):
-        raise Unusable(field, f"{text[:60]!r} is no scale: write it like 1-5 or -2..2")
+        raise Unusable(field, f"{text[:60]!r} is not a scale: write it like 1-5 or -2..2")
     return NumberScale(float(found[1]), float(found[2]), bool(found[3] and _A_IS_ABOVE.search(found[3])))
 
 
@@ -52,9 +52,9 @@ def scale_of_pairs(field: str, text: str | None) -> NumberScale:
         return GRADES_OF_PAIRS
     scale = scale_in(field, text)
     if not scale.low < 0 < scale.high:
-        raise Unusable(field, f"on the scale {scale} of a pair 0 is no tie: write it like -2..2, above 0 for B")
+        raise Unusable(field, f"the scale of a pair needs 0 for a tie, for example -2..2 with B above 0, not {scale}")
     if scale.a_is_above:
-        raise Unusable(field, "numbers above 0 must speak for B: change their sign")
+        raise Unusable(field, "numbers above 0 must mean that B is better: change their sign")
     return scale
 
 
@@ -79,7 +79,7 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     """
     given = cells.json(field)
     if given is not None and not isinstance(given, dict):
-        raise Unusable(field, f"{json_kind(given)} where an object should be")
+        raise Unusable(field, f"expected an object, found {json_kind(given)}")
     if given is None and scale is not None:
         given = _numbers_by_name(cells.get("raw"), scale)
     if given and scale is None:

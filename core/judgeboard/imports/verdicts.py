@@ -78,7 +78,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if has_verdict and status is not Status.OK:
             raise Unusable("status", f"a judgment that is {status} has no verdict")
         if not has_verdict and status is Status.OK:
-            raise Unusable(None, "no verdict: give label, groundedness or quality, or a status that says why not")
+            raise Unusable(None, "no verdict: give label, groundedness or quality, or a status with the reason")
         verdict = Verdict(
             status=status,
             groundedness=groundedness,
@@ -91,7 +91,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         )
         source = cells.name("source") or self.source
         if not self.seen.add(f"{source or ''}\0{response_id}\0{judge}"):
-            raise Unusable("external_id", f"{judge} has judged {response_id!r} before in the file")
+            raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
         return ImportedVerdict(response_id, judge, verdict, source)
 
     def store(

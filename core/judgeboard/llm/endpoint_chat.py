@@ -255,7 +255,7 @@ class EndpointChat:
             raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
         if later.asked_wait_s is not None and failures < later.retries.tries:
             raise EndpointRefused(
-                f"{self.host} asks to wait {later.asked_wait_s:,.0f} s ({later.reason}): go on after that"
+                f"{self.host} asks to wait {later.asked_wait_s:,.0f} s ({later.reason}): continue after that time"
             )
         return f"{later.reason} ({failures} tries)"
 

@@ -47,7 +47,7 @@ def _parse(text: str, where: str) -> PriceList:
         return PriceList({pattern: _price(entry, pattern) for pattern, entry in models.items()})
     except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
         form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
-        raise BadInput(f"the price file {where} cannot be used ({error}); it holds {form}") from error
+        raise BadInput(f"the price file {where} cannot be used ({error}); expected {form}") from error
 
 
 def _price(entry: Any, pattern: str) -> Price:

@@ -231,7 +231,7 @@ def _notes(
     notes = []
     if cut := int(pairs.cut.sum()):
         which = "Its " if cut == pairs.n else f"On {cut:,} of {pairs.n:,} answers its "
-        notes.append(f"{audited.title} gives no label. {which}groundedness is cut at {cut_at:g}.")
+        notes.append(f"{audited.title} gives no label. {which}groundedness below {cut_at:g} counts as hallucinated.")
     if unflagged:
         notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
     if not_comparable:

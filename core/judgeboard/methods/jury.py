@@ -212,7 +212,7 @@ def jury_report(
         spread={measure: _spread(judged, ids, groups, measure) for measure in ("groundedness", "quality")},
         notes=tuple(
             f"{member.title} gives no label on {n:,} answers and does not vote on the label there. For agreement, its "
-            f"groundedness is cut at {source.cut:g}."
+            f"groundedness below {source.cut:g} counts as hallucinated."
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),

@@ -442,8 +442,8 @@ def gate(
     elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
         unknown.append(f"{unmeasured:,} of {cases:,} cases have no score, more than {percent(max_unmeasured)}")
     if baseline is not None and baseline.n < LEAST_PAIRED:
-        both = f"{baseline.n} cases were measured in both runs, at least {LEAST_PAIRED} needed"
-        unknown.append(f"the comparison with run {baseline.run} could not be measured: {both}")
+        both = f"n = {baseline.n}, at least {LEAST_PAIRED} needed"
+        unknown.append(f"too few cases were measured in both this run and run {baseline.run} ({both})")
     if unknown or average is None:
         return Gate.of(NOT_MEASURED, unknown)
     faults = []

@@ -170,7 +170,7 @@ def may(person: Reviewer, action: Action) -> bool:
 
 def why_not(action: Action, role: Role) -> str:
     """Return the sentence of a refusal."""
-    yours = "you are not among the people here" if role is Role.NONE else f"you are a {role}"
+    yours = "nobody has added you here" if role is Role.NONE else f"you are a {role}"
     *roles, last = (f"{role}s" for role in Role if role.rank >= PERMISSIONS[action].least.rank)
     needed = f"{', '.join(roles)} and {last}" if roles else last
     return f"{action.words} is for {needed}; {yours}. Ask an admin."

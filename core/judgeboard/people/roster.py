@@ -106,7 +106,7 @@ def checked_address(address: str) -> str:
     """Return an e-mail address as it is stored: lower case, without blanks around it; BadInput if it is none."""
     tidy = address.strip().lower()
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
-        raise BadInput("a person who signs in is named by an e-mail address, for example ann@example.org")
+        raise BadInput("give the e-mail address with which the person signs in, for example ann@example.org")
     return tidy
 
 
@@ -170,7 +170,7 @@ def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
             details = {} if welcome else {"action": "enter", "role": Role.NONE.value}
             record_event(connection, "sign_in" if welcome else REFUSED, name, details=details)
     if person is None or not welcome:
-        raise NotAllowed(f"{name} is not among the people of this Judgeboard. An admin can add you.")
+        raise NotAllowed(f"{name} may not sign in here yet. An admin can add you.")
     return person
 
 

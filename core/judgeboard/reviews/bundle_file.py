@@ -130,8 +130,8 @@ def read_bundle(file: str | Path) -> tuple[BundleHead, list[BundleLine]]:
         raise BadInput(f"{name}, {named}{f'; and {more:,} more' if more > 0 else ''}")
     if head.items is not None and len(lines) < head.items:
         raise BadInput(
-            f"{name}: {len(lines):,} of its {head.items:,} items are there: the file was cut off, or lines were "
-            "deleted; keep lines without a review in the file"
+            f"{name}: it has only {len(lines):,} of its {head.items:,} items. The file was cut off, or lines were "
+            "deleted: keep also the lines without a review"
         )
     return head, lines
 
@@ -166,15 +166,15 @@ def _values(row: Row | Rejected) -> tuple[int, dict[str, Any]]:
 def _head(row: tuple[int, dict[str, Any]]) -> BundleHead:
     line, values = row
     if values.get("judgeboard_bundle") != FORMAT:
-        raise UnusableLine(line, "judgeboard_bundle", "this file is no bundle of `judgeboard queue export`")
+        raise UnusableLine(line, "judgeboard_bundle", "this file does not come from `judgeboard queue export`")
     for name in _HEAD[1:4]:
         if not isinstance(values.get(name), str):
-            raise UnusableLine(line, name, "is missing or no text")
+            raise UnusableLine(line, name, "is missing or not a text")
     who = values.get("reviewer")
     if not isinstance(who, dict) or not all(isinstance(who.get(key), str) for key in ("origin", "name")):
         raise UnusableLine(line, "reviewer", "is missing or has no origin and name")
     if values["subject"] not in _TEXTS:
-        raise UnusableLine(line, "subject", "is answers or pairs")
+        raise UnusableLine(line, "subject", "must be answers or pairs")
     items = values.get("items")
     if items is not None and (isinstance(items, bool) or not isinstance(items, int)):
         raise UnusableLine(line, "items", "differs from the exported file")
@@ -189,7 +189,7 @@ def _read_lines(rows: Iterable[Row | Rejected], head: BundleHead) -> tuple[list[
         try:
             line = _read_line(row.line, _values(row), head)
             if line.item_id in lines:
-                raise UnusableLine(line.line, "item", f"is on line {lines[line.item_id].line} already: keep one line")
+                raise UnusableLine(line.line, "item", f"is also on line {lines[line.item_id].line}: keep one line")
         except UnusableLine as wrong:
             unusable.append(wrong)
         else:
@@ -201,7 +201,7 @@ def _read_line(line: int, row: tuple[int, dict[str, Any]], head: BundleHead) -> 
     values, texts, fields = row[1], _TEXTS[head.subject], _FIELDS[head.subject]
     for name in values:
         if name not in {*_NAMES, *texts, *fields}:
-            raise UnusableLine(line, name, f"is no field of a bundle's line; fields: {', '.join(fields)}")
+            raise UnusableLine(line, name, f"is not a field to fill in; the fields are {', '.join(fields)}")
     missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
     if missing is not None:
         raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
@@ -232,7 +232,7 @@ def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, 
     except BadInput:
         raise UnusableLine(line, "token", "differs from the exported file") from None
     if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
-        raise UnusableLine(line, "token", "is of another item or bundle")
+        raise UnusableLine(line, "token", "belongs to another item or bundle")
     return item_id, token
 
 

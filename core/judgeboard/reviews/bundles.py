@@ -29,8 +29,8 @@ LONGEST_LEASE = timedelta(days=60)
 
 CHANGED = "the texts in the file differ from the stored ones: they were changed in the file, or forgotten here"
 OTHER_CONTENT = "this line was stored before with other content: edit the stored review, not the file"
-ELSEWHERE = "its reviewer decided this item on a page meanwhile"
-TAKEN = "its reviewer leased this item on a page meanwhile: decide it there"
+ELSEWHERE = "its reviewer has decided this item on a page since the export"
+TAKEN = "its reviewer has leased this item on a page since the export: decide it there"
 WITHDRAWN = "the stored review of this line was withdrawn or edited since: review the item on a page"
 NO_ITEM = "there is no such item"
 
@@ -159,7 +159,9 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         queue_named(connection, head.queue)
         reviewer = find_reviewer(connection, head.origin, head.reviewer)
     if reviewer is None:
-        raise NotFound(f"no reviewer here is {head.reviewer} ({head.origin}): the bundle is of another database")
+        raise NotFound(
+            f"this database has no reviewer {head.reviewer} ({head.origin}): the bundle comes from another database"
+        )
     own = isinstance(by, Reviewer) and by.id == reviewer.id
     check_allowed(store, by, Action.REVIEW if own else Action.ASSIGN)
     filled = [line for line in lines if line.filled]

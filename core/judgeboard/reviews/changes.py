@@ -332,9 +332,9 @@ def _check_editable(connection: Connection, review: StoredReview, decision: Deci
     if review.stage is Stage.ADJUDICATION:
         raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
     if decision is Decision.WITHDRAWN:
-        raise BadInput("a review is changed to confirm, dismiss or unsure; undo withdraws it")
+        raise BadInput("a review can be changed to confirm, dismiss or unsure; to withdraw it, undo it")
     if (decision is None) != (review.decision is None):
-        raise BadInput("a decision stays a decision, and a grade stays a grade")
+        raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     if review.queue_item_id is None:
         return
     # If people review blind to each other, one who has read the others could edit a conflict away.
@@ -389,7 +389,7 @@ def _write(
     if replaces is not None:
         earlier = comment_by_id(connection, replaces)
         if (earlier and earlier.text is None) or replacement_of_comment(connection, replaces) is not None:
-            raise DecisionRefused("This comment was edited or withdrawn already.")
+            raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or datetime.now(UTC)
     comment_id = insert_comment(
         connection,

@@ -54,7 +54,7 @@ def checked_judgment(connection: Connection, judgment_id: int | None, response: 
         BadInput: It is not a judgment of this answer.
     """
     if judgment_id is not None and not judgment_is_of(connection, judgment_id, response.id):
-        raise BadInput(f"judgment {judgment_id} is not one of {response.external_id}")
+        raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
     return judgment_id
 
 
@@ -77,11 +77,11 @@ def checked_grade(
     """
     if response is None:
         if replace(grade, note=None) != Grade():
-            raise BadInput("a pair takes no grade: say which answer is better, with a note")
+            raise BadInput("a pair has no grades: choose the better answer, and add a note if you want")
         return Grade(note=checked_note(grade.note))
     answer = response.answer
     if grade.why_differs is not None and judgment_seen_id is None:
-        raise BadInput("why a person and the judge differ is said of a verdict that the person saw")
+        raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
     _check_scores(grade.scores)
     spans = tuple(_checked_span(span, answer) for span in grade.spans or ())
     note = (grade.note or "").strip() or None
@@ -115,7 +115,7 @@ def check_not_forgotten(response: LockedResponse) -> None:
         DecisionRefused: They were.
     """
     if response.answer is None:
-        raise DecisionRefused(f"{response.external_id} was forgotten: nothing more is written about it.")
+        raise DecisionRefused(f"The texts of {response.external_id} were deleted: no more can be stored about it.")
 
 
 def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
@@ -138,9 +138,9 @@ def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, 
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
     later = replacement_of(connection, review.id)
     if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
-        raise DecisionRefused("This is undone already.")
+        raise DecisionRefused("This review is undone already.")
     if later is not None:
-        raise DecisionRefused("You said something newer on this answer: undo that first.")
+        raise DecisionRefused("You have a newer review of this answer: undo that one first.")
 
 
 def longest_pause(characters: int) -> float:
@@ -178,7 +178,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     if known is not None:
         return known
     if origin == SIGNED_IN:
-        raise BadInput(f"nobody added {tidy}: an admin does (`judgeboard people add`)")
+        raise BadInput(f"{tidy} is not a person here: an admin can add them (`judgeboard people add`)")
     with store.writing() as connection:
         if find_reviewer(connection, origin, tidy) is None:
             record_event(connection, "first_seen", tidy, details={"origin": origin})
@@ -206,7 +206,7 @@ def checked_marks(
             judgment is not of this response or has no claim of this number, or a statement is marked twice.
     """
     if len(marks) > MOST_MARKS:
-        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer are marked")
+        raise BadInput(f"at most {MOST_MARKS:,} statements of one answer can be marked")
     named = {mark.judgment_id for mark in marks if mark.judgment_id is not None}
     claims = claims_by_judgment(connection, named, response.id) if named else {}
     whole = [_checked(mark, response, claims) for mark in marks]
@@ -221,14 +221,14 @@ def checked_marks(
 
 def _checked(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
     if mark.status not in set(ClaimStatus):
-        raise BadInput(f"a statement is {', '.join(ClaimStatus)}, not {mark.status!r}")
+        raise BadInput(f"the status of a statement must be {', '.join(ClaimStatus)}, not {mark.status!r}")
     if mark.judgment_id is None:
         if mark.number is not None:
-            raise BadInput("a claim's number needs the judgment that made the claim")
+            raise BadInput("the number of a claim needs the id of its judgment")
         start, end = _inside(mark, response)
         return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
     if mark.judgment_id not in claims:
-        raise BadInput(f"judgment {mark.judgment_id} is not one of {response.external_id}")
+        raise BadInput(f"judgment {mark.judgment_id} does not belong to {response.external_id}")
     made = claims[mark.judgment_id]
     if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(made):
         raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
@@ -246,7 +246,7 @@ def _inside(mark: ClaimMark, response: LockedResponse) -> tuple[int, int]:
     start, end = mark.start, mark.end
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
         raise BadInput(
-            f"a mark runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+            f"the start and end of a mark must lie inside the answer ({length} characters), not {start} to {end}"
         )
     return start, end
 
@@ -256,7 +256,7 @@ def _check_scores(scores: tuple[DimensionScore, ...]) -> None:
         raise BadInput("a dimension is scored twice")
     for score in scores:
         if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
-            raise BadInput(f"a dimension has a name of 1 to {LONGEST_KEY} characters")
+            raise BadInput(f"the name of a dimension must have 1 to {LONGEST_KEY} characters")
         if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
             raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
 
@@ -267,7 +267,7 @@ def _checked_span(span: dict[str, Any], answer: str | None) -> dict[str, Any]:
     length = 0 if answer is None else len(answer)
     if not whole or not 0 <= start < end <= length:  # type: ignore[operator] # both are whole numbers here
         raise BadInput(
-            f"a span runs from a start to an end inside the answer's {length} characters, not {start} to {end}"
+            f"the start and end of a span must lie inside the answer ({length} characters), not {start} to {end}"
         )
     for name, value in span.items():
         reason = unstorable(value) if isinstance(value, str) else None
@@ -285,5 +285,5 @@ def _person(store: Store, name: str) -> Reviewer:
             if known is not None:
                 return known
     if "@" in name:
-        raise NotFound(f"nobody added {name}: an admin does (`judgeboard people add`)")
+        raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
     return ensure_reviewer(store, "desk", name)

@@ -89,7 +89,7 @@ def decide(
         BadInput: The grade, the judgment or the request key cannot be used.
     """
     if decision is Decision.WITHDRAWN:
-        raise BadInput("a flag is confirmed, dismissed or unsure; undo withdraws a review")
+        raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag = lock_flag(connection, flag_id)
@@ -216,7 +216,7 @@ def prefer(
             check_same(stored, reviewer, same=same)
             return Preferred(stored.id, repeated=True)
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
-            raise BadInput(f"comparison {comparison_seen_id} is not one of pair {pair_id}")
+            raise BadInput(f"comparison {comparison_seen_id} does not belong to pair {pair_id}")
         check_not_blind(connection, reviewer, None, pair_id)
         blind = comparison_seen_id is None and not revealed and not saw_hidden_parts(connection, pair_id, reviewer.id)
         own = own_preferences(connection, pair_id, reviewer.id, aspect)

@@ -171,7 +171,7 @@ def split_token(token: str) -> tuple[int, str]:
     item, dot, secret = token.partition(".")
     known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
     if not dot or not known or not secret or unstorable(secret):
-        raise BadInput("this is not the token of an item: `judgeboard queue next` prints tokens")
+        raise BadInput("this is not a token of an item: `judgeboard queue next` prints the token")
     return int(item), secret
 
 
@@ -186,7 +186,7 @@ def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
             return take()
         except IntegrityError:
             continue
-    raise BadInput(f"{reviewer.name} takes items in another session at this moment: try again")
+    raise BadInput(f"{reviewer.name} is leasing an item in another session at this moment: try again")
 
 
 def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:

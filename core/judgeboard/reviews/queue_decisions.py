@@ -48,7 +48,7 @@ NOT_IN_CONFLICT = {
     ItemState.ADJUDICATED: "This item is adjudicated already.",
     ItemState.LEFT: "This item left its queue.",
 }
-NEWER_LEASE = "You leased this item again since then: decide it there."
+NEWER_LEASE = "You have a newer lease of this item: decide it under that lease."
 FREE = "Your lease of this item ended. Nobody else has it: take it again."
 LOST = "Your lease of this item ended, and somebody else has it now."
 DECIDED = "You decided this item already."
@@ -200,7 +200,9 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
         if not queue.reveal:
             raise DecisionRefused("This queue never shows the judge.")
         if not may_reveal(connection, queue, item, reviewer):
-            raise DecisionRefused("You must review this blind in another queue too: the judge is shown after that.")
+            raise DecisionRefused(
+                "You must also review this item blind in another queue. The judge is shown after that."
+            )
         lease = lease_of(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id:
             raise DecisionRefused("This review was withdrawn.")
@@ -366,7 +368,7 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
     if item.pair_id is None and isinstance(decision, Preference):
         raise BadInput(f"item {item.id} is an answer: its decision is confirm, dismiss or unsure")
     if decision is Decision.WITHDRAWN:
-        raise BadInput("an item is confirmed, dismissed or unsure; undo withdraws a review")
+        raise BadInput("a decision on an item is confirmed, dismissed or unsure; to withdraw a review, undo it")
 
 
 def _decision_of(connection: Connection, review: StoredReview) -> Decision | Preference | None:
@@ -376,7 +378,7 @@ def _decision_of(connection: Connection, review: StoredReview) -> Decision | Pre
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:
     review = review_by_id(connection, review_id)
     if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
-        raise DecisionRefused("The judge is revealed after a blind review of your own only.")
+        raise DecisionRefused("The judge is revealed only after your own blind review.")
     return review
 
 
@@ -401,9 +403,9 @@ def _refusal(
 ) -> str | None:
     """Return why a review cannot be stored under a lease (None: no lease has the token), None if it can."""
     if queue.state is QueueState.CLOSED:
-        return f"The queue {queue.name} was closed meanwhile."
+        return f"The queue {queue.name} has been closed since then."
     if item.state is ItemState.LEFT:
-        return "This item left its queue meanwhile."
+        return "This item has left its queue since then."
     if lease is not None and lease.reviewer_id == reviewer.id:
         return DECIDED if lease.done else None
     own = lease_of(connection, item.id, reviewer.id)

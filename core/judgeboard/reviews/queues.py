@@ -109,10 +109,10 @@ class QueueRules:
         _check_share("sampling rate", self.sampling_rate)
         _check_share("repeat rate", self.repeat_rate)
         if not 10 <= self.lease_seconds <= 86_400:
-            raise BadInput(f"a lease takes 10 seconds to a day, not {self.lease_seconds} seconds")
+            raise BadInput(f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds")
         if self.blind_judge and self.order in FROM_SCORES:
             raise BadInput(
-                f"the order {self.order.value} ({ORDER_LABELS[self.order]}) is made from judges' scores, which this "
+                f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
                 "queue hides: order by oldest or random"
             )
         self._check_texts()
@@ -352,7 +352,7 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     hidden = [what for what, away in (("other people", queue.blind_people), ("the judge", queue.blind_judge)) if away]
     blind = f"blind to {' and '.join(hidden)}" if hidden else "not blind"
     if queue.blind_judge and queue.reveal and queue.subject != PAIRS:  # after a pair the next one is shown
-        blind += ", who is shown after the review"
+        blind += "; the judge is shown after the review"
     phrases = [
         f"{subject}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {subject}",
         ORDER_LABELS[queue.sort],

@@ -27,7 +27,7 @@ def check_not_blind(
         DecisionRefused: They are.
     """
     if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):
-        raise DecisionRefused(f"You are to review {name} without seeing what others said: open it in its queue.")
+        raise DecisionRefused(f"You review {name} blind, before you see other reviews: open it in its queue.")
 
 
 def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:

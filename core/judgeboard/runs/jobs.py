@@ -262,7 +262,7 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
     return JobProgress(
         id=job.id,
         state=state,
-        why="a later job went on with it" if continued else job.failed or (run.why_stopped if run else None),
+        why="a later job continued it" if continued else job.failed or (run.why_stopped if run else None),
         actor=job.actor,
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
@@ -292,13 +292,13 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
     if judge.get("kind") not in JUDGES:
         raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
     if strange := sorted(set(judge) - _ASKABLE):
-        raise BadInput(f"a job cannot carry {', '.join(strange)}")
+        raise BadInput(f"a job cannot use these options of a judge: {', '.join(strange)}")
     if judge.get("base_url") and not is_address(judge["base_url"]):
-        raise BadInput("the address of a judge begins with http:// or https://, and names a host")
+        raise BadInput("the address of a judge must begin with http:// or https:// and name a host")
     if max_cost is not None and not (math.isfinite(max_cost) and max_cost >= 0):
-        raise BadInput("the calls may cost a finite number of dollars, 0 or more")
+        raise BadInput("the cost limit must be a finite number of dollars, 0 or more")
     if not 1 <= concurrency <= MOST_IN_FLIGHT:
-        raise BadInput(f"there can be 1 to {MOST_IN_FLIGHT:,} calls in flight")
+        raise BadInput(f"the number of calls at the same time must be 1 to {MOST_IN_FLIGHT:,}")
 
 
 def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
@@ -326,10 +326,10 @@ def _refuse_twice(connection: Connection, job: StoredJob) -> None:
     """Refuse what another job is at: both would go on with one run, and ask the judge everything twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
-            asked = f"{other.actor} asked for the same at {other.created_at:%H:%M} UTC"
+            asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
             if other.cancelled_at is not None:
-                raise BadInput(f"{asked}, cancelled it, and it has not stopped yet: try again in a moment")
-            raise BadInput(f"{asked}, and that job has not ended: wait for it, or cancel it")
+                raise BadInput(f"{asked} and cancelled it, but it has not stopped yet: try again in a moment")
+            raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 
 def _ended(job: StoredJob) -> str:

@@ -194,10 +194,10 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
     useless = [option for name, option in _FOR_A_MODEL.items() if chosen.get(name) not in (None, False)]
     if kind in OFFLINE and useless:
-        raise BadInput(f"{', '.join(useless)}: the {kind} judge asks no model and takes none of these")
+        raise BadInput(f"{', '.join(useless)}: the {kind} judge uses no model, so these options do not apply")
     for name, (option, kinds) in _FOR_KINDS.items():
         if chosen.get(name) and kind not in kinds:
-            raise BadInput(f"{option}: only {' and '.join(kinds)} read it, not the {kind} judge")
+            raise BadInput(f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}")
     return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
 
 
@@ -263,7 +263,7 @@ async def judge(
     )
     if not isinstance(judge, str):
         if options:
-            raise BadInput(f"{', '.join(sorted(options))}: a judge that is made already takes no options")
+            raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
         return await judge.judge(item)
     made = make_judge(judge, **options)
     try:

@@ -431,7 +431,7 @@ async def ask_run(
         on_stop=options.get("on_stop"),
     )
     state = RunState.INTERRUPTED
-    why: str | None = "it broke off"
+    why: str | None = "it ended unexpectedly"
     beside = None if on_start is None else on_start(runner)
     try:
         with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):

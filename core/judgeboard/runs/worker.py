@@ -203,7 +203,7 @@ BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two looks whether another process still has the right to take jobs
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
-BROKE_OFF = "it broke off: the server's log says why; asking for the same again goes on with it"
+BROKE_OFF = "it ended unexpectedly (see the server's log); to continue it, start the same job again"
 
 _log = logging.getLogger("judgeboard.jobs")
 
@@ -290,7 +290,7 @@ def _job(job_id: str) -> dict[str, Any]:
         if _workplace.closed.is_set():  # cut off: nothing can be recorded any more, and the next start goes on
             raise
         # Whatever it is, the job must not look as if it still ran.
-        _log.exception("job %s broke off", job_id)
+        _log.exception("job %s ended unexpectedly", job_id)
         return _give_up_step(job_id)
 
 

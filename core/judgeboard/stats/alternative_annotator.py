@@ -227,7 +227,7 @@ def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, t
         nothing = leaving_out(unmeasured(n, reason), *left_out)
         return AlternativeAnnotatorTest(epsilon, nothing, nothing, people, n, left_out, tests)
     share = sum(people[person].rejected for person in tested) / len(tested)
-    omega = measured(share, len(tested), reason="no interval: it counts people, each decided by a test of their own")
+    omega = measured(share, len(tested), reason="no interval: it counts people, and each person has a separate test")
     return AlternativeAnnotatorTest(
         epsilon, omega, leaving_out(_advantage(part, tested), *left_out), people, n, left_out, tests
     )

@@ -35,7 +35,7 @@ def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, respon
     told = np.abs(apart) > TIE
     n, agreed = int(told.sum()), int((~told).sum())
     if not n:
-        return unmeasured(0, "undefined: nobody differed from the judge" if agreed else "no grades before and after")
+        return unmeasured(0, "nobody differed from the judge" if agreed else "no grades before and after")
     apart, moved, groups = apart[told], moved[told], responses.at(told)
     upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())

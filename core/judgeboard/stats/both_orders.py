@@ -94,7 +94,7 @@ class OrderVerdicts:
         if self.one_order:
             return unmeasured(0, ONE_ORDER)
         if not self.both.any():
-            return unmeasured(0, "no pair with both orders usable")
+            return unmeasured(0, "no pair has usable verdicts in both orders")
         return share((self.ab == self.ba)[self.both])
 
     def first_position(self) -> Estimate:
@@ -108,7 +108,7 @@ class OrderVerdicts:
         first = np.concatenate((self.ab[pairs] == A, self.ba[pairs] == B))
         decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
         if not decided.any():
-            return unmeasured(0, "only ties on pairs with both orders usable")
+            return unmeasured(0, "all usable verdicts in both orders are ties")
         return _share_by_pair(first[decided], np.tile(pairs, 2)[decided])
 
     def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:

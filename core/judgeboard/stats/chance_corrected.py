@@ -79,7 +79,7 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
     if raters < 2 or (votes.sum(axis=1) != raters).any():
         raise ValueError("Fleiss' kappa needs equally many raters, two or more, on every item")
     if np.count_nonzero(votes.any(axis=0)) == 1:
-        return unmeasured(n, "undefined: all raters gave one and the same category throughout")
+        return unmeasured(n, "all raters gave only one category, the same one")
     alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
     sums: FloatArray = np.column_stack((np.ones(n), alike, votes / raters))
     return jackknifed(sums, _fleiss_of_sums, groups, n, alike="the raters never differ")
@@ -113,7 +113,9 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     of_sums = partial(_gwet_of_sums, chance=_chance(apart))
     found = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike="the raters never differ")
     return leaving_out(
-        found, (f"{FEW_RATINGS}: counted for chance only", items - n), (NO_RATING, len(ratings.values) - items)
+        found,
+        (f"{FEW_RATINGS}: used only for the agreement by chance", items - n),
+        (NO_RATING, len(ratings.values) - items),
     )
 
 
@@ -199,7 +201,7 @@ def interval_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     x = np.where(given, x - x.sum() / m.sum(), 0.0)
     spread = float(np.sqrt(np.square(x).sum() / m.sum()))
     if np.isclose(spread, 0):
-        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+        return unmeasured(n, EVERY_VALUE_THE_SAME)
     total, squares = x.sum(axis=1) / spread, np.square(x).sum(axis=1) / spread**2
     sums = np.stack((m, total, squares, 2 * (m * squares - total**2) / (m - 1)), axis=1)
     return jackknifed(sums, _interval_alpha_of_sums, groups.at(usable), n, alike=_NEVER_DIFFER)
@@ -217,7 +219,7 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
         return unmeasured(0, _NO_VALUES)
     votes, k = ratings.votes[usable].astype(np.float64), ratings.k
     if np.count_nonzero(votes.any(axis=0)) == 1:
-        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+        return unmeasured(n, EVERY_VALUE_THE_SAME)
     pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
     # Half of each: a table of two raters has every pair of values once, coincidences have it twice.
     coincidences = pairs.reshape(n, -1) / (2 * (ratings.per_item[usable] - 1)[:, None])
@@ -252,7 +254,7 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     all_total, all_squares, all_within = float(total.sum()), float(squares.sum()), float(within.sum())
     between = 2 * (n_values * all_squares - all_total**2)
     if np.isclose(between, 0):
-        return unmeasured(n, f"undefined: {EVERY_VALUE_THE_SAME}")
+        return unmeasured(n, EVERY_VALUE_THE_SAME)
     scale = (n_values - 1) / between
     value = 1 - all_within * scale
     if np.isclose(all_within, 0):

@@ -216,7 +216,7 @@ def _ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
     return ratio
 
 
-ONE_CATEGORY = "both gave one and the same category throughout"
+ONE_CATEGORY = "both sides gave only one category, the same one"
 
 
 class TableEstimates:
@@ -255,7 +255,7 @@ class TableEstimates:
             return unmeasured(0, "no pairs")
         value = float(of_tables(self._observed))
         if np.isnan(value):
-            return unmeasured(n, f"undefined: {undefined}")
+            return unmeasured(n, undefined)
         return self._bootstrapped(value, n, of_tables, named, scale if abs(value) < 1 else None)
 
     def share(self, share: TableShare) -> Estimate:

@@ -52,7 +52,7 @@ def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
         return "no pairs"
     for side, name in ((judge, "the judge"), (people, "people")):
         if np.ptp(side) < TIE:
-            return f"undefined: {name} gave the same score throughout"
+            return f"{name} gave the same score to all answers"
     return None
 
 
@@ -131,7 +131,7 @@ def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping)
     """Return the lower and the upper limit of judge - people, each with its own interval, in units of the score."""
     n = len(judge)
     if n < 2:
-        nothing = unmeasured(n, "undefined: one difference has no spread" if n else "no pairs")
+        nothing = unmeasured(n, "a single difference has no spread" if n else "no pairs")
         return nothing, nothing
     apart = judge - people
     centred = apart - apart.mean()
@@ -150,7 +150,7 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
     centred = length - length.mean() if n else length
     spread = float(np.mean(centred * centred)) if n else 0.0
     if spread < TIE:
-        return unmeasured(n, "undefined: all are equally long" if n else "no answers")
+        return unmeasured(n, "all answers have the same length" if n else "no answers")
     value = float(np.mean(centred * score)) / spread
     residual = score - score.mean() - value * centred
     influence = centred * residual / spread
@@ -183,5 +183,5 @@ def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, 
         of_score[rows], of_length[rows] = (mid_ranks(side[rows]).shares for side in (score, length))
     estimate = pearson(of_score, of_length, grouping(None if groups is None else groups[kept], len(score)))
     if estimate.value is None:
-        return unmeasured(estimate.n, "undefined: within a grade all scores, or all lengths, are equal")
+        return unmeasured(estimate.n, "answers with equal grades have equal scores, or equal lengths")
     return estimate

@@ -26,7 +26,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     value = float(beaten[bad].mean())
     variance = _variance(beaten - value, bad, groups)
     if variance is None:
-        return measured(value, n, reason="no interval: a class stands on one evidence group only")
+        return measured(value, n, reason="no interval: all answers of one class are in one evidence group")
     if variance < 1e-18:
         return measured(value, n, reason=SEPARATED)
     reach = Z * math.sqrt(variance)
@@ -40,7 +40,7 @@ def missing_class(bad: BoolArray) -> str | None:
         return "no pairs"
     if bad.any() and not bad.all():
         return None
-    return f"undefined: people found no {'good' if bad.any() else 'bad'} answer here"
+    return f"people found no {'good' if bad.any() else 'bad'} answer here"
 
 
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:

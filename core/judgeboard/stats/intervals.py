@@ -199,7 +199,7 @@ def estimate_with_error(
 _WITHOUT_SPREAD: dict[Scale | None, str] = {
     None: "no interval: all values are equal",
     "Fisher's z": "no interval: all points lie on one line",
-    "the logit": "no interval: every row says the same",
+    "the logit": "no interval: all rows have the same value",
 }
 _SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
     "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
@@ -270,7 +270,7 @@ def jackknifed(
         ]
     )
     if np.isnan(without).any():
-        return measured(value, n, reason=f"no interval: undefined without one of the {groups.unit}s")
+        return measured(value, n, reason=f"no interval: the figure is not available without one of the {groups.unit}s")
     left = WithoutOne(without, times)
     error = math.sqrt((groups.count - 1) / groups.count * left.spread)
     scale: Scale | None = "Fisher's z" if abs(value) < 1 else None
@@ -331,10 +331,10 @@ def bootstrapped(
     defined = draws[~np.isnan(draws)]
     undefined = draws.size - defined.size
     if defined.size == 0 or undefined > _UNDEFINED_DRAWS * draws.size:
-        return measured(value, n, reason=f"no interval: undefined in {undefined:,} of {draws.size:,} resamples")
+        return measured(value, n, reason=f"no interval: {undefined:,} of {draws.size:,} resamples have no value")
     if np.ptp(defined) < _NO_SPREAD:
         return measured(value, n, reason="no interval: every resample gives the same value")
-    left_out = f", {undefined:,} undefined left out" if undefined else ""
+    left_out = f", {undefined:,} without a value left out" if undefined else ""
     drawn = f"{draws.size:,} resamples{left_out}"
     wider = math.sqrt(groups.count / (groups.count - 1))
     if scale is not None:

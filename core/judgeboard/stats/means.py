@@ -111,7 +111,7 @@ def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping)
     value = of_inside - of_outside
     smaller = min(groups.touched(inside), groups.touched(~inside))
     if smaller < 2:
-        return measured(value, n, reason="no interval: one side stands on one evidence group only")
+        return measured(value, n, reason="no interval: all answers of one side are in one evidence group")
     influence = np.where(inside, (values - of_inside) * n / n_inside, -(values - of_outside) * n / n_outside)
     reach = float(t_quantile(smaller - 1)) * standard_error(influence, groups)
     if math.isclose(reach, 0, abs_tol=TIE):

@@ -316,7 +316,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,
-        _coefficient(matthews, "one side gave the same category throughout"),
+        _coefficient(matthews, "one side gave only one category"),
     ),
     "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
     "auprc": Statistic("AUPRC of the score", _detects, lambda pairs: _of_score(pairs, auprc)),

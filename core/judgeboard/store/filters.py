@@ -146,7 +146,7 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
         field, equals, value = condition.partition("=")
         field, value = field.strip(), value.strip()
         if not equals or field not in WHERE_FIELDS:
-            raise BadInput(f"--where takes field=value, not {condition!r}; fields: {', '.join(WHERE_FIELDS)}")
+            raise BadInput(f"--where {condition}: write FIELD=VALUE with one of the fields {', '.join(WHERE_FIELDS)}")
         if not value:
             raise BadInput(f"--where {field}= needs a value")
         if field in _MANY:
@@ -187,13 +187,13 @@ def _parsed_day(field: str, value: str) -> int:
 def _check_choices(name: str, values: Sequence[str], choices: Sequence[str]) -> None:
     for value in values:
         if value not in choices:
-            raise BadInput(f"{name} is one of {', '.join(choices)}, not {value!r}")
+            raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
     for value in (low, high):
         if value is not None and not (math.isfinite(value) and least <= value <= most):
-            raise BadInput(f"a {name} is a number from {least} to {most}, not {value:g}")
+            raise BadInput(f"{name} must be a number from {least} to {most}, not {value:g}")
     if low is not None and high is not None and low > high:
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
 

@@ -120,7 +120,7 @@ def order_named(name: str) -> Order:
         BadInput: There is none of this name.
     """
     if name not in ORDERS:
-        raise BadInput(f"the queue is sorted by one of {', '.join(ORDERS)}, not {name!r}")
+        raise BadInput(f"the order of the queue must be one of {', '.join(ORDERS)}, not {name!r}")
     return ORDERS[name]
 
 

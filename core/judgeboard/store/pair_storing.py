@@ -278,4 +278,4 @@ def _check_storable(pair: Pair) -> None:
     texts += [("options", option) for option in pair.options or ()]
     for name, text in texts:
         if text is not None and (found := unstorable(text)):
-            raise BadInput(f"{name} of pair {pair.external_id!r} holds {found}")
+            raise BadInput(f"{name} of pair {pair.external_id!r} contains {found}")

@@ -50,7 +50,7 @@ def order_of(given: RowFilter, sort: str) -> Order:
         BadInput: There is no such order.
     """
     if sort not in ORDERS:
-        raise BadInput(f"answers are sorted by one of {', '.join(ORDERS)}, not {sort!r}")
+        raise BadInput(f"the order of answers must be one of {', '.join(ORDERS)}, not {sort!r}")
     return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
 
 

@@ -116,7 +116,7 @@ def _check_text(key: str, value: str) -> None:
     if len(value) > LONGEST_SEED:
         raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
     if fault := unstorable(value):
-        raise BadInput(f"{key} holds what a database cannot: {fault}")
+        raise BadInput(f"{key} contains what a database cannot store: {fault}")
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:

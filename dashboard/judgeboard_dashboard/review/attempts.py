@@ -97,7 +97,7 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
                 shortcut="0",
                 chosen=selected,
                 disabled=attempt.response_id is None,
-                tip="Your name and the time are stored with it. The same key deselects it.",
+                tip="Your name and the time are stored with the selection. Press the key again to deselect it.",
             )
         with st.container(key="stack_attempts"):
             left, right = st.columns([1, 1.35], gap="small")
@@ -220,7 +220,7 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
 def _difference(old: str, new: str) -> Html:
     pieces = word_difference(old, new)
     if pieces is None:
-        note = tag("div", "Too long to compare: this is the later text.", cls="jb-cap")
+        note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
         return tag("div", note, tag("div", new[:LONGEST], cls="jb-evidence"))
     names = {"same": "span", "added": "ins", "removed": "del"}
     return tag("div", *(tag(names[piece.kind], piece.text) for piece in pieces), cls="jb-evidence jb-difference")

@@ -160,7 +160,7 @@ def _how_many(values: dict[str, Any], places: dict[str, Any]) -> None:
             step=5.0,
             format="%.4g",
             key="nq_sample",
-            help="From the random sample, with the same query types, sources and days. They show what the rules miss.",
+            help="Randomly sampled answers of the same query types, sources and days. They show what the rules miss.",
         )
         values["sampling_rate"] = sampling_rate / 100
         places["sampling_rate"] = st.container()

@@ -251,7 +251,7 @@ def _list(place: Place, version: StoredVersion | None, reviewer: Reviewer) -> Pa
 def _before(place: Place, version: StoredVersion | None) -> None:
     """Explain what follows once a name is given; the sides of a pair depend on who reviews it."""
     if place.verdict_seen:
-        sentence("You will read this pair with the judge's verdict, and can overrule it.")
+        sentence("You will see this pair with the judge's verdict, and you can overrule the verdict.")
         return
     compared = pair_list(version, None).compared
     n = len(compared.lines(compared.known_aspect(place.aspect), place.listed, place.query_types))

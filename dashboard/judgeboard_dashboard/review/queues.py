@@ -101,14 +101,14 @@ LIST_COLUMNS: dict[str, tuple[str, Any]] = {
     "Open": ("Int64", st.column_config.NumberColumn(width=75, format="localized", help="Items that can be leased")),
     "Leased": (
         "Int64",
-        st.column_config.NumberColumn(width=70, format="localized", help="Items that somebody reviews"),
+        st.column_config.NumberColumn(width=70, format="localized", help="Items that somebody is reviewing now"),
     ),
     "Conflicts": (
         "Int64",
         st.column_config.NumberColumn(width=75, format="localized", help="Reviewers differ: a lead adjudicates"),
     ),
     "Items": ("Int64", st.column_config.NumberColumn(width=65, format="localized")),
-    "Reviews": ("str", st.column_config.TextColumn(width=95, help="Given of needed")),
+    "Reviews": ("str", st.column_config.TextColumn(width=95, help="Reviews given, of the reviews needed")),
     "Assigned to": ("str", st.column_config.TextColumn(width=150)),
     "Rules": ("str", st.column_config.TextColumn(width=480)),
 }
@@ -120,7 +120,7 @@ PEOPLE_COLUMNS: dict[str, tuple[str, Any]] = {
     "Leased": ("Int64", st.column_config.NumberColumn(width=70, format="localized")),
     "Seconds": (
         "Float64",
-        st.column_config.NumberColumn(width=90, format="%.0f", help="Median per item, without absences"),
+        st.column_config.NumberColumn(width=90, format="%.0f", help="Median per item; breaks are not counted"),
     ),
     "Last": ("str", st.column_config.TextColumn(width=115)),
 }

@@ -38,9 +38,9 @@ WIDTHS = {"answer": 1.0, "passages": 1.05, "judge": 0.85}
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 FORGOTTEN = "This text was removed (judgeboard forget)."
 STATUSES = (
-    (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. The same key again removes the mark."),
-    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. The same key again removes the mark."),
-    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. The same key again removes the mark."),
+    (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
+    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. Press it again to remove the mark."),
+    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. Press it again to remove the mark."),
 )
 _WORDS = re.compile(r"\S+\s*|\s+")
 MOST_WORDS = 1_200  # of one text: comparing takes the square of it, and texts are anybody's
@@ -247,7 +247,7 @@ def sentence_pane(
         ]
     unsent = len(aligned) - MOST_SENTENCES if answer is not None and not whole else 0
     placed = sum(sentence.passage is not None for sentence in aligned)
-    summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a place in the passages" if aligned else ""
+    summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage" if aligned else ""
     return tag(
         "div",
         question_block(item, whole=whole),
@@ -263,7 +263,7 @@ def sentence_pane(
 
 def _place(number: int, sentence: AlignedSentence, passages: Sequence[str]) -> Html:
     if sentence.passage is None or sentence.passage_start is None or sentence.passage_end is None:
-        return tag("div", "no passage has enough of its words", cls="jb-place jb-mut")
+        return tag("div", "no passage contains enough of its words", cls="jb-place jb-mut")
     text = passages[sentence.passage - 1][sentence.passage_start : sentence.passage_end]
     share = f"{sentence.share or 0:.0%} of its words".replace("%", " %")
     return tag(
@@ -367,7 +367,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
                 shortcut="O",
                 quiet=reason is None,
                 chosen=reason is not None,
-                tip="Why you and the judge differ. The same key goes through the reasons.",
+                tip="Why you and the judge differ. Press the key again for the next reason.",
             )
         key_button(
             noun.capitalize(),
@@ -377,7 +377,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             shortcut="V",
             quiet=True,
             disabled=disabled,
-            tip="The next statement of the answer, which B, X and P mark",
+            tip="Go to the next sentence or claim of the answer. B, X and P mark it.",
         )
         for status, name, shortcut, tip in STATUSES:
             chosen = mark is not None and mark.status is status
@@ -399,7 +399,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             turn=Turn.GIVE,
             shortcut="I",
             quiet=True,
-            tip="Each sentence of the answer beside the most similar passage text, or the whole texts",
+            tip="Switch between the whole texts and single sentences, each beside the most similar passage",
         )
 
 

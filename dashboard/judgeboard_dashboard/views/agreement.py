@@ -112,8 +112,8 @@ def _whose_field(graders: Sequence[Reviewer], grade: GradeName, *, disabled: boo
         width=215,
         disabled=disabled,
         format_func=lambda name: words.get(name, name),
-        help="Whose grades the judge is compared with. A gold label of a lead replaces the grades of other people. "
-        "Without gold labels, or with each person's grade as a row of its own, figures may differ.",
+        help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
+        "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
     return Whose(names.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
 
@@ -237,7 +237,7 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
     same, grade = shown.same_answers, shown.grade
     heading("All judge versions on the same answers" + (f" (n = {same.n:,})" if same.n else ""))
     if not same.versions:
-        caption("There are no ten answers that these judge versions and people all graded.")
+        caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
     left_out = ", ".join(same.left_out)
     table(
@@ -260,7 +260,7 @@ def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
 
 
 def _worth_of_flags(shown: AgreementPage) -> None:
-    heading("Worth of flags")
+    heading("How often flags are right")
     flags = shown.flags
     if not flags.rules:
         caption("No flag is decided yet. Decide some in the queue.")
@@ -273,9 +273,9 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         [*targets, *[None] * (len(rows.rows) - len(targets))],
         key="flags",
         under=(
-            "What the rules miss is not known: too few randomly sampled answers are decided."
+            "The share of bad answers that the rules miss is not known: too few randomly sampled answers are decided."
             if bad is None
-            else f"People found about {one_in(bad)} bad among random answers that no other rule flagged.",
+            else f"Of the random answers that no other rule flagged, people found about {one_in(bad)} bad.",
         ),
     )
 
@@ -287,7 +287,7 @@ def _all_figures(figures: AgreementFigures) -> None:
         rows,
         [cell_rows(figures.cell())] * len(rows.rows),
         key="figures",
-        under=("The CSV file has every slice too.",),
+        under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
     )
 

@@ -35,7 +35,7 @@ MEANINGS = {
     "Missed": "The verdict is wrong according to people, but the supreme judge did not mark it.",
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
-GROUPED = "An evidence group is all answers to one question with the same passages."
+GROUPED = "An evidence group contains all answers to one question with the same passages."
 # The labels and the id are visible at a width of 800 px; the texts follow.
 COLUMNS = {
     "Judge": st.column_config.TextColumn(width=105),
@@ -113,7 +113,7 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
         says=audit_sentence(report),
         as_table=as_table,
         under=(
-            "Click a field to list its answers.",
+            "Click a cell to list its answers.",
             f"Right and not marked (not listed): {report.tn:,}." if report.graded else None,
         ),
     )

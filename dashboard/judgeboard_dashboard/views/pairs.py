@@ -100,11 +100,11 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         [None] * len(groups),
         key="pair_figures",
         under=(
-            "Each pair was asked in one order only: its verdict is that order's, and position bias cannot be measured."
+            "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
             if group.one_order
             else "A verdict counts where both orders agree.",
             "Intervals: 95 % CI, by pair.",
-            "The file has the number of pairs behind each figure, and why a figure is missing.",
+            "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),
         columns=GROUP_COLUMNS,
         csv=groups_file(groups),

@@ -31,7 +31,9 @@ def runs() -> None:
         return
     _open_jobs()
     now = datetime.now(UTC)
-    counts = "In every row: asked = ok + unparsable + refused + error. Selected answers without a call are not reached."
+    counts = (
+        "In every row: asked = ok + unparsable + refused + error. “Not reached” counts selected answers without a call."
+    )
     show(tag("div", counts, cls="jb-say"))
     chosen = run_table(lines, now)
     _foot(lines, now)

@@ -103,7 +103,7 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     k = int(samples or usual)
     at_tau = samples_needed(TAU, k)
     gates = [gate_words(at_tau, k), *(gate_words(each, k) for each in range(k, 0, -1) if each != at_tau)]
-    gate = st.selectbox("Gate on from", gates, key="gate", bind="query-params", width=120)
+    gate = st.selectbox("Gate threshold", gates, key="gate", bind="query-params", width=120)
     return version, k, int((gate or gates[0]).split()[0])
 
 
@@ -157,7 +157,7 @@ def _categories(found: SelfReferencePage, filters: Filters) -> None:
         ],
         key="categories_self_reference",
         under=(
-            "At the same gate. Right where on: how often its own answer is right if the gate is on.",
+            "Same gate for all categories. Right if on: how often its own answer is right if the gate is on.",
             tuned_sentence(found.tuned),
         ),
         columns=FIGURE_COLUMNS,

@@ -132,7 +132,7 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
 NO_SUITE = (
-    "A suite shows whether a change made your assistant better or worse: it asks and judges the same questions again.",
+    "A suite asks your assistant the same questions after each change, and judges the answers.",
     "No suite runs yet. To run one: `judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE`",
     "The format of a suite file: `judgeboard suite run --help`",
 )

@@ -54,7 +54,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: b
                 persons_table(result, "self_agreement"),
                 [_target("twice", result.grade, ids.get(each.first)) for each in result.self_agreement],
                 key="raters_twice",
-                under=("Answers that a queue served again: the first grade and the second one.",),
+                under=("Compares the first and the second grade of answers that a queue served again.",),
             )
         if result.against_gold:
             heading("People and gold labels")
@@ -118,7 +118,7 @@ def _target(
 
 def epsilon_field() -> float:
     """Ask for ε."""
-    chosen = st.selectbox("ε, by who your people are", list(_CHOICES), key="epsilon", bind="query-params", width=190)
+    chosen = st.selectbox("ε, by type of reviewer", list(_CHOICES), key="epsilon", bind="query-params", width=190)
     return _CHOICES.get(chosen, EPSILONS["experts"])
 
 
@@ -127,7 +127,7 @@ def stand_in(test: AlternativeAnnotatorTest, version_id: int, grade: GradeName, 
     result, epsilon, *rest = stand_in_words(test)
     caption(result, epsilon)
     if test.omega.value is None:
-        caption("The test needs two people on an answer, and 30 answers per person.", *rest)
+        caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
     targets = [_target("standin", grade, version_id, people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
@@ -144,7 +144,9 @@ def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | Non
             under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
         )
     else:
-        caption("Nobody graded before and after they saw this judge. A queue that hides the judgment asks for that.")
+        caption(
+            "Nobody has graded an answer both before and after seeing this judge. Queues blind to the judge do that."
+        )
     if differing is not None:
         counts = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)
         rows = tuple((WHY_DIFFERS[why], n) for n, why in counts)

@@ -109,7 +109,10 @@ def _under(found: DisagreementPage, reviewer_id: int | None) -> list[str | None]
     if found.grade != "groundedness":
         return ["Number of answers. Click a cell to filter the table.", people]
     if found.points:
-        return [f"One point per answer. Orange: {found.gap:g} or more apart. Click a point to open its answer.", people]
+        return [
+            f"One point per answer. Orange: difference of {found.gap:g} or more. Click a point to open its answer.",
+            people,
+        ]
     return [
         f"Answers per tenth. {grid.outlined_words(found.picture, found.gap)}",
         "Below the diagonal the judge is harsher than people.",
@@ -135,7 +138,7 @@ def why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
     if own is None or reviewer is None:
         return
     if own.stage == Stage.BLIND:
-        caption("You graded this before you saw the judge. Give your reason in its queue.")
+        caption("You graded this answer blind. Give your reason in its queue, after you have seen the judge.")
         return
     key = f"why_differs_{line.said.response_id}_{own.at.timestamp()}_{own.why_differs}"
     st.pills(

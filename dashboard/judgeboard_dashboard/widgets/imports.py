@@ -199,7 +199,7 @@ def dry_details(summary: ImportSummary) -> str:
     if summary.unchanged and (summary.new or summary.rejected):
         parts.append(f"{summary.unchanged:,} {'is' if summary.unchanged == 1 else 'are'} already stored")
     if summary.new and summary.feedback_added:
-        parts.append(f"{summary.feedback_added:,} carry user feedback")
+        parts.append(f"{summary.feedback_added:,} have user feedback")
     others = f"{', '.join(parts)}. " if parts else ""
     if has_news(summary):
         return f"{others}Nothing is stored until you press Import."
@@ -216,7 +216,10 @@ def not_read_words(summary: ImportSummary) -> str:
     words = f"Not read: {', '.join(names[:MAX_COLUMNS])}{more}."
     if not summary.id_from_content:
         return words
-    return f"{words} No id column: ids are derived from the columns read, so reading others would import rows again."
+    return (
+        f"{words} No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
+        "imported again."
+    )
 
 
 def has_news(summary: ImportSummary) -> bool:

@@ -103,7 +103,7 @@ def cost_words(judged: JudgeDay) -> tuple[str, str]:
 def signals_words(counts: Mapping[tuple[str, str], int]) -> str:
     """Return the meaning of the quadrant, and the number of answers in its last row."""
     without = sum(n for (judge, _), n in counts.items() if judge == "none")
-    words = "A problem is corroborated if judge and user both see it, and confirmed if a person does."
+    words = "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it."
     if without:
         words += f" The last row has {count(without, 'answer')} without a usable verdict."
     return f"{words} Click a cell to open its answers."

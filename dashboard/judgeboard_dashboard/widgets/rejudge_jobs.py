@@ -96,7 +96,7 @@ def _done_words(job: JobProgress) -> str:
     if failed := job.asked - job.ok:
         sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
     if job.waiting:
-        sentences.append(f"{count(job.waiting, 'answer')} not reached: the filter no longer selected them.")
+        sentences.append(f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them.")
     return " ".join(sentences)
 
 
@@ -228,7 +228,7 @@ CHANGE_COLUMNS = (
     Column("Old", "number", width=60, help="Groundedness before"),
     Column("New", "number", width=60, help="Groundedness now"),
     Column("Change", "number"),
-    Column("Flip", width=85, help="The new side of the threshold, if the verdict changed sides"),
+    Column("Flip", width=85, help="New verdict, if it changed between good and bad"),
     Column("Old quality", "integer", width=90),
     Column("New quality", "integer", width=95),
     Column("People", width=100),
@@ -347,7 +347,13 @@ def _foot(found: ComparisonPage, compare: Compare, beside: int, offset: int) -> 
     total = len(found.comparison.rows)
     with st.container(key="changes_foot", horizontal=True, vertical_alignment="center", gap="small"):
         last = offset + len(found.shown)
-        show(tag("div", f"{offset + 1:,}–{last:,} of {total:,} · changes of side first", cls="jb-cap jb-line"))
+        show(
+            tag(
+                "div",
+                f"{offset + 1:,}–{last:,} of {total:,} · changes between good and bad first",
+                cls="jb-cap jb-line",
+            )
+        )
         csv_button(
             lambda: _change_rows(_found(compare, beside, 0, total)), f"run-{compare.run_id}-changes", key="changes_csv"
         )

@@ -158,7 +158,7 @@ def _primary(line: SettingLine, judges: Sequence[str]) -> str | None:
         key=_key(line.key),
         placeholder="no judge yet",
         disabled=line.origin == "env",
-        help="Rules for low scores and the feedback gap, the quadrant and the trends use its current verdicts.",
+        help="Its current verdicts drive the rules for low scores and the feedback gap, the overview and trends.",
     )
     _origin(line, default="default: the first judge")
     return chosen if chosen is not None else line.value

@@ -41,7 +41,7 @@ RUN_COLUMNS = (
     Column("Cost"),
     Column("Took", width=90),
     Column("By", width=85),
-    Column("Why", width=205, help="Why the run stopped, or for how long it has stored nothing"),
+    Column("Why", width=205, help="Why the run stopped, or how long it has stored no result"),
 )
 
 

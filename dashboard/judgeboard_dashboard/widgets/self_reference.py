@@ -95,7 +95,7 @@ def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRo
 
 COUNT = st.column_config.NumberColumn(format="localized", width=70)
 SHARE = st.column_config.TextColumn(width=105)
-RIGHT_WHERE_ON = "Right where on"
+RIGHT_WHERE_ON = "Right if on"
 SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
 FIGURE_COLUMNS: dict[str, Any] = {
     "Pairs": COUNT,
@@ -167,7 +167,7 @@ def levels_table(report: SelfReferenceReport) -> pd.DataFrame:
 def sweep_table(report: SelfReferenceReport) -> pd.DataFrame:
     """Return condition C at every gate, the lowest first."""
     return frame(
-        {"Gate from": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
+        {"Gate threshold": "str", "C selective": "str", "Gate on": "str", RIGHT_WHERE_ON: "str"},
         (
             (
                 f"{point.agree} of {report.k}",
@@ -221,7 +221,7 @@ def categories_file(report: SelfReferenceReport) -> pd.DataFrame:
     for each in report.categories:
         named = {
             "gate on": each.gate.on_rate,
-            "right where on": each.gate.precision,
+            "right if on": each.gate.precision,
             "A": each.without,
             "B": each.always,
             "C": each.selective,
@@ -444,10 +444,10 @@ class SelfReferenceFigures:
             levels_table(report),
             [self._at(needed=level.agree) for level in reversed(report.calibration)],
             key="calibration_self_reference",
-            says="Share of questions with a right own answer, by the number of samples that agree",
+            says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
             as_table=self.as_tables,
             under=(
-                f"The gate is on from {gate_words(report.needed, report.k)}.",
+                f"The gate is on if {gate_words(report.needed, report.k)} samples or more agree.",
                 None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
             ),
             columns=FIGURE_COLUMNS,
@@ -463,7 +463,7 @@ class SelfReferenceFigures:
                 str(point.agree),
                 point.scores.accuracy,
                 "" if point.scores.accuracy.value is None else percent(point.scores.accuracy.value),
-                f"gate from {gate_words(point.agree, report.k)}: C {percent_words(point.scores.accuracy)}, "
+                f"gate threshold {gate_words(point.agree, report.k)}: C {percent_words(point.scores.accuracy)}, "
                 f"on for {percent_words(point.gate.on_rate)}",
                 grounded=point.agree == report.needed,
                 chosen=point.agree == report.needed,
@@ -471,14 +471,14 @@ class SelfReferenceFigures:
             for point in report.sweep
         ]
         figure(
-            lambda: share_levels_chart(levels, f"Gate from, of {report.k}", "Accuracy of C", whole=False),
+            lambda: share_levels_chart(levels, f"Gate threshold, of {report.k}", "Accuracy of C", whole=False),
             intervals.HEIGHT,
             sweep_table(report),
             [self._at(needed=point.agree) for point in report.sweep],
             key="sweep",
             says="Accuracy of condition C at every gate, with 95 % interval",
             as_table=self.as_tables,
-            under=("From the same verdicts, without further calls. Click a gate to use it on this page.",),
+            under=("Computed from the same verdicts, without further calls. Click a gate to use it on this page.",),
             columns=FIGURE_COLUMNS,
         )
 

@@ -91,7 +91,7 @@ def in_menu(page: Page) -> str:
 
 def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(desk: Desk) -> None:
     page = desk.sign_in("eve", "/responses")
-    expect(page.get_by_text(f"{EVE} is not among the people of this Judgeboard")).to_be_visible()
+    expect(page.get_by_text(f"{EVE} may not sign in here yet")).to_be_visible()
     page.goto("/responses")
     expect(page.get_by_text("An admin can add you")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
@@ -149,7 +149,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
 
     remove_person(desk.store, BOB, "cli:root")
     page.get_by_role("button", name=re.compile("^Apply the rules")).click()
-    expect(page.get_by_text(f"{BOB} is not among the people of this Judgeboard")).to_be_visible()
+    expect(page.get_by_text(f"{BOB} may not sign in here yet")).to_be_visible()
     assert not desk.events(kind="apply_rules", actor=BOB)
     assert [event.kind for event in desk.events(actor=ANN)][:2] == ["change_role", "add_person"]
 

@@ -126,11 +126,11 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     assert notes_on_other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
     said = (
-        "6 reviews have no label, so they do not count here. Choose the grade groundedness or quality to include them."
+        "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
     )
     assert notes_on_other_grades(measure(log, of=of)) == [said]
     log.review(log.answers(1)[0], quality=2)
-    said = "24 reviews have no quality, so they do not count here. Choose the grade label to include them."
+    said = "24 reviews have no quality, so they do not count here. To include them, choose the grade label."
     assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [said]
 
 

@@ -217,7 +217,7 @@ def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log: GradedLog) 
     sqlite_log.review_all(ids, label=GOOD.value)
     report, _ = review(sqlite_log.store, always(WRONG))
     assert [each.judge for each in (*report.caught, *report.accused)] == ["hallucinated", "grounded"]
-    assert report.notes == ("teacher v1 gives no label. Its groundedness is cut at 0.5.",)
+    assert report.notes == ("teacher v1 gives no label. Its groundedness below 0.5 counts as hallucinated.",)
 
 
 def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog) -> None:

@@ -32,8 +32,8 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "Cohen's kappa",
         "By query type",
         "The judge passes against 2 of 2 people at ε = 0.1, so it may replace a person here.",
-        "the judge may lose 10 of 100 answers more than it wins against the person it would replace",
-        "Note: Only 10 of these answers are 'hallucinated' by people",
+        "the judge may win up to 10 of 100 answers fewer than the person it would replace",
+        "Note: People gave 'hallucinated' to only 10 of these answers",
     ):
         assert line in said, line
     assert "None" not in said
@@ -68,7 +68,7 @@ def test_where_no_judge_is_named_the_others_are(
     sqlite_log.review_all(ids, label=GOOD)
     sqlite_log.say_all(sqlite_log.version("nli"), ids, label=GOOD)
     assert run(words) == 0
-    note = "Note: This is rag v1, the default. Use --judge-version for: nli v1."
+    note = "Note: These figures are for rag v1, the default. For another judge, use --judge-version: nli v1."
     assert note in capsys.readouterr().out
     assert run([*words, "--judge-version", "nli v1"]) == 0
     assert "the default" not in capsys.readouterr().out

@@ -76,13 +76,13 @@ def test_where_no_column_is_a_query_the_columns_of_the_file_and_the_option_are_n
     printed = lines([ticket(1), ticket(2)])
     assert (
         "  no column was recognised as query or answer; the file has ticket, usr, bot, snippets "
-        "(name it with --map THEIRS=query --map THEIRS=answer)"
+        "(to map one, use --map THEIRS=query --map THEIRS=answer)"
     ) in printed
 
 
 def test_rows_of_another_kind_are_not_asked_for_other_names(lines) -> None:
     printed = lines([{"response_id": "a1", "annotator": "Ada", "quality": 2}])
-    assert any("choose that kind (--kind grades)" in line for line in printed)
+    assert any("looks like the kind grades: use --kind grades" in line for line in printed)
     assert not any("--map" in line for line in printed)
 
 

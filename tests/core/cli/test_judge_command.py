@@ -231,7 +231,7 @@ def test_the_offline_judge_refuses_what_is_meant_for_a_model(
 ) -> None:
     store_answers(sqlite_store, 1)
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *given]) == 2
-    assert f"{given[0]}: the lexical judge asks no model and takes none of these" in capsys.readouterr().err
+    assert f"{given[0]}: the lexical judge uses no model, so these options do not apply" in capsys.readouterr().err
     assert judgments(sqlite_store) == []
 
 

@@ -85,7 +85,7 @@ def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(desk: 
     again = typed("ann", "queue", "reveal", str(review["id"]), "confirm", "--groundedness", "0.5", "--json")
     assert again["blind"] == review["id"]
     assert [row["stage"] for row in desk.reviews()] == ["blind", "revealed"]
-    assert "after a blind review of your own" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
+    assert "only after your own blind review" in typed("bob", "queue", "reveal", str(review["id"]), code=2)
 
 
 def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) -> None:
@@ -93,7 +93,7 @@ def test_what_is_skipped_or_given_back_is_said(desk: QueueDesk, typed: Typed) ->
     typed("lead", "queue", "create", "q")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "release", token, "--json") == {"released": True}
-    assert "is not leased to you" in typed("ann", "queue", "release", token)
+    assert "no longer lease this item" in typed("ann", "queue", "release", token)
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
     assert typed("ann", "queue", "next", "q", "--json") == {"item": None}
@@ -109,7 +109,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: T
         "assigned_to": ["cli:ann", "cli:bob"],
     }
     typed("bob", "queue", "next", "q")
-    assert "nobody added eve@example.org" in typed("lead", "queue", "assign", "q", "eve@example.org", code=2)
+    assert "eve@example.org is not a person here" in typed("lead", "queue", "assign", "q", "eve@example.org", code=2)
 
 
 @pytest.mark.parametrize(

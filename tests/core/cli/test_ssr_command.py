@@ -100,7 +100,7 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     assert "ssr v1: 21 asked = 21 ok" in said
     assert "A no reference: the judge was not asked" in said
     assert "C selective: 100 %" in said
-    assert "gate from 3 of 5: on for 100 %" in said
+    assert "gate threshold 3 of 5: on for 100 %" in said
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(

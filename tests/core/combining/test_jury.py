@@ -156,7 +156,7 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
     assert (report.labelled, report.unanimous_items) == (4, 0)
     assert report.notes[0] == (
         "two v1 gives no label on 4 answers and does not vote on the label there. For agreement, its "
-        "groundedness is cut at 0.5."
+        "groundedness below 0.5 counts as hallucinated."
     )
     assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
 

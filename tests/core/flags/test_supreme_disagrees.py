@@ -41,7 +41,7 @@ def test_each_audited_judge_has_a_flag_of_its_own() -> None:
 def test_the_sentence_names_both_and_what_was_said() -> None:
     (found,) = reasons(SupremeMark(judge(), ("supreme v1",)))
     assert why(found.rule, found.details, found.params) == (
-        "supreme v1 calls wrong what rag v1 said: groundedness 0.92, quality 4."
+        "supreme v1 marks the verdict of rag v1 as wrong: groundedness 0.92, quality 4."
     )
     labelled = judge("nli", None, None, label=Label.GROUNDED)
     (found,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))

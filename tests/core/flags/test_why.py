@@ -40,30 +40,30 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
         ({"primary": judge(None, 2)}, "Quality 2 is 2 or lower."),
         (
             {"primary": judge(None, 4), "feedback": DOWN},
-            "The user said thumbs down (1), the judge gave quality 4: 3 apart.",
+            "The user gave thumbs down (1), the judge gave quality 4: difference 3.",
         ),
         (
             {"primary": judge(None, 4), "feedback": Feedback(FeedbackKind.STARS, 2)},
-            "The user gave 2 stars (1.75), the judge gave quality 4: 2.25 apart.",
+            "The user gave 2 stars (1.75), the judge gave quality 4: difference 2.25.",
         ),
         (
             {"primary": judge(None, 3), "feedback": Feedback(FeedbackKind.STARS, 1)},
-            "The user gave 1 star (1), the judge gave quality 3: 2 apart.",
+            "The user gave 1 star (1), the judge gave quality 3: difference 2.",
         ),
         (
             {"primary": judge(0.82, title="nli v1"), "others": (judge(0.31),)},
-            "nli v1 says 0.82, rag v3 says 0.31: 0.51 apart.",
+            "nli v1 gives 0.82, rag v3 gives 0.31: difference 0.51.",
         ),
         (
             {"primary": judge(None, 4), "others": (judge(None, 1, title="nli v1"),)},
-            "rag v3 says quality 4, nli v1 says quality 1: 3 apart.",
+            "rag v3 gives quality 4, nli v1 gives quality 1: difference 3.",
         ),
         (
             {
                 "primary": judge(None, label=Label.GROUNDED),
                 "others": (judge(None, label=Label.HALLUCINATED, title="nli v1"),),
             },
-            "rag v3 says grounded, nli v1 says hallucinated.",
+            "rag v3 gives the label grounded, nli v1 gives hallucinated.",
         ),
         ({"failed": failed("truncated", 512)}, "The judge gave no usable verdict: cut off at 512 tokens."),
         ({"failed": failed("truncated")}, "The judge gave no usable verdict: cut off before its end."),
@@ -85,12 +85,12 @@ def test_a_flag_says_why_with_its_numbers(signals: dict[str, Any], sentence: str
 
 def test_drawn_flags_say_so() -> None:
     assert sentences(Thresholds(random_share=1)) == [
-        "Drawn at random (100 % of all answers), to check what no rule flags."
+        "Selected at random (100 % of all answers), to find problems that no rule flags."
     ]
     assert why("random_sample", {}, {"share": 0.02}) == (
-        "Drawn at random (2 % of all answers), to check what no rule flags."
+        "Selected at random (2 % of all answers), to find problems that no rule flags."
     )
-    assert sentences(Thresholds(random_share=0, always_review=("QA",))) == ["People look at every answer of type QA."]
+    assert sentences(Thresholds(random_share=0, always_review=("QA",))) == ["People review every answer of type QA."]
 
 
 def test_a_flag_of_a_rule_that_is_not_known_here_is_still_shown() -> None:

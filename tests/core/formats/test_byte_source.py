@@ -60,8 +60,8 @@ def test_a_dash_is_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("log.jsonl", b"PK\x03\x04....", "it starts with 'PK'. A zip? Unpack it first."),
-        ("log.csv", b"PK\x03\x04....", "An Excel file? Save the sheet as CSV."),
+        ("log.jsonl", b"PK\x03\x04....", "it starts with 'PK', like a ZIP or Excel file. Unpack a ZIP file first"),
+        ("log.csv", b"PK\x03\x04....", "save an Excel sheet as CSV."),
         ("log.jsonl", b"%PDF-1.7 ...", "A PDF"),
         ("log.db", b"SQLite format 3\0...", "--db"),
         ("log.jsonl", b"", "is empty"),

@@ -44,8 +44,8 @@ def test_a_cell_of_context_is_a_list_only_where_it_is_json(reading, cell, passag
     ("record", "reason"),
     [
         (b"q,caf\xe9", "not UTF-8"),
-        (b"q", "1 cells where the header names 2"),
-        (b"q,a,b", "3 cells where the header names 2"),
+        (b"q", "1 cells, but the header has 2"),
+        (b"q,a,b", "3 cells, but the header has 2"),
         (b'"q" x,a', "not CSV"),
         (b"q,a\0", "NUL"),
     ],

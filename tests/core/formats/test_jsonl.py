@@ -40,7 +40,7 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b'{"query": "q"}', "answer", "no answer"),
         (b'{"query": "q", "answer": null}', "answer", "no answer"),
         (b'{"query": "q", "answer": " \\n"}', "answer", "no answer"),
-        (b'{"query": "q", "answer": 42}', "answer", "a number where a text should be"),
+        (b'{"query": "q", "answer": 42}', "answer", "expected a text, found a number"),
         (b'{"query": "q", "answer": true}', "answer", "true or false where"),
         (b'{"query": ["q"], "answer": "a"}', "query", "a list where"),
     ],
@@ -71,4 +71,4 @@ def test_a_line_separator_inside_a_text_ends_no_line(reading):
 
 def test_an_endless_number_is_said_without_the_words_of_python(reading):
     (item,) = reading(b'{"query": "q", "answer": "a", "n": ' + b"9" * 5000 + b"}")
-    assert item.reason == "not usable: a whole number of 5,000 digits"
+    assert item.reason == "not usable: a whole number has 5,000 digits"

@@ -115,7 +115,7 @@ def test_a_row_of_a_new_kind_is_recognised_under_another(added, sqlite_store: St
     log = tmp_path / "traces.jsonl"
     log.write_text(json.dumps({"trace": "t1", "q": "which wall?", "said": "left"}), encoding="utf-8")
     summary = import_file(sqlite_store, log)
-    assert "choose that kind (--kind traces)" in summary.first_rejected[0].reason
+    assert "use --kind traces" in summary.first_rejected[0].reason
     assert import_file(sqlite_store, log, kind="traces").new == 1
     with sqlite_store.reading() as connection:
         assert count_responses(connection) == 1

@@ -94,7 +94,7 @@ def test_a_column_can_be_kept_from_being_recognised(one):
     [
         ({"query": "nothing"}, "there is no field 'nothing'; choose external_id, source, query,"),
         ({"Frage": "query"}, "has no column 'Frage' in its first 1 rows; it has query, answer"),
-        ({"query": "answer", "answer": "answer"}, "gives answer to two columns, 'query' and 'answer'"),
+        ({"query": "answer", "answer": "answer"}, "maps two columns to answer, 'query' and 'answer'"),
     ],
 )
 def test_a_wrong_mapping_is_refused_before_the_first_row(reading, mapping, says):

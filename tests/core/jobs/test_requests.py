@@ -46,7 +46,7 @@ def test_a_value_that_no_job_can_have_is_refused_whoever_asks(
 
 def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
     first = ask(log, RAG, where=RowFilter(ids=("a1",)))
-    with pytest.raises(BadInput, match=r"Mara asked for the same at \d\d:\d\d UTC"):
+    with pytest.raises(BadInput, match=r"Mara started the same job at \d\d:\d\d UTC"):
         ask(log, RAG, where=RowFilter(ids=("a1",)))
     ask(log, RAG, where=RowFilter(ids=("a2",)))
     ask(log, {**RAG, "domain": "rocks"}, where=RowFilter(ids=("a1",)))

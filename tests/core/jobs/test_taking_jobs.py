@@ -115,4 +115,4 @@ def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log: Sto
     assert (job.state, job.ok) == ("done", ANSWERS)
     assert set(endpoint.asked.values()) == {1}
     first = job_progress(sqlite_log, limited)
-    assert (first.state, first.why) == ("stopped", "a later job went on with it")
+    assert (first.state, first.why) == ("stopped", "a later job continued it")

@@ -74,7 +74,7 @@ def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None
     share = figures(
         sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
     ).first_position
-    assert (share.value, share.reason) == (None, "only ties on pairs with both orders usable")
+    assert (share.value, share.reason) == (None, "all usable verdicts in both orders are ties")
 
 
 def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:

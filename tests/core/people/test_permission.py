@@ -96,7 +96,7 @@ def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing
     author = ensure_reviewer(sqlite_store, "import", "Mara")
     nobody = Reviewer(10**6, "desk", "Nobody", Role.ADMIN)
     for who in (author, nobody):
-        with pytest.raises(NotAllowed, match="not among the people"), allowed(sqlite_store, who, Action.REVIEW):
+        with pytest.raises(NotAllowed, match="nobody has added you"), allowed(sqlite_store, who, Action.REVIEW):
             pass
 
 

@@ -26,7 +26,7 @@ def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
 
 def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store) -> None:
     for arrives in (True, False):
-        with pytest.raises(NotAllowed, match=r"eve@example\.org is not among the people"):
+        with pytest.raises(NotAllowed, match=r"eve@example\.org may not sign in here yet"):
             admit(store, "eve@example.org", arrives=arrives)
     assert kinds(store) == [("refused", "eve@example.org")]
     with store.reading() as connection:

@@ -124,7 +124,7 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(des
     desk.review(desk.mara, DISMISS)
     fill(file, {"decision": "confirm"})
     (conflict,) = merged(desk, file).refused
-    assert (conflict.reason, conflict.kept) == ("its reviewer decided this item on a page meanwhile", False)
+    assert (conflict.reason, conflict.kept) == ("its reviewer has decided this item on a page since the export", False)
     assert desk.flag_states() == ["dismissed"]
 
 
@@ -136,7 +136,7 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(de
     assert take_item(desk.store, line["item"], desk.mara, now=desk.now) is not None
     fill(file, {"decision": "confirm"})
     (conflict,) = merged(desk, file).refused
-    assert "leased this item on a page" in conflict.reason
+    assert "has leased this item on a page" in conflict.reason
 
 
 def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(desk, tmp_path) -> None:
@@ -277,7 +277,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     desk.queue()
     file = tmp_path / "b.jsonl"
     file.write_text('{"query": "q"}\n')
-    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this file is no bundle"):
+    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this file does not come from"):
         merged(desk, file)
     file.unlink()
     exported(desk, file)
@@ -289,7 +289,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     with pytest.raises(BadInput, match="line 3, item: is on line 2 already"):
         merged(desk, file)
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
-    with pytest.raises(NotFound, match="bundle is of another database"):
+    with pytest.raises(NotFound, match="bundle comes from another database"):
         merged(desk, file)
     with pytest.raises(BadInput, match="exists already"):
         exported(desk, file)

@@ -280,14 +280,14 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
 def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(desk) -> None:
     desk.flagged(0.1)
     desk.queue(blind_judge=True, order="oldest", assigned=(desk.mara,))
-    with pytest.raises(DecisionRefused, match="without seeing what others said"):
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
         desk.decide(desk.flags()[0]["id"], desk.mara)
     desk.decide(desk.flags()[0]["id"], desk.jon)
 
 
 def test_an_order_made_from_scores_would_tell(desk) -> None:
     for order in ("severity", "disagreement", "instability"):
-        with pytest.raises(BadInput, match=rf"the order {order} \(.* first\) is made from judges' scores"):
+        with pytest.raises(BadInput, match=rf"the order {order} \(.* first\) uses judges' scores"):
             desk.queue(blind_judge=True, order=order, where=RowFilter())
 
 

@@ -147,7 +147,7 @@ def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(des
 
 @pytest.mark.parametrize("token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"])
 def test_what_is_no_token_is_refused_as_such(desk, token) -> None:
-    with pytest.raises(BadInput, match="not the token of an item"):
+    with pytest.raises(BadInput, match="not a token of an item"):
         renew(desk.store, token, desk.mara)
 
 

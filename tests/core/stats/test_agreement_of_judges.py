@@ -66,12 +66,12 @@ def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> 
 def test_what_cannot_be_computed_says_why() -> None:
     assert fleiss_kappa(np.empty((0, 2), dtype=np.int64), alone(0)).value is None
     same = fleiss_kappa(np.array([[3, 0], [3, 0]]), alone(2))
-    assert (same.value, same.reason) == (None, "undefined: all raters gave one and the same category throughout")
+    assert (same.value, same.reason) == (None, "all raters gave only one category, the same one")
     never = fleiss_kappa(np.array([[3, 0], [0, 3]]), alone(2))
     assert (never.value, never.low, never.reason) == (1.0, None, "no interval: the raters never differ")
     with pytest.raises(ValueError, match="equally many raters"):
         fleiss_kappa(np.array([[3, 0], [1, 1]]), alone(2))
     assert interval_alpha(np.full((4, 2), np.nan), alone(4)).reason == "no item with two values"
-    assert interval_alpha(np.full((4, 2), 2.0), alone(4)).reason == "undefined: every value is the same"
+    assert interval_alpha(np.full((4, 2), 2.0), alone(4)).reason == "every value is the same"
     equal = interval_alpha(np.array([[1.0, 1.0], [4.0, 4.0]]), alone(2))
     assert (equal.value, equal.low) == (1.0, None)

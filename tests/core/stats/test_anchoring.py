@@ -62,7 +62,7 @@ def test_the_interval_is_that_of_resampling_responses(agrees_with_plain_bootstra
 def test_where_nobody_differed_it_is_undefined():
     same = np.array([0.5, 0.1 + 0.2])
     got = anchoring(same, np.array([0.5, 0.3]), np.array([0.9, 0.3]), responses([1, 2]))
-    assert (got.value, got.n, got.reason) == (None, 0, "undefined: nobody differed from the judge")
+    assert (got.value, got.n, got.reason) == (None, 0, "nobody differed from the judge")
     nothing = anchoring(np.empty(0), np.empty(0), np.empty(0), responses(np.empty(0)))
     assert nothing.reason == "no grades before and after"
 

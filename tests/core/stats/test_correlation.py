@@ -96,8 +96,8 @@ def test_float_noise_makes_no_ranks():
 def test_a_constant_side_is_undefined_and_named(statistic):
     constant, other = np.full(20, 0.5), np.linspace(0, 1, 20)
     groups = grouping(None, 20)
-    assert statistic(constant, other, groups).reason == "undefined: the judge gave the same score throughout"
-    assert statistic(other, constant, groups).reason == "undefined: people gave the same score throughout"
+    assert statistic(constant, other, groups).reason == "the judge gave the same score to all answers"
+    assert statistic(other, constant, groups).reason == "people gave the same score to all answers"
 
 
 def test_a_perfect_line_has_no_interval():

@@ -15,7 +15,7 @@ def test_it_equals_statsmodels_or_is_undefined(case):
     rated = ratings(table, k)
     got = fleiss(rated)
     if np.unique(rated.values).size == 1:
-        assert (got.value, got.reason) == (None, "undefined: all raters gave one and the same category throughout")
+        assert (got.value, got.reason) == (None, "all raters gave only one category, the same one")
         return
     assert got.value == pytest.approx(fleiss_kappa(rated.votes), abs=1e-9)
 

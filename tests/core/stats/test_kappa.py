@@ -51,7 +51,7 @@ def test_expected_agreement_of_one_is_undefined_not_one():
     got = estimate(["good"] * 40, ["good"] * 40, ("good", "bad"))
     assert (got.value, got.low, got.high) == (None, None, None)
     assert got.n == 40
-    assert "one and the same category" in got.reason
+    assert "only one category" in got.reason
 
 
 def test_one_class_on_one_side_is_zero_not_undefined():

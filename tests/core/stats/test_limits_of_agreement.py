@@ -34,7 +34,7 @@ def test_their_intervals_are_those_of_resampling_whole_groups(clusters, agrees_w
         agrees_with_plain_bootstrap(got, plain, (judge, people), groups, resamples=400, extra=0.01)
 
 
-@pytest.mark.parametrize(("n", "reason"), [(0, "no pairs"), (1, "undefined: one difference has no spread")])
+@pytest.mark.parametrize(("n", "reason"), [(0, "no pairs"), (1, "a single difference has no spread")])
 def test_without_two_differences_they_are_undefined(n, reason):
     for limit in limits_of_agreement(np.full(n, 0.5), np.full(n, 0.4), grouping(None, n)):
         assert (limit.value, limit.n, limit.reason) == (None, n, reason)

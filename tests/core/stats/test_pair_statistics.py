@@ -67,7 +67,7 @@ def test_people_who_found_no_bad_answer_leave_agreement_standing():
     assert got.agreement.value == pytest.approx(58 / 60)
     assert 0.85 < got.agreement.low < got.agreement.value
     assert got.sensitivity.reason == "people found no bad answer here"
-    assert got.auroc.reason == "undefined: people found no bad answer here"
+    assert got.auroc.reason == "people found no bad answer here"
     assert got.confusion.counts == ((0, 0), (2, 58))
 
 

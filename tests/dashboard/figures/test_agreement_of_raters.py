@@ -116,7 +116,7 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     said = " ".join(texts(open_page("agreement")))
-    assert "6 reviews have no label, so they do not count here. Choose the grade groundedness or quality" in said
+    assert "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality." in said
 
 
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -142,7 +142,7 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     app = open_page("agreement", epsilon="0.1: a crowd")
     said = " ".join(texts(app, "jb-cap"))
     assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in said
-    assert "the judge may lose 10 of 100 answers more than it wins against the person it would replace" in said
+    assert "the judge may win up to 10 of 100 answers fewer than the person it would replace" in said
     assert table_with(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 

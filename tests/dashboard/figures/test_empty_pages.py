@@ -8,7 +8,7 @@ from app_pages import OpenPage, texts
 @pytest.mark.parametrize(
     ("page", "purpose", "command"),
     [
-        ("suites", "A suite shows whether a change made", "judgeboard suite run suite.yaml"),
+        ("suites", "A suite asks your assistant the same questions", "judgeboard suite run suite.yaml"),
         ("pairs", "Pairs show which of two answers", "judgeboard compare --a SOURCE --b SOURCE --model NAME"),
         ("self_reference", "Self-reference shows whether a judge", "judgeboard ssr make-pairs --questions FILE"),
         ("audits", "In an audit, a stronger judge", "judgeboard audit --supreme-model MODEL"),

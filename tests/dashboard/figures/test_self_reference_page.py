@@ -101,7 +101,7 @@ def test_slices_and_categories_stand_in_tables(open_page: Open, filled: list[int
         ("Gate off, own answer wrong", 1),
     ]
     assert str(rows[0][2]).startswith("25 % [")
-    assert table(app, "Right where on")[0][:2] == ["geo", 5]
+    assert table(app, "Right if on")[0][:2] == ["geo", 5]
     said = " ".join(texts(app, "jb-cap"))
     assert (
         "With a gate per category, tuned partly on the same pairs, so this is optimistic, the accuracy of C is" in said
@@ -179,7 +179,7 @@ def test_tables_take_the_place_of_the_pictures(open_page: Open, filled: list[int
     assert charts(app) == []
     assert [row[0] for row in table(app, "Condition")] == ["A no reference", "B always", "C selective"]
     assert [row[:3] for row in table(app, "Share right")][-1] == ["5 of 5", 2, 1]
-    assert len(table(app, "Gate from")) == 5
+    assert len(table(app, "Gate threshold")) == 5
 
 
 @pytest.mark.parametrize("name", ["script", "markdown", "marks"])

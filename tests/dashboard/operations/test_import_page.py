@@ -124,7 +124,7 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
     page = upload(b"PK\x03\x04rest", name="log.jsonl")
-    assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;. A zip? Unpack it first." in said(page)
+    assert "log.jsonl is not JSON lines: it starts with &#x27;PK&#x27;, like a ZIP or Excel file." in said(page)
     assert not page.dataframe
 
 
@@ -160,7 +160,7 @@ def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str)
 @pytest.mark.parametrize("kind", ["People's grades", "Verdicts"])
 def test_answers_under_another_kind_are_told_which_they_are(upload, kind: str) -> None:
     page = upload([{"question": "q", "response": "a"}], kind=kind)
-    assert "choose that kind (--kind responses)" in page.dataframe[-1].value["Reason"][0]
+    assert "use --kind responses" in page.dataframe[-1].value["Reason"][0]
     assert page.dataframe[0].value["How"][0] == "not in the file"
 
 

@@ -86,7 +86,7 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page, said) -> None:
     next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
     page.button(key="rejudge_start").click().run()
     page = page.button(key="rejudge_start").click().run()
-    assert "The job was not started: Mara asked for the same at" in said(page)
+    assert "The job was not started: Mara started the same job at" in said(page)
 
 
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page, said) -> None:

@@ -177,7 +177,7 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     assert page.button(key="queue_who").label == as_label(ANN)
     assert not [button for button in page.button if button.label == "Rejudge these"]
     remove_person(sqlite_store, ANN, "cli:root")
-    assert "is not among the people" in said(page.run())
+    assert "may not sign in here yet" in said(page.run())
     assert not page.dataframe
 
 

@@ -97,7 +97,7 @@ def test_a_running_job_says_how_far_it_is() -> None:
         ({"state": "cancelled"}, "Cancelled at 38 of 61."),
         ({"state": "stopped", "why": "HTTP 401: check the key"}, "Stopped at 38 of 61: HTTP 401: check the key."),
         ({"state": "failed", "run_id": None, "why": "no key"}, "Could not start: no key."),
-        ({"state": "failed", "why": "it broke off"}, "Stopped at 38 of 61: it broke off."),
+        ({"state": "failed", "why": "it ended unexpectedly"}, "Stopped at 38 of 61: it ended unexpectedly."),
         ({"state": "done", "finished_at": START + timedelta(seconds=15)}, "Done in 15 s. 2 answers without a usable"),
         ({"state": "done"}, "23 answers not reached"),
     ],

@@ -135,11 +135,11 @@ def outlined_words(picture: Picture, gap: float) -> str:
     """Return what outlined cells count, with an example of "2 of 5" if a cell has that."""
     every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
     mixed = [(count, far) for count, far in every if 0 < far < count]
-    words = f"Outlined: {gap:g} or more apart"
+    words = f"Outlined: difference of {gap:g} or more"
     if not mixed:
         return f"{words}."
     count, far = min(mixed)
-    return f'{words}. "{far:,} of {_short(count)}": only some answers of that cell.'
+    return f'{words}. "{far:,} of {_short(count)}" means only {far:,} of the {_short(count)} answers in that cell.'
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:

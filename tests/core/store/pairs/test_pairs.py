@@ -108,7 +108,7 @@ def test_an_id_that_a_logged_answer_has_is_refused(desk) -> None:
 
 
 def test_text_that_not_both_engines_can_hold_is_refused(desk) -> None:
-    with pytest.raises(BadInput, match=r"answer_a of pair 'p' holds NUL"):
+    with pytest.raises(BadInput, match=r"answer_a of pair 'p' contains NUL"):
         add(desk, pair(answer_a="a\0"))
 
 

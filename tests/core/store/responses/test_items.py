@@ -66,7 +66,7 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(desk) -> None:
     assert {flag.rule: flag.why for flag in item.flags} == {
         "low_groundedness": "Groundedness 0.25 is below 0.5.",
         "low_quality": "Quality 1 is 2 or lower.",
-        "feedback_gap": "The user said thumbs up (4), the judge gave quality 1: 3 apart.",
+        "feedback_gap": "The user gave thumbs up (4), the judge gave quality 1: difference 3.",
     }
     assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
