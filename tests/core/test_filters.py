@@ -132,7 +132,7 @@ def test_a_filter_that_nothing_can_pass_is_refused(contradiction) -> None:
 
 
 def test_a_kind_of_answers_that_there_is_not_is_refused() -> None:
-    with pytest.raises(BadInput, match="kind is one of log, control"):
+    with pytest.raises(BadInput, match="kind must be one of log, control"):
         RowFilter(kinds=("fake",))
     with pytest.raises(BadInput, match="fields:"):
         parse_where(["kind=control"])  # nothing on a page or in an export of the log is meant by it

@@ -61,7 +61,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         if self.grade not in GRADES:
-            raise BadInput(f"grade is one of {', '.join(GRADES)}, not {self.grade!r}")
+            raise BadInput(f"grade must be one of {', '.join(GRADES)}, not {self.grade!r}")
         names = cell_names(self.grade)
         for field, value, known in (
             ("raters", self.raters, get_args(Raters)),
@@ -72,7 +72,7 @@ class Cell:
             ("score", self.score, _TENTHS),
         ):
             if value is not None and value not in known:
-                raise BadInput(f"{field} is one of {', '.join(known)}, not {value!r}")
+                raise BadInput(f"{field} must be one of {', '.join(known)}, not {value!r}")
 
 
 def cell_names(grade: GradeName) -> tuple[str, ...]:

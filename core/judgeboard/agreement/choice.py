@@ -71,7 +71,7 @@ class AgreementChoice:
             ("by", self.by, (None, *SLICES)),
         ):
             if value not in known:
-                raise BadInput(f"{name} is one of {', '.join(filter(None, known))}, not {value!r}")
+                raise BadInput(f"{name} must be one of {', '.join(filter(None, known))}, not {value!r}")
         wrong = next((message for is_wrong, message in self._problems() if is_wrong), None)
         if wrong is not None:
             raise BadInput(wrong)

@@ -84,7 +84,7 @@ KINDS: dict[str, Kind] = {
 def kind_class(kind: str) -> type["ImportKind[Any]"]:
     """Return the class of a kind."""
     if kind not in KINDS:
-        raise BadInput(f"--kind is one of {', '.join(KINDS)}, not {kind!r}")
+        raise BadInput(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}")
     module, _, name = KINDS[kind].home.partition(":")
     found: type[ImportKind[Any]] = getattr(import_module(module), name)
     return found

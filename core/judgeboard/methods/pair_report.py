@@ -243,7 +243,7 @@ def measure_pairs(
         BadInput: ``unusable`` is invalid.
     """
     if unusable not in UNUSABLE_AS:
-        raise BadInput(f"--unusable is one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
+        raise BadInput(f"--unusable must be one of {', '.join(UNUSABLE_AS)}, not {unusable!r}")
     with store.reading() as connection:
         version = get_version(connection, judge_version)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)

@@ -97,14 +97,14 @@ class QueueRules:
         try:
             object.__setattr__(self, "order", QueueOrder(self.order))
         except ValueError:
-            raise BadInput(f"an order is one of {', '.join(QueueOrder)}, not {self.order!r}") from None
+            raise BadInput(f"the order must be one of {', '.join(QueueOrder)}, not {self.order!r}") from None
         if self.subject not in {"answers", "pairs"}:
-            raise BadInput(f"a queue has answers or pairs, not {self.subject!r}")
+            raise BadInput(f"the items of a queue must be answers or pairs, not {self.subject!r}")
         if self.subject == "pairs":
             object.__setattr__(self, "blind_judge", True)
             object.__setattr__(self, "blind_people", True)
         if not 1 <= self.needed <= MOST_REVIEWS:
-            raise BadInput(f"an item needs 1 to {MOST_REVIEWS} reviews, not {self.needed}")
+            raise BadInput(f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}")
         _check_share("overlap", self.overlap, whole=True)
         _check_share("sampling rate", self.sampling_rate)
         _check_share("repeat rate", self.repeat_rate)
@@ -120,7 +120,7 @@ class QueueRules:
     def _check_texts(self) -> None:
         for grade in self.grades:
             if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
-                raise BadInput("a grade is label, groundedness, quality or the name of a rubric's dimension")
+                raise BadInput("a grade must be label, groundedness, quality or the name of a rubric's dimension")
         if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
             raise BadInput(f"guidelines have at most {LONGEST_GUIDELINES:,} characters")
         for what, text in (("the guidelines", self.guidelines), ("the seed", self.seed)):

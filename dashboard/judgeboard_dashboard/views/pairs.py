@@ -102,7 +102,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         under=(
             "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
             if group.one_order
-            else "A verdict counts where both orders agree.",
+            else "A verdict counts if both orders agree.",
             "Intervals: 95 % CI, by pair.",
             "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),

@@ -46,7 +46,7 @@ VERSION_STATISTICS: dict[GradeName, tuple[str, ...]] = {
 
 MOST_SLICES = 8
 WEEK = 7
-CHANCE = "0 is agreement by chance, 1 is full agreement."
+CHANCE = "0 means agreement by chance, 1 means full agreement."
 LISTED = ("Click a row to open its answers.",)
 
 
@@ -147,7 +147,7 @@ class AgreementFigures:
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
-                "0 is no common order, 1 is the same order." if lead == "spearman" else CHANCE,
+                "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
             ),

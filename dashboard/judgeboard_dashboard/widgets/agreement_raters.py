@@ -145,7 +145,7 @@ def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | Non
         )
     else:
         caption(
-            "Nobody has graded an answer both before and after seeing this judge. Queues blind to the judge do that."
+            "Nobody has graded an answer before and after seeing this judge. A queue blind to the judge asks for both."
         )
     if differing is not None:
         counts = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)

@@ -447,7 +447,7 @@ class SelfReferenceFigures:
             says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
             as_table=self.as_tables,
             under=(
-                f"The gate is on if {gate_words(report.needed, report.k)} samples or more agree.",
+                f"The gate is on if at least {gate_words(report.needed, report.k)} samples agree.",
                 None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
             ),
             columns=FIGURE_COLUMNS,

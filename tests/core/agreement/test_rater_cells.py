@@ -61,7 +61,7 @@ def test_each_number_of_judges_opens_its_answers(desk: GradedLog) -> None:
 
 
 def test_what_names_no_raters_is_refused() -> None:
-    with pytest.raises(BadInput, match="raters is one of"):
+    with pytest.raises(BadInput, match="raters must be one of"):
         Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="slices by is one of"):
+    with pytest.raises(BadInput, match="slices by must be one of"):
         Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ def test_a_scale_is_read_to_its_ends(text: str, plain: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "five", "5-1", "1-1", "1-5 stars", "1"])
 def test_what_is_no_scale_is_said(text: str) -> None:
-    with pytest.raises(Unusable, match="is no scale"):
+    with pytest.raises(Unusable, match="is not a scale"):
         scale_in("scale", text)
 
 
@@ -30,5 +30,5 @@ def test_grades_of_pairs_lean_to_b_above_zero() -> None:
     assert str(scale_of_pairs("scale", None)) == "-2..2"
     with pytest.raises(Unusable, match="change their sign"):
         scale_of_pairs("scale", "-2..2 (positive: response A is better)")
-    with pytest.raises(Unusable, match="0 is no tie"):
+    with pytest.raises(Unusable, match="needs 0 for a tie"):
         scale_of_pairs("scale", "1-5")

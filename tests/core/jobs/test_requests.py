@@ -20,7 +20,7 @@ RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
     with pytest.raises(BadInput, match="no judge of kind 'magic'"):
         request_rejudge(sqlite_log, judge={"kind": "magic"}, actor="Mara")
-    with pytest.raises(BadInput, match="cannot carry api_key"):
+    with pytest.raises(BadInput, match="cannot use these options of a judge: api_key"):
         request_rejudge(sqlite_log, judge={**RAG, "api_key": "sk-1"}, actor="Mara")
     with pytest.raises(NotFound, match="no job"):
         job_progress(sqlite_log, "rejudge-0")

@@ -154,7 +154,7 @@ def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
     record(sqlite_store, [other], {"ab": "a", "ba": "a"})
     with pytest.raises(NotFound, match="no pair 99"):
         say(sqlite_store, 99, mara, A, "one")
-    with pytest.raises(BadInput, match="not one of pair"):
+    with pytest.raises(BadInput, match="does not belong to pair"):
         say(sqlite_store, first, mara, A, "one", comparison_seen_id=rows_of(sqlite_store, COMPARISON)[0]["id"])
     for more in ({"seconds": -1}, {"note": "a\x00b"}, {"aspect": ""}):
         with pytest.raises(BadInput):

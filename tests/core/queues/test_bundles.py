@@ -237,7 +237,7 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(desk, tmp_path) -> 
     close_queue(desk.store, "q", by=desk.lead, now=desk.now)
     fill(file, {"decision": "confirm", "quality": 2})
     (conflict,) = merged(desk, file).refused
-    assert (conflict.kept, "was closed meanwhile" in conflict.reason) == (True, True)
+    assert (conflict.kept, "has been closed since then" in conflict.reason) == (True, True)
     assert desk.flag_states() == ["open"]
 
 
@@ -286,7 +286,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(desk, tmp_path) -> N
     with pytest.raises(BadInput, match="line 2: not JSON"):
         merged(desk, file)
     file.write_text(whole + whole.splitlines()[1])
-    with pytest.raises(BadInput, match="line 3, item: is on line 2 already"):
+    with pytest.raises(BadInput, match="line 3, item: is also on line 2"):
         merged(desk, file)
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
     with pytest.raises(NotFound, match="bundle comes from another database"):
@@ -319,7 +319,7 @@ def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_witho
     fill(file, {"decision": "confirm"})
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([head, *lines[:2]]), encoding="utf-8")
-    with pytest.raises(BadInput, match="2 of its 3 items are there"):
+    with pytest.raises(BadInput, match="it has only 2 of its 3 items"):
         merged(desk, file)
     assert desk.reviews() == []
     older = {name: value for name, value in json.loads(head).items() if name != "items"}

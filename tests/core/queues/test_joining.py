@@ -72,7 +72,7 @@ def test_who_held_too_long_what_left_its_queue_is_told_that(desk) -> None:
     held = desk.held(desk.mara)
     desk.later(minutes=11)
     desk.judge(answer, 0.9)
-    with pytest.raises(DecisionRefused, match=r"left its queue meanwhile\. Your note is kept"):
+    with pytest.raises(DecisionRefused, match=r"has left its queue since then\. Your note is kept"):
         desk.say(held, desk.mara, note="typed for minutes")
 
 

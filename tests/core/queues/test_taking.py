@@ -92,7 +92,7 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(d
         desk.take(desk.jon)
     held = desk.held(desk.mara)
     close_queue(desk.store, "q", by=desk.lead, now=desk.now)
-    with pytest.raises(DecisionRefused, match="was closed meanwhile"):
+    with pytest.raises(DecisionRefused, match="has been closed since then"):
         desk.say(held, desk.mara)
     with pytest.raises(BadInput, match="'q' is closed"):
         desk.take(desk.mara)

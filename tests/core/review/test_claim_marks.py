@@ -78,14 +78,14 @@ def test_a_mark_alone_is_worth_saving(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("mark", "says"),
     [
-        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=99), "inside the answer \(22 characters\)"),
+        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=99), r"inside the answer \(22 characters\)"),
         (ClaimMark(ClaimStatus.SUPPORTED, start=5, end=5), "inside the answer"),
         (ClaimMark(ClaimStatus.SUPPORTED, start=-1, end=5), "inside the answer"),
         (ClaimMark(ClaimStatus.SUPPORTED, start=True, end=5), "inside the answer"),
         (ClaimMark(ClaimStatus.SUPPORTED), "inside the answer"),
         (ClaimMark("fine", start=0, end=5), "supported, unsupported, contradicted, not 'fine'"),
         (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1), "needs the id of its judgment"),
-        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1), "judgment 99 is not one of ragtruth-12260"),
+        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1), "judgment 99 does not belong to ragtruth-12260"),
         (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1, number=3), "has no claim 3"),
         (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1), "has no claim None"),
         (ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1), "inside the answer"),
@@ -102,7 +102,7 @@ def test_a_mark_on_another_answers_judgment_is_refused(desk: Desk, judgment: int
     with desk.store.writing() as connection:
         (other,) = store_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
     desk.response_id = other
-    with pytest.raises(BadInput, match="is not one of other"):
+    with pytest.raises(BadInput, match="does not belong to other"):
         desk.grade(desk.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))
 
 

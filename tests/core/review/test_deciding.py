@@ -144,7 +144,7 @@ def test_blank_texts_are_nothing(desk: Desk, flag: int) -> None:
         ({"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))}, "text of a span .* NUL"),
         ({"grade": Grade(note="a\x00b")}, "note cannot be stored: NUL at character 2"),
         ({"grade": Grade(corrected_answer="\ud800")}, "corrected answer cannot be stored"),
-        ({"judgment_seen_id": 999}, "judgment 999 is not one of ragtruth-12260"),
+        ({"judgment_seen_id": 999}, "judgment 999 does not belong to ragtruth-12260"),
         ({"seconds": -1}, "number of seconds"),
         ({"seconds": float("nan")}, "number of seconds"),
         ({"request_key": ""}, "request key"),

@@ -62,7 +62,7 @@ def test_only_ones_own_that_stands_is_changed(desk: Desk, flag: int) -> None:
     with pytest.raises(DecisionRefused, match="only Mara can edit it"):
         change(desk, before, desk.jon, Decision.DISMISS)
     second = change(desk, before, desk.mara, Decision.DISMISS).review_id
-    with pytest.raises(DecisionRefused, match="something newer"):
+    with pytest.raises(DecisionRefused, match="newer review"):
         change(desk, before, desk.mara, Decision.CONFIRM)
     desk.undo(second, desk.mara)
     with pytest.raises(DecisionRefused, match="undone already"):

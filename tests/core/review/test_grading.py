@@ -83,5 +83,5 @@ def test_a_grade_of_a_forgotten_answer_takes_no_spans(desk: Desk) -> None:
 def test_undoing_a_replaced_grade_is_refused(desk: Desk) -> None:
     first = desk.grade(desk.mara, quality=2)
     desk.grade(desk.mara, quality=3)
-    with pytest.raises(DecisionRefused, match="something newer"):
+    with pytest.raises(DecisionRefused, match="newer review"):
         desk.undo(first, desk.mara)

@@ -78,7 +78,10 @@ def test_all_alike_is_one_without_an_interval_not_undefined():
 def test_what_is_left_out_is_counted():
     got = gwet(ratings([[0, 0], [1, None], [None, None], [1, 0], [1, 1]], 2))
     assert got.n == 3
-    assert got.left_out == (("items with one rating: used only for the agreement by chance", 1), ("items without a rating", 1))
+    assert got.left_out == (
+        ("items with one rating: used only for the agreement by chance", 1),
+        ("items without a rating", 1),
+    )
 
 
 @pytest.mark.parametrize("clusters", [None, 80])

@@ -116,7 +116,10 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     said = " ".join(texts(open_page("agreement")))
-    assert "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality." in said
+    assert (
+        "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
+        in said
+    )
 
 
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:

@@ -141,7 +141,10 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
     said = grid.outlined_words(picture, 0.4)
-    assert said == 'Outlined: difference of 0.4 or more. "1,200 of 31k" means only 1,200 of the 31k answers in that cell.'
+    assert (
+        said
+        == 'Outlined: difference of 0.4 or more. "1,200 of 31k" counts the answers in that cell with such a difference.'
+    )
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
     assert grid.outlined_words(whole, 0.4) == "Outlined: difference of 0.4 or more."
 

@@ -139,7 +139,7 @@ def outlined_words(picture: Picture, gap: float) -> str:
     if not mixed:
         return f"{words}."
     count, far = min(mixed)
-    return f'{words}. "{far:,} of {_short(count)}" means only {far:,} of the {_short(count)} answers in that cell.'
+    return f'{words}. "{far:,} of {_short(count)}" counts the answers in that cell with such a difference.'
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
