@@ -35,7 +35,7 @@ def test_nothing_is_wrong_with_rules_that_the_core_takes() -> None:
         ("repeat_rate", -0.1, "the repeat rate is a share from 0"),
         ("lease_seconds", 5, "a lease lasts from 10 seconds to a day"),
         ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
-        ("grades", ("",), "a grade is label, groundedness, quality"),
+        ("grades", ("",), "a grade must be label, groundedness, quality"),
     ],
 )
 def test_what_is_wrong_is_said_beside_its_field_and_no_other(field: str, value: object, said: str) -> None:

@@ -298,7 +298,7 @@ def _skewed(
             category = categories[counts.argmax()]
             yield Note(
                 "skewed",
-                f"{percent(share)} of these {things} are '{category}' by people, so agreement by chance is high. Look "
+                f"People gave '{category}' to {percent(share)} of these {things}, so agreement by chance is high. Look "
                 f"at {name} and at the other {things}.",
             )
             return

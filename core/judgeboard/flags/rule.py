@@ -82,7 +82,7 @@ def _number(default: float, low: float, high: float, step: float, label: str, ti
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What the rules decide by (methods.md §1): the defaults and ranges; a setting has the name of its field.
+    """The thresholds of the rules, with defaults and ranges; a setting has the name of its field.
 
     Raises:
         ValueError: A value is outside its range; the text is a sentence for a person.

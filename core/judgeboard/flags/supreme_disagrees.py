@@ -9,7 +9,7 @@ NAME = "supreme_disagrees"
 
 
 def reason(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]:  # noqa: ARG001 - every rule is called alike
-    """A reason for each judge whose current verdict is marked wrong, on the version that gave it (methods.md §4)."""
+    """A reason for each judge whose current verdict is marked wrong, on the version that gave it."""
     return tuple(
         Reason(
             NAME,

@@ -82,7 +82,7 @@ MOST = 1.0
 
 
 def unusable(record: JudgeRecord) -> Check:
-    """Warn if more than 5 % of all calls gave no usable verdict, significantly."""
+    """Warn if significantly more than 5 % of all calls gave no usable verdict."""
     asked = sum(record.asked.values())
     if asked < LEAST:
         why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."

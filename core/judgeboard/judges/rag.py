@@ -1,4 +1,4 @@
-"""The judge of groundedness and quality: the form of its verdict, the judge, and its file of domain and examples."""
+"""The judge that scores the groundedness and quality of an answer."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -26,10 +26,10 @@ _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 def _dimension_name(name: str) -> str:
     if not _NAME.fullmatch(name) or name.casefold() == OVERALL:
         words = "letters, digits, spaces, - and _, at most 60 characters"
-        raise ValueError(f"{name!r} cannot name a dimension: {words}, and not {OVERALL!r}")
+        raise ValueError(f"{name!r} cannot be the name of a dimension: use {words}, and not {OVERALL!r}")
     if name.casefold().startswith(EXPECTED):
         raise ValueError(
-            f"{name!r} cannot name a dimension: {EXPECTED.strip()!r} begins the name of a mean over levels"
+            f"{name!r} cannot be the name of a dimension: names that begin with {EXPECTED.strip()!r} are reserved"
         )
     return name
 
@@ -40,7 +40,7 @@ def _levels(given: Any) -> Any:
         return given
     for level in LEVELS:
         if str(level) not in given:
-            raise ValueError(f"level {level} has no words")
+            raise ValueError(f"level {level} has no description")
     if strange := sorted(set(given) - set(map(str, LEVELS))):
         raise ValueError(f"there is no level {strange[0]}")
     return tuple(given[str(level)] for level in LEVELS)

@@ -73,7 +73,7 @@ MEASURES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 class IndependentSupreme:
-    """Judges answers with another judge, as a version of kind audit; approach 2 of methods.md §4.
+    """Judges answers with another judge, as a version of kind audit: approach 2.
 
     Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024).
     """

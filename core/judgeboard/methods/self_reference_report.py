@@ -151,7 +151,7 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
 
 @dataclass(frozen=True, slots=True)
 class SelfReferenceReport:
-    """The figures of methods.md §5 over the items of one judge version.
+    """The figures of self-reference over the items of one judge version.
 
     Attributes:
         judge: Title of the judge version that sampled and judged.
@@ -164,12 +164,12 @@ class SelfReferenceReport:
         gain: How much more often C is right than A, and than B, on the same items.
         ties: Items with another answer as common as the majority's; ``ties_on`` of them with the gate on.
         no_answer: Items without an answer in any sample: B takes the verdict of A.
-        from_without: How many of those have a usable verdict of A.
+        from_without: Number of these items on which A has a usable verdict.
         no_reference: Items with an answer that may be right or wrong.
         no_gold: Items whose better answer is not known.
-        fewer_samples: Questions left out, with fewer than k samples.
-        failed_samples: Questions left out, with a failed call for a sample.
-        forgotten: Questions left out, without texts.
+        fewer_samples: Number of questions left out because they have fewer than k samples.
+        failed_samples: Number of questions left out because a call for a sample failed.
+        forgotten: Number of questions left out because their texts were deleted.
         other_reference: Items whose judge saw another answer than this majority.
         account: The steps by status.
         calls_planned: Maximum calls of the run; 0 for recorded samples.
@@ -243,14 +243,14 @@ def _notes(report: SelfReferenceReport) -> list[str]:
 def _left_out(report: SelfReferenceReport) -> list[str]:
     notes = []
     if report.fewer_samples:
-        notes.append(f"Left out, fewer than {report.k} samples: {_counted(report.fewer_samples)}.")
+        notes.append(f"Left out because they have fewer than {report.k} samples: {_counted(report.fewer_samples)}.")
     if report.failed_samples:
         notes.append(
-            f"Left out, the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, add "
+            f"Left out because the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, add "
             "`--rejudge failed` to the `judgeboard ssr` command."
         )
     if report.forgotten:
-        notes.append(f"Left out, texts forgotten: {_counted(report.forgotten)}.")
+        notes.append(f"Left out because their texts were deleted: {_counted(report.forgotten)}.")
     return notes
 
 

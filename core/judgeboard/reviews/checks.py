@@ -43,7 +43,7 @@ def checked_seconds(seconds: float | None) -> float | None:
         BadInput: It is negative, not finite or longer than 30 days.
     """
     if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_LOOK):
-        raise BadInput(f"the time spent is a number of seconds from 0 to {LONGEST_LOOK:,}")
+        raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
     return seconds
 
 

@@ -74,7 +74,7 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
     """
     where = queue.filter
     if where != RowFilter(query_types=where.query_types, sources=where.sources, ids=where.ids):
-        raise BadInput("pairs are filtered by query_type, source and id")
+        raise BadInput("pairs can be filtered only by query_type, source and id")
     if queue.sort not in PAIR_ORDERS:
         raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
     query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(

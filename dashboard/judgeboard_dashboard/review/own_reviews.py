@@ -183,7 +183,7 @@ PAIRS = ReviewList(
     empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
     columns={
         "When": ("str", lambda line: when(line.at), _text(100)),
-        "Review": ("str", preference_words, _text(185, "By the sides as you saw them")),
+        "Review": ("str", preference_words, _text(185, "Left and right are the sides that you saw")),
         "Queue": ("str", lambda line: line.queue, _text(130)),
         "Seconds": _SECONDS,
         "Question": ("str", lambda line: one_line(line.question), _text(380)),

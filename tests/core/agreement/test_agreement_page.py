@@ -180,7 +180,7 @@ def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
 def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
     judged(log, version, ids, wrong=0, bad_every=20)
-    start = "95 % of these answers are 'grounded' by people, so agreement by chance is high."
+    start = "People gave 'grounded' to 95 % of these answers, so agreement by chance is high."
     assert text(page(log), "skewed") == f"{start} Look at kappa and at the other answers."
 
 

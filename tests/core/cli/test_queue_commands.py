@@ -118,7 +118,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(desk: QueueDesk, typed: T
         (("--blind-judge", "--order", "severity"), "order by oldest or random"),
         (("--where", "colour=red"), "colour"),
         (("--guidelines", "none.txt"), "--guidelines none.txt"),
-        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs are filtered by"),
+        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs can be filtered only by"),
         (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, low_quality"),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "not 120000 seconds"),

@@ -256,7 +256,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
         assert get_version(connection, "rubric v2").params["examples"][0]["response"] == 2
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
-    assert "r.yaml, line 2: dimensions[0].levels: level 5 has no words" in capsys.readouterr().err
+    assert "r.yaml, line 2: dimensions[0].levels: level 5 has no description" in capsys.readouterr().err
 
 
 def test_a_fresh_database_is_made_and_a_failed_check_is_named(
