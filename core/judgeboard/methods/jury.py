@@ -294,7 +294,7 @@ def judge_by_jury(
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. Makes no model calls and is idempotent. The formulas are in
+    Answers that not all members judged are left out. Makes no model calls and is idempotent.
     ``name`` is that of the jury (default: ``jury``).
 
     Raises:

@@ -246,8 +246,8 @@ def _left_out(report: SelfReferenceReport) -> list[str]:
         notes.append(f"Left out because they have fewer than {report.k} samples: {_counted(report.fewer_samples)}.")
     if report.failed_samples:
         notes.append(
-            f"Left out because the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, add "
-            "`--rejudge failed` to the `judgeboard ssr` command."
+            f"Left out because the call for a sample failed: {_counted(report.failed_samples)}. To repeat these calls, "
+            "add `--rejudge failed` to the `judgeboard ssr` command."
         )
     if report.forgotten:
         notes.append(f"Left out because their texts were deleted: {_counted(report.forgotten)}.")
