@@ -72,7 +72,7 @@ def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(opened: Store, op
     said = " ".join(texts(app))
     assert "asked in one order only" in said
     assert "Each pair was asked in one order only. That verdict counts" in said
-    assert "where both orders agree" not in said
+    assert "if both orders agree" not in said
     figures = app.dataframe[0].value
     assert {"Prefers A and B", "Tie in one order", "Same in both orders", "If consistent"}.isdisjoint(figures)
     assert figures["Accuracy"].tolist()[0].startswith("50 %")

@@ -39,7 +39,7 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
     said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"
     printed = lines([{"id": "1", "query": "why?", "answer": "because"} | odd])
     assert f"  not read: {said} (kept in metadata; to read one, use --map THEIRS=ours)" in printed
-    assert any(f"the file has {said} (name it" in line for line in lines([odd]))
+    assert any(f"the file has {said} (to map one" in line for line in lines([odd]))
 
 
 @pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])

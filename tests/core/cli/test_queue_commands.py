@@ -221,7 +221,7 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
         shown = typed(user, "queue", "next", "sides", "--json")
         assert "LEFT" in typed(user, "queue", "next", "sides")
         side = "left" if shown["texts"]["left"] == answer else "right"
-        assert "takes no grade" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
+        assert "has no grades" in typed(user, "queue", "decide", shown["token"], side, "--quality", "2", code=2)
         assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
         said = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
     assert said["state"] == "conflict"
@@ -231,7 +231,7 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(desk: QueueDesk, typ
     assert "bob says so" in typed("lead", "adjudicate", str(said["item"]))
     item = ("adjudicate", str(said["item"]), "--reason", "it is longer", "--decision")
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
-    assert "takes no grade" in typed("lead", *item, "b", "--quality", "2", code=2)
+    assert "has no grades" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")
     assert desk.item_states() == ["adjudicated"]
     assert typed("lead", "adjudicate") == "There are no conflicts.\n"

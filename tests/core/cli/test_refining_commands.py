@@ -57,7 +57,7 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
             in capsys.readouterr().out
         )
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
-        assert "2 new ones kept" in capsys.readouterr().out
+        assert "2 new answers kept" in capsys.readouterr().out
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
         assert "nothing to do" in capsys.readouterr().out
 

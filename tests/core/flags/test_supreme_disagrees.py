@@ -46,7 +46,7 @@ def test_the_sentence_names_both_and_what_was_said() -> None:
     labelled = judge("nli", None, None, label=Label.GROUNDED)
     (found,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
     assert why(found.rule, found.details, found.params) == (
-        "big v2 and supreme v1 call wrong what nli v1 said: label grounded."
+        "big v2 and supreme v1 mark the verdict of nli v1 as wrong: label grounded."
     )
 
 

@@ -118,7 +118,10 @@ def test_columns_of_other_names_can_be_named(upload) -> None:
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
-    assert "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id column: ids are derived from the columns read" in said(page)
+    assert (
+        "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb. No id column: ids are derived from the columns that are read"
+        in said(page)
+    )
     assert "Not read" not in said(upload(LOG))
 
 
@@ -130,8 +133,16 @@ def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 20
 WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
-    "a picture": (PNG, "picture.png", "picture.png is not a file of rows: it starts with &#x27;PNG&#x27;."),
-    "a picture called rows": (PNG, "rows.jsonl", "rows.jsonl is not JSON lines: it starts with &#x27;PNG&#x27;."),
+    "a picture": (
+        PNG,
+        "picture.png",
+        "picture.png is not a file of rows: it starts with &#x27;PNG&#x27;, like a picture.",
+    ),
+    "a picture called rows": (
+        PNG,
+        "rows.jsonl",
+        "rows.jsonl is not JSON lines: it starts with &#x27;PNG&#x27;, like a picture.",
+    ),
     "nothing": (b"", "rows.jsonl", "rows.jsonl is empty: there is nothing to import"),
     "blank lines": (b"\n\n  \n", "rows.jsonl", "This file has no rows."),
     "answers": (list(LOG), "log.jsonl", "None of 4 rows can be imported."),
