@@ -1,49 +1,35 @@
-"""Options that several commands share: the model, rubrics and examples, the generator, a grade, JSON output."""
+"""Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from judgeboard.cli.options import FiniteRange, actor, judging_progress
+from judgeboard.cli.options import CONTINUE, FILE, F, FiniteRange, actor, cost_text, decorator, open_store, progress
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
     from judgeboard.llm.asking import Generator
-    from judgeboard.runs.method import RunOptions
+    from judgeboard.runs.method import RunAccount, RunOptions
+    from judgeboard.runs.runner import Tally
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-note_option = click.option("--note", help="Reason for the grade.")
-_FILE = click.Path(path_type=Path)
-
-
-def _decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return one decorator for several options, in the order in which the help lists them."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-# The options of a command that names its model in its own way.
-endpoint_options: Callable[[F], F] = _decorator(
+address_options: Callable[[F], F] = decorator(
     click.option("--provider", help="API of the endpoint: openai or anthropic (default: chosen by the model's name)."),
     click.option(
         "--base-url",
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
     ),
+)
+# The options of a command that names its model in its own way.
+endpoint_options: Callable[[F], F] = decorator(
+    address_options,
     click.option(
-        "--replies", type=_FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
+        "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
     ),
     click.option(
         "--concurrency",
@@ -57,15 +43,15 @@ endpoint_options: Callable[[F], F] = _decorator(
         type=FiniteRange(0, min_open=True),
         help="Stop when the calls have cost this much, in dollars (default: no limit).",
     ),
-    click.option("--prices", type=_FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
+    click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
 )
-model_options: Callable[[F], F] = _decorator(
+model_options: Callable[[F], F] = decorator(
     click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
     endpoint_options,
 )
-grade_options: Callable[[F], F] = _decorator(
+grade_options: Callable[[F], F] = decorator(
     click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="Label of the answer."),
     click.option("--groundedness", type=FiniteRange(0, 1), help="How far the passages support the answer."),
     click.option("--quality", type=click.IntRange(1, 4), help="Quality of the answer."),
@@ -77,13 +63,13 @@ grade_options: Callable[[F], F] = _decorator(
         help="Grade on a dimension of a rubric (1 to 5). Repeat for more dimensions.",
     ),
 )
-few_shot_options: Callable[[F], F] = _decorator(
+few_shot_options: Callable[[F], F] = decorator(
     click.option(
         "--rubric",
-        type=_FILE,
+        type=FILE,
         help="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples.",
     ),
-    click.option("--judge-file", type=_FILE, help="Domain and examples for the rag judge: a YAML file."),
+    click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
     click.option(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
@@ -91,7 +77,7 @@ few_shot_options: Callable[[F], F] = _decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
-generator_options: Callable[[F], F] = _decorator(
+generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
     click.option(
@@ -106,7 +92,7 @@ generator_options: Callable[[F], F] = _decorator(
     ),
     click.option(
         "--generator-replies",
-        type=_FILE,
+        type=FILE,
         help="Use recorded answers instead of a model: a JSONL file with response_id and raw.",
     ),
 )
@@ -122,7 +108,12 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
             click.echo(f"{why}: waiting for {in_flight:,} running calls{again}", err=True)
 
-    with judging_progress() as show:
+    with progress("judging", "{task.fields[more]}", more="") as update:
+
+        def show(tally: "Tally", selected: int) -> None:
+            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {cost_text(tally.cost_micro)}"
+            update(completed=tally.asked, total=selected, more=more)
+
         yield {
             "concurrency": concurrency,
             "max_cost": max_cost,
@@ -130,6 +121,22 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_progress": show,
             "on_stop": stopping,
         }
+
+
+def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
+    """Yield the calls of a run by status and their cost, and why it stopped early."""
+    line = f"{head}: {account.words()}"
+    line += f"; {account.not_reached:,} not reached" if account.not_reached else ""
+    yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
+    yield from stopped_lines(account)
+
+
+def stopped_lines(account: "RunAccount") -> Iterator[str]:
+    """Yield why a run stopped early, and how to continue it."""
+    if account.why_stopped:
+        yield f"stopped: {account.why_stopped}"
+    if account.not_reached:
+        yield CONTINUE
 
 
 def check_pairs(file: str | Path, source: str | None) -> None:
@@ -168,13 +175,6 @@ def nobody_asked(context: click.Context, *own: str) -> None:
         raise BadInput(f"--recorded makes no model calls: remove {', '.join(needless)}")
 
 
-def show_json(result: object) -> None:
-    """Print a result as JSON."""
-    from judgeboard.reports.json_output import to_json
-
-    click.echo(to_json(result))
-
-
 def given_grade(options: Mapping[str, Any]) -> "Grade":
     """Return the grade that the options describe.
 
@@ -200,21 +200,20 @@ def given_grade(options: Mapping[str, Any]) -> "Grade":
     )
 
 
-def reviewed_examples(db: str | None, kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric.
 
     Raises:
         BadInput: Too few answers are graded, or the rubric file cannot be used.
     """
     from judgeboard.judges.rubric_file import default_rubric, read_rubric
-    from judgeboard.store.engine import open_store
     from judgeboard.store.grades import examples_from_reviews
 
     more: dict[str, Any] = {}
     if kind == "rubric":
         more["rubric"] = read_rubric(chosen["rubric"]) if chosen.get("rubric") else default_rubric()
     dimensions = more["rubric"].weights if more else None
-    with closing(open_store(db)) as store, store.reading() as connection:
+    with open_store().reading() as connection:
         return more | {"examples": examples_from_reviews(connection, count, dimensions=dimensions)}
 
 

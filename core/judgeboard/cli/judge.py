@@ -1,22 +1,22 @@
 """``judgeboard judge``: ask a judge for verdicts on stored answers."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import as_json, few_shot_options, model_options, reviewed_examples, run_options, show_json
+from judgeboard.cli.asking import few_shot_options, model_options, reviewed_examples, run_options
 from judgeboard.errors import BadInput
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
     from judgeboard.methods.jury import JuryReport
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
-    from judgeboard.store.filters import RowFilter
 
 
 @click.command(
@@ -55,19 +55,16 @@ if TYPE_CHECKING:
     type=click.IntRange(2),
     help="Judge each answer this many times, to measure how stable the judge is.",
 )
-@as_json
-@options.database
+@options.json_and_database
 def judge_command(
     kind: str | None,
     examples_from_reviews: int | None,
-    where: tuple[str, ...],
+    where: RowFilter,
     rejudge: str | None,
     limit: int | None,
     max_cost: float | None,
     jury: str | None,
     repeats: int | None,
-    as_json: bool,
-    db: str | None,
     **chosen: Any,
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
@@ -75,28 +72,24 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
-    from judgeboard.store.engine import open_store
-    from judgeboard.store.filters import parse_where
-
     if kind is None and jury is None:
         raise click.UsageError("Missing option '--judge'.")
     kind = kind or "rag"
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     if examples_from_reviews:
-        chosen |= reviewed_examples(db, kind, examples_from_reviews, chosen)
-    request = Request(kind, parse_where(where), rejudge or "plain", limit, max_cost, chosen)
+        chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
+    request = Request(kind, where, rejudge or "plain", limit, max_cost, chosen)
     judges = _jury_judges(request, jury) if jury else [_judge(kind, chosen)]
-    with closed_if_unasked(judges) as to_ask, closing(open_store(db)) as store:
+    with closed_if_unasked(judges) as to_ask:
+        store = options.open_store()
         if jury:
-            return _judge_by_jury(store, to_ask, judges, request, as_json=as_json)
+            return _judge_by_jury(store, to_ask, judges, request)
         if repeats:
-            return _judge_repeatedly(store, next(to_ask), repeats, request, as_json=as_json)
+            return _judge_repeatedly(store, next(to_ask), repeats, request)
         summary = _judge_once(store, next(to_ask), request, max_cost)
-        if as_json:
-            show_json(summary)
-        else:
-            _echo([*summary_lines(summary), *(expected_lines(store, summary) if chosen["logprobs"] else [])])
+        more = expected_lines(store, summary) if chosen["logprobs"] else []
+        options.show(summary, [*summary_lines(summary), *more])
     return summary.exit_code
 
 
@@ -105,7 +98,7 @@ class Request:
     """The parsed options of the command."""
 
     kind: str
-    where: "RowFilter"
+    where: RowFilter
     mode: str
     limit: int | None
     max_cost: float | None
@@ -133,7 +126,7 @@ def _judge_once(store: "Store", judge: "Judge", request: Request, max_cost: floa
         return judge_pending(store, judge, where=request.where, mode=request.mode, limit=request.limit, **run)
 
 
-def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Request, *, as_json: bool) -> int:
+def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Request) -> int:
     from judgeboard.cli.combined import repeats_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
@@ -145,10 +138,8 @@ def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Req
     if summary.ok:
         with store.reading() as connection:
             report = repeats_report(connection, version=fingerprint(judge.version))
-    if as_json:
-        show_json(to_plain(summary) | ({} if report is None else {"repeats": report}))
-    else:
-        _echo([*summary_lines(summary), *([] if report is None else repeats_lines(report))])
+    result = to_plain(summary) | ({} if report is None else {"repeats": report})
+    options.show(result, [*summary_lines(summary), *([] if report is None else repeats_lines(report))])
     return summary.exit_code
 
 
@@ -164,15 +155,18 @@ def _jury_judges(request: Request, jury: str) -> list["Judge"]:
     ]
 
 
-def _judge_by_jury(
-    store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], request: Request, *, as_json: bool
-) -> int:
+def _judge_by_jury(store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], request: Request) -> int:
     """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
     from judgeboard.cli.combined import jury_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
+
+    def echo(lines: Iterable[str]) -> None:
+        if not options.as_json():
+            for line in lines:
+                click.echo(line)
 
     for judge in judges:  # before the first call
         require_price(request.max_cost, priced=judge.priced, model=judge.version.model)
@@ -182,13 +176,11 @@ def _judge_by_jury(
         summary = _judge_once(store, judge, request, left)
         result.members.append(summary)
         code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
-        if not as_json:
-            _echo(summary_lines(summary))
+        echo(summary_lines(summary))
         if code >= STOPPED:
             break
         if request.max_cost is not None and spent / 1_000_000 >= request.max_cost and len(result.members) < len(judges):
-            if not as_json:
-                _echo(["stopped: the cost limit is reached", options.CONTINUE])
+            echo(["stopped: the cost limit is reached", options.CONTINUE])
             code = STOPPED
             break
     members = [fingerprint(judge.version) for judge in judges]
@@ -199,10 +191,8 @@ def _judge_by_jury(
             store, members, name=request.chosen.get("name"), where=request.where, actor=options.actor()
         )
         result = JuryRun(result.members, report)
-        if not as_json:
-            _echo(jury_lines(report))
-    if as_json:
-        show_json(result)
+        echo(jury_lines(report))
+    options.show(result, ())
     return code
 
 
@@ -226,11 +216,6 @@ def closed_if_unasked(judges: Sequence["Judge"]) -> Iterator[Iterator["Judge"]]:
             import asyncio
 
             asyncio.run(close())
-
-
-def _echo(lines: Sequence[str]) -> None:
-    for line in lines:
-        click.echo(line)
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
