@@ -206,13 +206,10 @@ def select_attempt(
 def deselect_attempt(
     store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Store that a person withdraws their selection and return the row's id.
+    """Store that a person withdraws their selection and return the row's id; raises as `select_attempt`.
 
     Raises:
         DecisionRefused: The person has selected no attempt.
-        NotAllowed: The person may not review.
-        NotFound: There are no such attempts.
-        BadInput: The request key is invalid or already in use.
     """
     return _store_selection(store, run_id, subject, None, reviewer, request_key, now)
 

@@ -45,13 +45,10 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
 
 def make_supreme(**chosen: Any) -> SupremeJudge:
-    """Return a supreme judge that reviews verdicts (approach 1).
+    """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
     ``chosen`` are ``name``, ``max_output`` and the fields of the model (model, base_url, prices, …); the environment
     gives what is missing or None. Other names are ignored.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or unreadable replies.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
@@ -68,7 +65,7 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
 
     Raises:
         NotFound: There is no such judge version.
-        BadInput: The kind is unknown, or the options do not make such a judge.
+        BadInput: The options do not make such a judge.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
@@ -100,17 +97,9 @@ def audit_recorded(
     """Audit a judge version with the stored verdicts of another; makes no model calls and is idempotent.
 
     A supreme version of approach 1 is read as stored; for any other, its current verdict on each answer is compared.
-
-    Args:
-        store: The open database.
-        supreme: The judge version that audits: id, name, title or fingerprint.
-        audited: The audited judge version.
-        sample: Which judgments (default: all).
-        by: ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
-            threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree.
-            Default: ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
-        account: The account of the run (default: the stored verdicts of the supreme version).
-        actor: The name stored with the event.
+    ``by`` ``label`` marks a verdict if the labels differ; a missing label is derived from groundedness at the rule's
+    threshold. ``thresholds`` marks it if groundedness, quality or label differ by the rule judges_disagree. Default:
+    ``thresholds`` for a supreme version of approach 2, else ``label``; approach 1 takes neither.
 
     Raises:
         NotFound: There is no such judge version.
@@ -130,12 +119,7 @@ def audit_recorded(
 
 
 def audited_version(connection: Connection, which: int | str) -> StoredVersion:
-    """Return the judge version to audit.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: It has no usable verdict.
-    """
+    """Return the judge version to audit; raises BadInput if it has no usable verdict."""
     version = get_version(connection, which)
     # A rubric's scores are verdicts too, although none of the common measures.
     if not measures_given(connection, version.id) and not audited_judgments(connection, version.id, RowFilter()):
@@ -378,8 +362,7 @@ async def audit_async(
     A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself, and a verdict
     that differs by the thresholds of the rule judges_disagree is marked (approach 2). A supreme version is asked once
     about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
-    answers that were logged at its start. A review keeps the sampling share it was asked with; a larger sample of the
-    same seed contains the smaller one and asks only about the rest. The supreme judge is closed at the end.
+    answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
     ``options`` are fields of `RunOptions`.
 
     Raises:

@@ -77,10 +77,9 @@ class AuditedAnswer:
 class AuditReport:
     """An audit compared with people. A positive is a verdict that is wrong by people's label; a mark predicts it.
 
-    ``audited`` counts verdicts with a usable mark, ``graded`` those among them that people graded. ``caught`` are the
-    ``tp`` wrong verdicts with a mark, ``missed`` the ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with
-    a mark; ``tn`` counts right ones without. ``flags_raised`` counts flags on marked verdicts, decided ones included.
-    ``draws`` are the sampling shares of the usable reviews, with the number of each.
+    ``audited`` counts verdicts with a usable mark. ``caught`` are the ``tp`` wrong verdicts with a mark, ``missed`` the
+    ``fn`` wrong ones without, ``accused`` the ``fp`` right ones with a mark. ``flags_raised`` counts flags on marked
+    verdicts, decided ones included. ``draws`` are the sampling shares of the usable reviews, with the number of each.
     """
 
     judge_version: str
@@ -126,9 +125,8 @@ def audit_report(
     """Return the result of the stored reviews of one version by another.
 
     For each current verdict of the audited version the supreme version's latest review counts. People's side is their
-    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``account`` is that of
-    the run (default: the status of the reviews). ``reviewed_only`` leaves out verdicts without a review, so that none
-    counts as not reached. ``not_comparable`` is for a note.
+    majority label; the judge's is its label, else its groundedness cut at the rule's threshold. ``reviewed_only``
+    leaves out verdicts without a review, so that none counts as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
     reviews = latest_reviews(connection, supreme.id, audited.id)

@@ -121,10 +121,8 @@ def store_combined(
 ) -> dict[int, Verdict]:
     """Combine and store the verdicts of several members per response; return the combined verdicts.
 
-    If the members' verdicts on an answer are unchanged, nothing new is stored.
-
-    Raises:
-        BadInput: The version is retired.
+    If the members' verdicts on an answer are unchanged, nothing new is stored. Raises BadInput if the version is
+    retired.
     """
     verdicts = {response_id: combined(given) for response_id, given in opinions.items()}
     known = latest_combined(connection, version.id)
@@ -272,11 +270,7 @@ def _spread(judged: Mapping[int, Judged], ids: Sequence[int], groups: IntArray, 
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury: its members' fingerprints, sorted, and its rule.
-
-    Raises:
-        BadInput: There are fewer than two different members.
-    """
+    """Return the version of a jury: its members' fingerprints, sorted, and its rule; raises BadInput."""
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
         raise BadInput("a jury needs at least two different members: --members a,b,c")
@@ -350,11 +344,7 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
 
 
 def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:
-    """Return the members of a combined version.
-
-    Raises:
-        NotFound: None of them is stored.
-    """
+    """Return the members of a combined version, or raise NotFound."""
     named = set(version.params.get("members") or ())
     members = [each for each in list_versions(connection) if each.fingerprint in named]
     if not members:

@@ -71,11 +71,7 @@ SAMPLES = 5
 
 
 def samples_needed(tau: float, of: int) -> int:
-    """Return how many of ``of`` samples must agree so that the gate is on: agreement >= ``tau`` (above 0, at most 1).
-
-    Raises:
-        BadInput: ``tau`` is out of range.
-    """
+    """Return how many of ``of`` samples must agree: a share of at least ``tau`` (above 0, at most 1)."""
     if not 0 < tau <= 1:
         raise BadInput(f"--tau must be above 0 and at most 1, not {tau:g}")
     return max(1, math.ceil(tau * of - TIE))  # 0.55 * 20 is above 11 in floats
@@ -115,10 +111,7 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return a row of a pair file: the correct option and a wrong one, in an order drawn by seed and id.
 
     ``row`` has ``id``, ``question``, ``options`` (a list), the correct one as ``reference`` or ``answer`` (letter or
-    text), and optionally ``category`` or ``query_type``.
-
-    Raises:
-        NoPair: A field is missing, the correct option is not among the options, or there is no wrong one.
+    text), and optionally ``category`` or ``query_type``. Raises NoPair if it makes none.
     """
     external_id, question, options = row.get("id"), row.get("question"), row.get("options")
     if isinstance(external_id, bool) or not isinstance(external_id, str | int) or external_id == "":
@@ -176,13 +169,10 @@ class MadePairs:
 
 
 def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
-    """Turn each question into a line of a pair file, as `import --kind pairs` reads it.
+    """Turn each question into a line of a pair file, as `import --kind pairs` reads it; ``write`` receives each line.
 
-    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. ``write`` receives each
-    line.
-
-    Raises:
-        BadInput: The file cannot be read, or no question makes a pair.
+    ``questions`` is a file of rows for `pair_of_question`, in any file format, gzipped or not. Raises BadInput if the
+    file cannot be read, or no question makes a pair.
     """
     made = MadePairs()
     with ByteSource(questions) as source:

@@ -128,7 +128,7 @@ class PairLine:
 
 
 class ComparedPairs:
-    """All pairs that a judge version compared, loaded once; without a version, all pairs.
+    """The pairs that a judge version compared, loaded once; without a version, all pairs. ``pair_ids`` limits them.
 
     Page, command and report read their figures here. ``aspects`` start with ``overall``, if it exists.
     """
@@ -140,7 +140,6 @@ class ComparedPairs:
         reviewer_id: int | None = None,
         pair_ids: Collection[int] | None = None,
     ) -> None:
-        """Load the pairs; ``pair_ids`` limits them."""
         rows = load_comparisons(connection, [version.id], condition=PLAIN) if version else uncompared(connection)
         self.version = version
         self._one_order = version is not None and is_one_order(version, rows)
@@ -229,14 +228,8 @@ def measure_pairs(
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    Args:
-        store: The open database.
-        judge_version: Id, name, title or fingerprint.
-        pair_ids: Only these pairs (default: all).
-        by_query_type: Also one group per query type.
-        aspects: Only these aspects (default: all).
-        unusable: How an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
-        account: The account of the run that asked (default: all comparisons of the version on these pairs).
+    ``unusable`` tells how an unusable verdict counts for gold and people: left out (``drop``), a ``tie``, or ``wrong``.
+    ``account`` is that of the run that asked (default: all comparisons of the version on these pairs).
 
     Raises:
         NotFound: There is no such version, or it has no comparisons of these pairs or aspects.
@@ -413,13 +406,10 @@ def pair_screen(
     version_id: int | None,
     verdict_seen: bool = False,
 ) -> PairScreen:
-    """Return a pair as a person sees it, in that person's order.
+    """Return a pair as a person sees it, in that person's order, or raise NotFound.
 
     ``version_id`` is the judge version whose verdicts are revealed; None reveals none. With ``verdict_seen`` the person
     has seen that verdict already, so it is shown, and a preference overrules it.
-
-    Raises:
-        NotFound: There is no such pair.
     """
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
@@ -483,7 +473,6 @@ class PairWalk:
     """
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
-        """Take the lines of the list, one per pair, and their aspect."""
         self.aspect = aspect
         by_id = {line.pair_id: line.mine for line in lines}
         self._pair_ids = sorted(by_id)

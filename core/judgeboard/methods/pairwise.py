@@ -36,13 +36,9 @@ from judgeboard.store.statements import batches
 
 
 def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
-    """Return a pairwise judge.
+    """Return a pairwise judge, or raise BadInput.
 
-    ``chosen`` are keywords of `PairwiseJudge` (name, aspects, domain, max_output) and of the model (model, base_url,
-    …); the environment gives what is missing or None.
-
-    Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, or an invalid aspect.
+    ``chosen`` are name, aspects, domain, max_output and the fields of the model; the environment gives what is missing.
     """
     own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output") if chosen.get(name)}
     return PairwiseJudge(make_endpoint("the pairwise judge", **chosen), **own)
@@ -87,11 +83,7 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
 
 
 def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor: str = "library") -> PairSet:
-    """Import a file of pairs and return its pairs, new or stored before.
-
-    Raises:
-        BadInput: The file cannot be read, or contains no usable pair.
-    """
+    """Import a file of pairs and return its pairs, new or stored before; raises BadInput if none is usable."""
     summary = import_file(store, file, kind="pairs", source=source, actor=actor)
     with read_records(file, kind="pairs", source=source) as records:
         pairs_read = (record.pair for record in records if isinstance(record, ImportedPair))

@@ -83,12 +83,9 @@ class RefineRule:
     """When attempts end and which answer is selected.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
-    and ``keep`` are ours.
-
-    Attributes:
-        success_rating: Attempts end at this rating (1 to 4) or better.
-        max_repeats: Maximum number of attempts after the first.
-        keep: If no answer was good enough, select the ``last`` one or the ``best`` rated one (of equals the later).
+    and ``keep`` are ours. Attempts end at ``success_rating`` (1 to 4) or better, or after ``max_repeats`` more than the
+    first. If no answer was good enough, ``keep`` selects the ``last`` one or the ``best`` rated one (of equals the
+    later).
 
     Raises:
         BadInput: A value is out of range.
@@ -211,13 +208,12 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        The user's last message is rated and gets the feedback. The judge sees ``passages``. ``passed`` is False if no
-        answer is good enough.
+        The user's last message is rated and gets the feedback. The judge sees ``passages``. Errors of the chat call are
+        raised.
 
         Raises:
             BadInput: No message is the user's, or the chat call returned no text.
             EndpointRefused: The judge's endpoint refuses the key, the model or the address.
-            Exception: Any error of the chat call.
         """
         checked = checked_messages(messages)
         judge = self._rating_judge()
@@ -293,14 +289,9 @@ def refine(
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
-    Args:
-        chat: The chat call: messages in, text out.
-        judge: ``rating`` (a chat model, given by ``options``), a `RatingJudge`, or a function ``messages → text``: its
-            text is parsed like a model's reply.
-        success_rating: Attempts end at this rating (1 to 4) or better.
-        max_repeats: Maximum number of attempts after the first.
-        keep: The answer to select if none was good enough.
-        options: Fields of `JudgeOptions` for a judge given by name: model, base_url, api_key, …
+    ``judge`` is ``rating`` (a chat model, given by ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a
+    function whose text is parsed like a model's reply. ``success_rating``, ``max_repeats`` and ``keep`` are as in
+    `RefineRule`.
 
     Raises:
         BadInput: A value is out of range.
@@ -342,11 +333,7 @@ def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
 
 
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
-    """Return the same judge version with replies from a file (JSONL of response_id and raw).
-
-    Raises:
-        BadInput: The file cannot be read.
-    """
+    """Return the same judge version with replies from a file (JSONL of response_id and raw)."""
     version = judge.version
     chat = RecordedChat(read_replies(replies), attempt_replies)
     return RatingJudge(

@@ -63,14 +63,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReflectRule:
-    """Which answers are made anew.
+    """Which answers are made anew: quality at most ``max_quality`` (1 to 4), long enough, and of these query types.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026).
-
-    Attributes:
-        max_quality: Maximum quality, 1 to 4.
-        min_chars: Minimum number of characters: a very short answer means that the context was empty.
-        query_types: Query types: for simple and SQL questions low quality usually means missing data.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). A very short answer means that
+    the context was empty. For simple and SQL questions low quality usually means missing data.
 
     Raises:
         BadInput: A value is out of range.
@@ -144,18 +140,10 @@ async def reflect(
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
-    If the second answer or its judgment fails, the original is kept.
-
-    Args:
-        query: The user's question.
-        answer: The assistant's answer.
-        passages: The retrieved passages; None if they are not known: then nothing is made anew.
-        messages: The assistant's messages; if None, they are rebuilt from query and passages.
-        generate: Makes the new answer: a sync or async function ``messages → text``, or a `Generator`.
-        judge: A kind of judge, or a judge object, which the caller closes.
-        query_type: The type of the question.
-        rule: Which answers are made anew.
-        options: Fields of `JudgeOptions` for a kind of judge: model, base_url, …
+    If the second answer or its judgment fails, the original is kept. Without ``passages`` nothing is made anew. Without
+    ``messages`` they are rebuilt from query and passages. ``generate`` is a sync or async function ``messages → text``,
+    or a `Generator`. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
+    which the caller closes.
 
     Raises:
         BadInput: The judge cannot be made, or no message is the user's.

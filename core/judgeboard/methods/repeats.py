@@ -168,10 +168,7 @@ def repeats_report(
     """Return the agreement of a judge with itself on answers with several repeats.
 
     ``version`` is one judge version; ``name`` takes all versions of that judge and pools their items. On each measure,
-    items without a value in every repeat are left out.
-
-    Raises:
-        NotFound: There is no such judge (the message lists the judges with repeats), or it has no repeats.
+    items without a value in every repeat are left out. Raises NotFound, which lists the judges with repeats.
     """
     versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
     repeated = repeated_answers(connection, [each.id for each in versions])
@@ -248,9 +245,7 @@ def version_report(connection: Connection, version: StoredVersion) -> JuryReport
     """Return the agreement of a jury's members, or of any other version's repeats; stores nothing.
 
     The repeats are the version's own, its member's if it combines repeats, or those of all rubrics of a recorded judge.
-
-    Raises:
-        NotFound: There is nothing to show; the message names the command.
+    Raises NotFound if there is nothing to show.
     """
     if version.kind == JURY:
         return stored_jury_report(connection, version)

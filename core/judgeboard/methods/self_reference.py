@@ -47,11 +47,10 @@ def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
     """Return a judge with self-reference.
 
     ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields
-    of the model (model, base_url, prices, …); the environment gives what is missing or None. Other names are ignored.
+    of the model; the environment gives what is missing or None. Other names are ignored.
 
     Raises:
-        BadInput: No model, no key for OpenAI's own endpoint, an invalid address, unreadable replies, or a value out of
-            range.
+        BadInput: The options make no such judge.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
@@ -308,18 +307,9 @@ async def self_refer_async(
     """Sample k answers to each question, compare its two answers, and return the report.
 
     An item takes k + 2 calls for one condition and k + 4 for more: both orders share the samples, and C uses the
-    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues. If the call
-    for a sample failed, the item is unmeasured. The judge is closed at the end.
-
-    Args:
-        store: The open database.
-        judge: Samples and judges.
-        pair_ids: The pairs; those without their texts are left out.
-        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
-        conditions: Which of A (no reference), B (always), C (if the gate is on).
-        tau_by_category: Also tune the threshold of each category.
-        again: Also repeat failed samples and orders without a usable verdict.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
+    repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
+    Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
 
     Raises:
         BadInput: No pair has its texts, or ``tau`` or a condition is invalid.
@@ -373,11 +363,7 @@ def estimate_run(
     conditions: Collection[str] = CONDITIONS,
     again: bool = False,
 ) -> RunEstimate:
-    """Estimate `self_refer` on these pairs from their texts.
-
-    Raises:
-        BadInput: ``tau`` or a condition is invalid.
-    """
+    """Estimate `self_refer` on these pairs from their texts, or raise BadInput."""
     plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
     with store.reading() as connection:
         try:

@@ -63,11 +63,10 @@ from judgeboard.store.samples import (
 
 @dataclass(slots=True)
 class Loaded:
-    """The items of a version, the questions left out, and the steps by status.
+    """The items of a version, the questions left out by reason, and the steps by status.
 
-    ``fewer_samples`` counts questions with fewer than k samples; ``failed_samples`` those with a failed call, whose
-    majority is not known; ``forgotten`` those without texts; ``other_reference`` items whose judge saw another answer
-    than the majority of these samples: their verdict in condition B does not count.
+    ``other_reference`` counts items whose judge saw another answer than the majority of these samples: their verdict in
+    condition B does not count.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -153,28 +152,10 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
 class SelfReferenceReport:
     """The figures of methods.md §5 over the items of one judge version.
 
-    Attributes:
-        judge: Title of the judge version that sampled and judged.
-        model: Its model.
-        k: Samples per item.
-        tau: The gate is on from this agreement on.
-        needed: The same as a number of samples.
-        items: The number of items.
-        conditions: Scores by condition.
-        gain: How much more often C is right than A, and than B, on the same items.
-        ties: Items with another answer as common as the majority's; ``ties_on`` of them with the gate on.
-        no_answer: Items without an answer in any sample: B takes the verdict of A.
-        from_without: How many of those have a usable verdict of A.
-        no_reference: Items with an answer that may be right or wrong.
-        no_gold: Items whose better answer is not known.
-        fewer_samples: Questions left out, with fewer than k samples.
-        failed_samples: Questions left out, with a failed call for a sample.
-        forgotten: Questions left out, without texts.
-        other_reference: Items whose judge saw another answer than this majority.
-        account: The steps by status.
-        calls_planned: Maximum calls of the run; 0 for recorded samples.
-        tuned: Thresholds by category, if requested.
-        notes: Caveats in sentences.
+    The gate is on from the agreement ``tau``, that is ``needed`` of ``k`` samples. ``gain`` is how much more often C is
+    right than A, and than B. ``ties`` are items with another answer as common as the majority's, ``ties_on`` those with
+    the gate on. On ``no_answer`` items B takes the verdict of A, ``from_without`` of them have one. ``fewer_samples``
+    to ``other_reference`` are as in `Loaded`. ``calls_planned`` is 0 for recorded samples.
     """
 
     judge: str
@@ -273,17 +254,9 @@ def measure_self_reference(
 ) -> SelfReferenceReport:
     """Measure the stored samples and comparisons of a judge version; makes no model calls.
 
-    Args:
-        store: The open database.
-        judge_version: Id, name, title or fingerprint; optional if only one version has samples.
-        k: The number of first samples that count (default: as many as the version takes, else 5).
-        tau: Minimum agreement that turns the gate on, above 0 and at most 1.
-        conditions: Which of A, B, C.
-        tau_by_category: Also tune the threshold of each category on other items.
-        source: Only questions of this source.
-        pair_ids: Only these questions.
-        calls_planned: The estimate of a run; 0 without a run.
-        account: The account of a run (default: the steps of the version on these questions).
+    ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
+    the version takes, else 5). The gate is on from the agreement ``tau``, above 0 and at most 1. ``tau_by_category``
+    also tunes the threshold of each category. ``account`` is that of a run (default: the stored steps).
 
     Raises:
         BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
@@ -344,11 +317,7 @@ def report_of(
 
 
 def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
-    """Return conditions in order.
-
-    Raises:
-        BadInput: One is not A, B or C, or there is none.
-    """
+    """Return conditions in order, or raise BadInput."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or not conditions:
         raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
@@ -361,12 +330,7 @@ def samples_used(version: StoredVersion, k: int | None = None) -> int:
 
 
 def chosen_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return the requested judge version; without a name, the only one with samples.
-
-    Raises:
-        BadInput: Several versions have samples and none is named.
-        NotFound: There is no such version, or none has samples.
-    """
+    """Return the requested judge version; without a name, the only one with samples."""
     if which is not None:
         return get_version(connection, which)
     known = sampling_versions(connection)
@@ -473,11 +437,7 @@ class ItemDetails:
 
 
 def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
-    """Return one item.
-
-    Raises:
-        NotFound: There is no such pair.
-    """
+    """Return one item, or raise NotFound."""
     pairs = load_pairs(connection, [pair_id])
     if not pairs:
         raise NotFound(f"no pair {pair_id}")

@@ -29,11 +29,7 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: a key of ``CHECKS`` and its argument.
-
-    Raises:
-        BadInput: The check is unknown, or the argument is invalid.
-    """
+    """One check: a key of ``CHECKS`` and its argument; raises BadInput if one of them is invalid."""
 
     kind: str
     wanted: Any
@@ -53,11 +49,7 @@ class Check:
 
 
 def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice.
-
-    Raises:
-        ValueError: A check is invalid.
-    """
+    """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice."""
     mappings = [given] if isinstance(given, dict) else given or []
     if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
@@ -145,16 +137,9 @@ class Case:
 class Suite:
     """Cases, the rubric that their answers are judged by, and the thresholds of the gate.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours.
-
-    Attributes:
-        name: Groups the runs of the suite.
-        cases: Distinct by content and by id.
-        rubric: The dimensions of the scores.
-        threshold: Minimum overall score (1 to 5) of a case, and minimum average of the suite.
-        max_unmeasured: Maximum share of cases without a score; above it the gate cannot be measured.
-        max_drop: Maximum drop of the pass rate from a baseline.
-        candidate: The default candidate.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours. ``threshold``
+    is the minimum overall score (1 to 5) of a case, and minimum average. ``max_unmeasured`` is the maximum share of
+    cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
 
     Raises:
         BadInput: There is no case, two cases are equal, or a number is out of range.

@@ -59,16 +59,9 @@ class CaseCheck:
 class CaseResult:
     """One case of a run.
 
-    Attributes:
-        case: Its id in the suite.
-        key: Its content address.
-        query: The question; None if neither suite nor answer is available.
-        response: The id of the candidate's answer.
-        score: The overall score, 1 to 5; None without a usable verdict.
-        reason: Why there is no score.
-        passed: Whether score and checks pass; None without a score.
-        dimensions: The judge's score and sentence per dimension.
-        checks: The outcome of each check.
+    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer. ``score`` (1 to 5)
+    is None without a usable verdict, for the ``reason`` given. ``passed`` is whether score and checks pass. ``query``
+    is None if neither suite nor answer is available.
     """
 
     case: str
@@ -103,18 +96,9 @@ class SuiteRun:
 class SuiteResult(SuiteRun):
     """The result of a suite run.
 
-    Attributes:
-        account: The calls and their cost.
-        pass_rate: Share of the measured cases that pass, with Wilson's interval.
-        above_threshold: Cases with a score at or above the threshold, whatever their checks.
-        passing: Cases that pass: a good enough score, and every check.
-        passed: Whether the average reaches the threshold; None if nothing was measured.
-        gate: Pass, fail or not measured.
-        dimensions: The mean of each dimension over the cases with a score in it.
-        baseline: The comparison with an earlier run; None if none was requested.
-        notes: Caveats about the baseline, in sentences.
-        failures: The measured cases that do not pass, the lowest score first.
-        cases: All cases of the suite, in order.
+    ``above_threshold`` counts cases with a score at or above the threshold, ``passing`` those that also pass every
+    check. ``passed`` is whether the average reaches the threshold; None if nothing was measured. ``dimensions`` are
+    means. ``failures`` are the measured cases that do not pass, the lowest score first.
     """
 
     account: RunAccount
@@ -326,11 +310,7 @@ _LONGEST_NAME = 200
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a path that cannot be written; an existing file stays as it is.
-
-    Raises:
-        BadInput: The folder does not exist or is not writable.
-    """
+    """Refuse a path that cannot be written; an existing file stays as it is."""
     try:
         path.open("ab").close()
     except OSError as error:
@@ -340,10 +320,8 @@ def require_writable(path: Path) -> None:
 def write_junit(result: SuiteResult, path: Path) -> None:
     """Write a suite run as JUnit XML: a failed case is a failure, a case without a score an error.
 
-    The gate is a test case too, so that a build that reads only the file fails when the command fails.
-
-    Raises:
-        BadInput: The file cannot be written.
+    The gate is a test case too, so that a build that reads only the file fails when the command fails. Raises BadInput
+    if the file cannot be written.
     """
     require_writable(path)
     failed = len(result.failures) + (result.gate.code == 1)

@@ -72,13 +72,10 @@ class Candidate:
 def make_candidate(
     which: str | Callable[..., Any], *, max_output: int = DEFAULT_GENERATOR_OUTPUT, **endpoint: Any
 ) -> Candidate:
-    """Return the candidate that ``which`` names.
+    """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function.
 
-    Args:
-        which: ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function. A function may be sync or
-            async. It takes the query, or messages if its first parameter has that name, and returns a text.
-        max_output: Maximum tokens of an answer of a model.
-        endpoint: For a model: base_url, api_key, concurrency, timeout_s, tries, prices.
+    A function may be sync or async. It takes the query, or messages if its first parameter has that name, and returns a
+    text. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
 
     Raises:
         BadInput: The name is invalid, or the function cannot be found.
@@ -406,16 +403,10 @@ async def run_suite_async(
             result = judgeboard.run_suite(store, judgeboard.read_suite("suite.yaml"), answer, model="gpt-4o-mini")
             assert result.gate.code == 0, result.gate.reasons
 
-    Args:
-        store: The open database. The answers are stored as responses of kind candidate, apart from the log.
-        suite: The cases and how they are scored.
-        candidate: A `Candidate`, or what `make_candidate` takes. Default: the suite's own.
-        judge: Scores the answers and is closed at the end. Default: a rubric judge over ``model``.
-        model: The judge's model, if no judge is given (default: from the environment).
-        base_url: The address of the judge's model, and of a candidate ``model:NAME``.
-        baseline: The number of the run to compare with, or "latest": the newest finished run of this suite with the
-            same candidate and judge version. If there is none, a note says so.
-        options: Fields of `RunOptions`: concurrency, max_cost, actor, …
+    ``candidate`` is a `Candidate`, or what `make_candidate` takes (default: the suite's own). ``judge`` is by default a
+    rubric judge over ``model``. ``baseline`` is the number of the run to compare with, or "latest" (as
+    `find_baseline`). The answers are stored as responses of kind candidate. Both models are closed at the end.
+    ``options`` are fields of `RunOptions`.
 
     Raises:
         BadInput: No candidate is named, or candidate or judge cannot be made.
