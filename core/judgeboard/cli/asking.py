@@ -126,7 +126,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield the calls of a run by status and their cost, and why it stopped early."""
     line = f"{head}: {account.words()}"
-    line += f"; {account.not_reached:,} not reached" if account.not_reached else ""
+    line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
     yield line + (f"; cost {cost_text(account.cost_micro)}" if account.run_id else "")
     yield from stopped_lines(account)
 
@@ -134,8 +134,7 @@ def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
 def stopped_lines(account: "RunAccount") -> Iterator[str]:
     """Yield why a run stopped early, and how to continue it."""
     if account.why_stopped:
-        yield f"stopped: {account.why_stopped}"
-    if account.not_reached:
+        yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
         yield CONTINUE
 
 

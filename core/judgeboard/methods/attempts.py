@@ -46,14 +46,14 @@ class ShownAttempt:
     number: int
     response_id: int | None
     answer: str | None
-    rating: int | None
     groundedness: float | None
     quality: int | None
     reasoning: str | None
-    feedback: str | None
     cost_micro: int | None
-    note: str | None
     kept: bool
+    rating: int | None = None
+    feedback: str | None = None
+    note: str | None = None
 
     @property
     def name(self) -> str:
@@ -138,33 +138,30 @@ def _kept(rule: RefineRule | None, stored: Sequence[StoredAttempt]) -> int | Non
 
 def _original(original: OriginalAnswer, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
-        number=0,
-        response_id=original.response_id,
-        answer=original.answer,
-        rating=None,
-        groundedness=original.groundedness,
-        quality=original.quality,
-        reasoning=original.reasoning,
-        feedback=None,
-        cost_micro=None if original.judging is None else original.judging.cost_micro,
-        note=None,
-        kept=kept,
+        0,
+        original.response_id,
+        original.answer,
+        original.groundedness,
+        original.quality,
+        original.reasoning,
+        None if original.judging is None else original.judging.cost_micro,
+        kept,
     )
 
 
 def _attempt(stored: StoredAttempt, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
-        number=stored.number,
-        response_id=stored.response_id,
-        answer=stored.answer,
-        rating=stored.rating,
-        groundedness=stored.groundedness,
-        quality=stored.quality if stored.rating is None else None,
-        reasoning=stored.evaluation,
-        feedback=stored.feedback,
-        cost_micro=total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
-        note=_note(stored),
-        kept=kept,
+        stored.number,
+        stored.response_id,
+        stored.answer,
+        stored.groundedness,
+        stored.quality if stored.rating is None else None,
+        stored.evaluation,
+        total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
+        kept,
+        stored.rating,
+        stored.feedback,
+        _note(stored),
     )
 
 

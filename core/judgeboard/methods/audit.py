@@ -1,7 +1,7 @@
 """Audits: a supreme judge reviews another judge's verdicts, scores the answers itself, or is read from the store."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -80,8 +80,6 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
 
 
 By = Literal["label", "thresholds"]
-# Whether the audited and the supreme verdict agree; None if they have no measure in common.
-Agrees = Callable[[Verdict, Verdict], bool | None]
 
 
 def audit_recorded(
@@ -139,10 +137,8 @@ def compare_versions(
     actor: str,
     account: RunAccount | None = None,
 ) -> AuditReport:
-    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`.
-
-    Reading comes before writing, so that other writers wait for one batch of marks at most.
-    """
+    """Store as marks where two versions' verdicts agree, and report; arguments as `audit_recorded`."""
+    # Reading comes before writing, so that other writers wait for one batch of marks at most.
     with store.reading() as connection:
         comparison = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(comparison.marks):
@@ -151,14 +147,8 @@ def compare_versions(
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
-        return audit_report(
-            connection,
-            audited,
-            supreme,
-            sample,
-            account or comparison.account,
-            not_comparable=comparison.not_comparable,
-        )
+        account = account or comparison.account
+        return audit_report(connection, audited, supreme, sample, account, not_comparable=comparison.not_comparable)
 
 
 class _Comparison(NamedTuple):
@@ -170,7 +160,7 @@ class _Comparison(NamedTuple):
 def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
 ) -> _Comparison:
-    agrees = (_by_label if by == "label" else _by_thresholds)(thresholds(connection))
+    limits = thresholds(connection)
     drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
     theirs = {each.response_id: each.judgment_id for each in audited_judgments(connection, supreme.id, sample.where)}
     reviews = latest_reviews(connection, supreme.id, audited.id)
@@ -179,7 +169,7 @@ def _compare(
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
         verdicts = verdicts_of(connection, both)
         for each in chunk:
-            correct = agrees(verdicts[each.judgment_id], verdicts[theirs[each.response_id]])
+            correct = _agree(verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits)
             known = reviews.get(each.judgment_id)
             if correct is None:
                 not_comparable += 1
@@ -189,23 +179,15 @@ def _compare(
     return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
-def _by_label(limits: Thresholds) -> Agrees:
-    def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
+def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bool | None:
+    """Whether two verdicts agree; None if they have no measure in common."""
+    if by == "label":
         labels = _label(audited, limits), _label(supreme, limits)
         return None if None in labels else labels[0] is labels[1]
-
-    return agrees
-
-
-def _by_thresholds(limits: Thresholds) -> Agrees:
-    def agrees(audited: Verdict, supreme: Verdict) -> bool | None:
-        shared = any(
-            None not in (getattr(audited, measure), getattr(supreme, measure))
-            for measure in ("groundedness", "quality", "label")
-        )
-        return not differences_of(_signal(audited), _signal(supreme), limits) if shared else None
-
-    return agrees
+    measures = ("groundedness", "quality", "label")
+    if not any(None not in (getattr(audited, name), getattr(supreme, name)) for name in measures):
+        return None
+    return not differences_of(_signal(audited), _signal(supreme), limits)
 
 
 def _label(verdict: Verdict, limits: Thresholds) -> Label | None:
@@ -337,15 +319,8 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         return [Ask(items[key.response_id], number) for key, number in asks if key.response_id in items]
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
-        return compare_versions(
-            outcome.store,
-            outcome.version,
-            self._audited,
-            self._sample,
-            "thresholds",
-            outcome.actor,
-            outcome.account,
-        )
+        versions = (outcome.version, self._audited)
+        return compare_versions(outcome.store, *versions, self._sample, "thresholds", outcome.actor, outcome.account)
 
 
 async def audit_async(

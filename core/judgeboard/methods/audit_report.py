@@ -138,16 +138,23 @@ def audit_report(
     reviewed = {each.response_id: each for each in drawn if _mark(reviews, each) is not None}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if _mark(reviews, each) is False}
     source = PairSource.open(connection)
-    pairs = _graded(source.pairs(audited.id, "label"), list(reviewed))
+    pairs = source.pairs(audited.id, "label")
+    pairs = pairs.at(np.isin(pairs.response_ids, np.array(sorted(reviewed), dtype=np.int64)))
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
     wrong = pairs.judge != pairs.people
     answers = [
-        _answer(reviewed[int(id_)], str(judge), str(people))
-        for id_, judge, people in zip(pairs.response_ids, pairs.judge, pairs.people, strict=True)
+        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, str(judge), str(people))
+        for id_, judge, people in zip(pairs.response_ids.tolist(), pairs.judge, pairs.people, strict=True)
     ]
+
+    def listed(rows: BoolArray) -> tuple[AuditedAnswer, ...]:
+        return tuple(answer for answer, is_listed in zip(answers, rows, strict=True) if is_listed)
+
     flags = count_flagged(connection, audited.fingerprint, wrong_by_mark)
-    reason = _no_figures(len(reviewed), pairs.n)
-    draws = _draws([reviews[each.judgment_id] for each in reviewed.values()])
+    reason = "people graded none of the audited answers" if reviewed else "no verdict has a usable review"
+    reason = None if reviewed and pairs.n else reason
+    sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
+    draws = tuple(sorted(sampled.items()))
     return AuditReport(
         judge_version=audited.title,
         supreme_version=supreme.title,
@@ -157,9 +164,9 @@ def audit_report(
         audited=len(reviewed),
         marked=len(wrong_by_mark),
         tn=int((~wrong & ~marked).sum()),
-        caught=_those(answers, wrong & marked),
-        missed=_those(answers, wrong & ~marked),
-        accused=_those(answers, ~wrong & marked),
+        caught=listed(wrong & marked),
+        missed=listed(wrong & ~marked),
+        accused=listed(~wrong & marked),
         precision=_share(wrong, marked, pairs.groups, reason or "no verdict that people graded is marked"),
         recall=_share(marked, wrong, pairs.groups, reason or "no audited verdict is wrong according to people"),
         false_alarm_rate=_share(
@@ -174,19 +181,9 @@ def audit_report(
     )
 
 
-def _no_figures(audited: int, graded: int) -> str | None:
-    if not audited:
-        return "no verdict has a usable review"
-    return None if graded else "people graded none of the audited answers"
-
-
 def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
     review = reviews.get(judgment.judgment_id)
     return None if review is None else review.correct
-
-
-def _graded(pairs: AnswerPairs, response_ids: Sequence[int]) -> AnswerPairs:
-    return pairs.at(np.isin(pairs.response_ids, np.array(sorted(response_ids), dtype=np.int64)))
 
 
 def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: str) -> Estimate:
@@ -197,21 +194,9 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def _those(answers: Sequence[AuditedAnswer], rows: BoolArray) -> tuple[AuditedAnswer, ...]:
-    return tuple(answers[place] for place in np.flatnonzero(rows).tolist())
-
-
-def _answer(judgment: AuditedJudgment, judge: str, people: str) -> AuditedAnswer:
-    return AuditedAnswer(judgment.response_id, judgment.source, judgment.external_id, judge, people)
-
-
 def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestReview]) -> RunAccount:
     statuses = Counter(reviews[each.judgment_id].status for each in drawn if each.judgment_id in reviews)
     return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
-
-
-def _draws(reviews: Sequence[LatestReview]) -> tuple[tuple[float, int], ...]:
-    return tuple(sorted(Counter(review.inclusion_probability for review in reviews).items()))
 
 
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:

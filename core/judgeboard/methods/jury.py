@@ -296,29 +296,26 @@ def judge_by_jury(
         BadInput: There are fewer than two different members.
     """
     with store.writing() as connection:
-        versions = [get_version(connection, member) for member in members]
-        return combine_jury(connection, versions, name=name, where=where, actor=actor)
-
-
-def combine_jury(
-    connection: Connection, members: Sequence[StoredVersion], *, name: str | None, where: RowFilter | None, actor: str
-) -> JuryReport:
-    """Do the same for members that were read before, within a writing transaction."""
-    version = ensure_version(connection, jury_version(members, name))
-    distinct = list({member.id: member for member in members}.values())
-    judged = by_version(connection, [member.id for member in distinct], where)
-    complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(distinct)}
-    opinions = {id_: [one.opinions[member.id].verdict for member in distinct] for id_, one in sorted(complete.items())}
-    before = _superseded(connection)
-    verdicts = store_combined(connection, version, opinions, actor)
-    closed = _superseded(connection) - before
-    report = jury_report(connection, version, distinct, complete, verdicts, not_reached=len(judged) - len(complete))
-    return report if not closed else replace(report, notes=(*report.notes, _superseded_note(closed)))
-
-
-def _superseded_note(closed: int) -> str:
+        named = [get_version(connection, member) for member in members]
+        version = ensure_version(connection, jury_version(named, name))
+        versions = list({member.id: member for member in named}.values())
+        judged = by_version(connection, [member.id for member in versions], where)
+        complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(versions)}
+        opinions = {id_: _verdicts(one, versions) for id_, one in sorted(complete.items())}
+        before = _superseded(connection)
+        verdicts = store_combined(connection, version, opinions, actor)
+        closed = _superseded(connection) - before
+        left = len(judged) - len(complete)
+        report = jury_report(connection, version, versions, complete, verdicts, not_reached=left)
+    if not closed:
+        return report
     flags = "1 open flag" if closed == 1 else f"{closed:,} open flags"
-    return f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
+    note = f"{flags} of {judges_disagree.NAME} superseded: the members of a jury count as one judge."
+    return replace(report, notes=(*report.notes, note))
+
+
+def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
+    return [judged.opinions[member.id].verdict for member in members]
 
 
 def _superseded(connection: Connection) -> int:
@@ -339,7 +336,7 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     if not complete:
         names = ",".join(f"'{member.title}'" for member in members)
         raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
-    verdicts = {id_: combined([one.opinions[member.id].verdict for member in members]) for id_, one in complete.items()}
+    verdicts = {id_: combined(_verdicts(one, members)) for id_, one in complete.items()}
     return jury_report(connection, version, members, complete, verdicts, not_reached=len(judged) - len(complete))
 
 

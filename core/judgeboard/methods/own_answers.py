@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Row, Unreadable
+from judgeboard.formats.files import ByteSource, Unreadable
 from judgeboard.formats.table import find_format
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.stats.arrays import TIE
@@ -175,36 +175,28 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
     file cannot be read, or no question makes a pair.
     """
     made = MadePairs()
+
+    def leave_out(line: int, reason: str) -> None:
+        made.left_out += 1
+        if len(made.first_left_out) < LISTED:
+            made.first_left_out.append((line, reason))
+
     with ByteSource(questions) as source:
-        for line, reason, text in _lines(source, seed):
-            if text is not None:
-                write(text)
+        try:
+            for row in find_format(source).read(source):
+                if isinstance(row, Rejected):
+                    leave_out(row.line, row.reason)
+                    continue
+                try:
+                    pair = pair_of_question(row.values, seed)
+                except NoPair as error:
+                    leave_out(row.line, str(error))
+                    continue
+                write(json.dumps(pair, ensure_ascii=False) + "\n")
                 made.made += 1
-                continue
-            made.left_out += 1
-            if len(made.first_left_out) < LISTED:
-                made.first_left_out.append((line, reason))
+        except Unreadable as error:
+            raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
     if not made.made:
         why = f"line {made.first_left_out[0][0]}: {made.first_left_out[0][1]}" if made.left_out else "it has no rows"
         raise BadInput(f"{source.name}: no question makes a pair ({why})")
     return made
-
-
-def _lines(source: ByteSource, seed: int) -> Iterator[tuple[int, str, str | None]]:
-    """Yield line, reason and text of each row; reason or text is empty."""
-    try:
-        for row in find_format(source).read(source):
-            if isinstance(row, Rejected):
-                yield row.line, row.reason, None
-            else:
-                yield _line(row, seed)
-    except Unreadable as error:
-        raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
-
-
-def _line(row: Row, seed: int) -> tuple[int, str, str | None]:
-    try:
-        pair = pair_of_question(row.values, seed)
-    except NoPair as error:
-        return row.line, str(error), None
-    return row.line, "", json.dumps(pair, ensure_ascii=False) + "\n"

@@ -100,12 +100,9 @@ async def refine_pending_async(
         UnknownPrice: A cost limit is given and one of the models has no price.
     """
     rule = rule or RefineRule()
-    method: RefineMethod
     if prompts is None:
-        method = RefineLogged(judge, generator, rule, where or RowFilter())
-    else:
-        method = RefinePrompts(judge, generator, rule, prompts)
-    return await run_method(store, method, **options)
+        return await run_method(store, _RefineLogged(judge, generator, rule, where or RowFilter()), **options)
+    return await run_method(store, _RefinePrompts(judge, generator, rule, prompts), **options)
 
 
 refine_pending = blocking(refine_pending_async)
@@ -163,7 +160,7 @@ class RefineStep:
         )
 
 
-class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
+class _RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
     kind = REFINE
@@ -174,16 +171,13 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         self._rule = rule
 
     def question(self, **prompts: Any) -> dict[str, Any]:
-        """Return what identifies a run of these prompts."""
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
     def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[StoredAttempt]) -> Prompt:
-        """Return a prompt with its stored attempts."""
         return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
-        """Refine the answer to one prompt; stored steps are not repeated."""
         item = task.origin.item
         feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
@@ -200,7 +194,6 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
-        """Store a batch of answers and ratings."""
         now, run_id = datetime.now(UTC), begun.run.id
         answered = [step for step in steps if step.attempt.judging is None]
         rated = [step for step in steps if step.attempt.judging is not None]
@@ -226,7 +219,6 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
-        """Return the attempts of every prompt."""
         run = outcome.run
         if run is None:
             return RefineSummary(outcome.version.title)
@@ -238,7 +230,16 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         for subject, stored in attempts.items():
             refinements = _refinements(stored)
             prompt_id = ids.get(int(subject), subject) if ids else subject
-            outcomes = tuple(_outcome(attempt) for attempt in refinements)
+            outcomes = tuple(
+                AttemptOutcome(
+                    attempt.score,
+                    None if attempt.rating is None else attempt.rating.evaluation,
+                    attempt.feedback,
+                    attempt.status,
+                    attempt.error,
+                )
+                for attempt in refinements
+            )
             items.append(RefinedPrompt(prompt_id, self._rule.passed(refinements), outcomes))
         return RefineSummary(
             judge=outcome.version.title,
@@ -250,7 +251,7 @@ class RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         )
 
 
-class RefineLogged(RefineMethod):
+class _RefineLogged(_RefineMethod):
     """Self-refine of the questions of logged answers."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
@@ -258,7 +259,6 @@ class RefineLogged(RefineMethod):
         self._selection = RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        """Select the questions that no run of this method has finished."""
         runs, up_to = runs_of_method(connection, REFINE, version.id, self.made_by), last_logged_id(connection)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = count_unrefined(connection, self._selection)
@@ -266,7 +266,6 @@ class RefineLogged(RefineMethod):
         return Selected(question, count) if count else None
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of prompts; it reads backwards if another process works on the same run."""
         selection, run, after = self._selection_of(begun), begun.run, None
 
         def read(limit: int) -> list[Prompt]:
@@ -282,7 +281,6 @@ class RefineLogged(RefineMethod):
         return read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return the number of unfinished prompts."""
         return count_unrefined(connection, self._selection_of(begun))
 
     def _selection_of(self, begun: Begun) -> RefineSelection:
@@ -290,7 +288,7 @@ class RefineLogged(RefineMethod):
         return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
 
 
-class RefinePrompts(RefineMethod):
+class _RefinePrompts(_RefineMethod):
     """Self-refine of the prompts of a file, in its order."""
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, prompts: Sequence[Origin]) -> None:
@@ -298,7 +296,7 @@ class RefinePrompts(RefineMethod):
         self._prompts = prompts
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - the base's
-        """Select all prompts; the hash of their content identifies the run."""
+        # The hash of their content identifies the run.
         content = [
             [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]
             for origin in self._prompts
@@ -307,13 +305,11 @@ class RefinePrompts(RefineMethod):
         return Selected(self.question(prompts=address), len(self._prompts))
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        """Return the reader of the unfinished prompts."""
         return HandOut(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
         ).read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        """Return the number of unfinished prompts."""
         return len(self._unfinished(connection, begun, self._prompts))
 
     def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
@@ -327,23 +323,13 @@ class RefinePrompts(RefineMethod):
 
 
 def _refinements(stored: Sequence[StoredAttempt]) -> tuple[Refinement, ...]:
-    return tuple(
-        Refinement(
-            attempt.number,
-            attempt.answer,
-            attempt.answering,
-            None
-            if attempt.rating is None
-            else Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or ""),
-            attempt.judging,
-        )
-        for attempt in stored
-    )
-
-
-def _outcome(attempt: Refinement) -> AttemptOutcome:
-    evaluation = None if attempt.rating is None else attempt.rating.evaluation
-    return AttemptOutcome(attempt.score, evaluation, attempt.feedback, attempt.status, attempt.error)
+    refinements = []
+    for attempt in stored:
+        rating = None
+        if attempt.rating is not None:
+            rating = Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or "")
+        refinements.append(Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging))
+    return tuple(refinements)
 
 
 def _row(

@@ -357,7 +357,17 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
             else:
                 seconds.append((step.task, step.result))
         store_judgments(connection, begun.version, run_id, firsts, now)
-        store_generations(connection, run_id, [_generation(*each) for each in generations], now)
+        new = [
+            NewGeneration(
+                str(task.response_id),
+                1,
+                task.model,
+                generated.record,
+                None if (text := task.changed(generated)) is None else task.response(text),
+            )
+            for task, generated in generations
+        ]
+        store_generations(connection, run_id, new, now)
         before = current_judgments(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
@@ -405,12 +415,6 @@ class _ReflectMethod(GeneratingMethod[_Task, _Step, ReflectSummary]):
 
     def _selection_of(self, begun: Begun) -> ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
-
-
-def _generation(task: _Task, generated: Generated) -> NewGeneration:
-    text = task.changed(generated)
-    response = None if text is None else task.response(text)
-    return NewGeneration(str(task.response_id), 1, task.model, generated.record, response)
 
 
 def _row(

@@ -216,15 +216,8 @@ def read_suite(path: str | Path) -> Suite:
         for place, case in enumerate(form.cases)
     )
     _check_distinct(file, cases)
-    return Suite(
-        name=form.name,
-        cases=cases,
-        rubric=_rubric(file, form.rubric, path),
-        threshold=form.threshold,
-        max_unmeasured=form.max_unmeasured,
-        max_drop=form.max_drop,
-        candidate=form.candidate,
-    )
+    given = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
+    return Suite(cases=cases, rubric=_rubric(file, form.rubric, path), **given)
 
 
 def _rubric(file: YamlFile, given: dict[str, Any] | str | None, path: Path) -> Rubric:

@@ -154,7 +154,12 @@ def suite_result(
     notes = () if compared is None else compared.caveats
     if baseline is not None and compared is None:
         notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
-    cases = _cases(run, stored, suite)
+    by_position = {case.position: case for case in stored}
+    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
+    cases = tuple(
+        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
+        for position, named in enumerate(run.cases)
+    )
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
     verdict = gate(
@@ -209,14 +214,8 @@ def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[
 def _baseline(
     connection: Connection, baseline: int | str, run: StoredSuiteRun, stored: Sequence[StoredCase]
 ) -> Baseline | None:
-    earlier = find_baseline(
-        connection,
-        baseline,
-        name=run.name,
-        candidate=run.candidate,
-        version_id=run.version_id,
-        before=run.run_id,
-    )
+    names = {"name": run.name, "candidate": run.candidate}
+    earlier = find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
     if earlier is None:
         return None
     return compare(
@@ -235,15 +234,6 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
         given.score for case in cases if (given := case.dimensions.get(name)) is not None and given.score is not None
     ]
     return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
-
-
-def _cases(run: StoredSuiteRun, stored: Sequence[StoredCase], suite: Suite | None) -> tuple[CaseResult, ...]:
-    by_position = {case.position: case for case in stored}
-    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
-    return tuple(
-        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
-        for position, named in enumerate(run.cases)
-    )
 
 
 def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, threshold: float) -> CaseResult:

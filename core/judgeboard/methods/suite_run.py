@@ -179,27 +179,17 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
         suite, candidate = self._suite, self._candidate
         if self._baseline is not None:  # refuse a missing baseline before any call
-            find_baseline(
-                connection,
-                self._baseline,
-                name=suite.name,
-                candidate=candidate.name,
-                version_id=version.id,
-                before=None,
-            )
+            names = {"name": suite.name, "candidate": candidate.name}
+            find_baseline(connection, self._baseline, **names, version_id=version.id, before=None)
         spec = suite.as_spec()
         address = spec_hash(spec)
         generator = candidate.generator
+        most = None if generator is None else generator.max_output
         run = start_or_continue_method_run(
             connection,
             self.kind,
             version,
-            {
-                "suite": suite.name,
-                "spec": address,
-                "candidate": candidate.name,
-                "max_output": None if generator is None else generator.max_output,
-            },
+            {"suite": suite.name, "spec": address, "candidate": candidate.name, "max_output": most},
             selected=len(suite.cases) * (1 if generator is None else 2),
             actor=actor,
             endpoint_host=self.endpoint_host,
@@ -251,12 +241,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now = datetime.now(UTC)
-        answered, scored = [], []
-        for step in steps:
-            if isinstance(step.result, Generated):
-                answered.append((step.task, step.result))
-            else:
-                scored.append((step.task, step.result))
+        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Generated)]
+        scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
         self._save_answers(connection, begun.run.id, answered, now)
         self._save_scores(connection, begun, scored, now)
 

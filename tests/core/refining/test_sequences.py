@@ -11,7 +11,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences
 from judgeboard.methods.generation import read_prompts
 from judgeboard.methods.refine import Refinement, RefineRule
-from judgeboard.methods.refine_run import Prompt, RefineLogged, RefineStep, refine_pending
+from judgeboard.methods.refine_run import Prompt, RefineStep, _RefineLogged, refine_pending
 from judgeboard.methods.reflect import ReflectRule, reflect_pending
 from judgeboard.runs.method import Begun
 from judgeboard.store.engine import Store
@@ -78,7 +78,7 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
 
 def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
     with RecordingEndpoint() as endpoint, store.writing() as connection:
-        method = RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
+        method = _RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
     prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
