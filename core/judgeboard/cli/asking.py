@@ -77,6 +77,19 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
+judge_options: Callable[[F], F] = decorator(
+    click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers."),
+    model_options,
+    click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'."),
+    click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
+)
+stored_judge_options: Callable[[F], F] = decorator(
+    judge_options,
+    click.option(
+        "--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities."
+    ),
+    few_shot_options,
+)
 generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
@@ -139,11 +152,7 @@ def stopped_lines(account: "RunAccount") -> Iterator[str]:
 
 
 def check_pairs(file: str | Path, source: str | None) -> None:
-    """Refuse an unreadable file of pairs before the model is set up.
-
-    Raises:
-        BadInput: The file is missing or cannot be read.
-    """
+    """Refuse an unreadable file of pairs before the model is set up."""
     from judgeboard.imports.importing import read_records
 
     read_records(file, kind="pairs", source=source).close()
@@ -155,15 +164,7 @@ _FOR_A_MODEL = frozenset(
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
-    """Refuse the options of a model beside ``--recorded``, where they would have no effect.
-
-    Args:
-        context: the context of the command.
-        own: further parameters of this command that need a model.
-
-    Raises:
-        BadInput: One of them is set.
-    """
+    """Refuse the options of a model, and ``own`` ones, beside ``--recorded``, where they would have no effect."""
     needless = [
         parameter.opts[0]
         for parameter in context.command.params
@@ -175,11 +176,7 @@ def nobody_asked(context: click.Context, *own: str) -> None:
 
 
 def given_grade(options: Mapping[str, Any]) -> "Grade":
-    """Return the grade that the options describe.
-
-    Raises:
-        BadInput: ``--score`` is not DIMENSION=N.
-    """
+    """Return the grade that the options describe; raises BadInput if ``--score`` is not DIMENSION=N."""
     from judgeboard.domain import DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
@@ -200,11 +197,7 @@ def given_grade(options: Mapping[str, Any]) -> "Grade":
 
 
 def reviewed_examples(kind: str, count: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric.
-
-    Raises:
-        BadInput: Too few answers are graded, or the rubric file cannot be used.
-    """
+    """Return the judge options for ``--examples-from-reviews``: the examples, and for a rubric judge the rubric."""
     from judgeboard.judges.rubric_file import default_rubric, read_rubric
     from judgeboard.store.grades import examples_from_reviews
 

@@ -8,6 +8,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import account_lines, endpoint_options, nobody_asked, run_options
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
@@ -109,7 +110,6 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
 def report_lines(report: "AuditReport") -> Iterator[str]:
     """Yield an audit in lines for a terminal."""
     from judgeboard.methods.audit_report import rates
-    from judgeboard.stats.estimates import percent, percent_words
 
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
     yield from account_lines(head, report.account)

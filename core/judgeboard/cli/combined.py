@@ -7,6 +7,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ def repeats_command(judge_version: str | None, name: str | None) -> int:
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
-    from judgeboard.stats.estimates import number_words, percent_words
-
     yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
     for each in report.measures:
         left_out = f" ({each.incomplete:,} incomplete left out)" if each.incomplete else ""
@@ -85,8 +84,6 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
 
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
-    from judgeboard.stats.estimates import number_words, percent_words
-
     account, jury = report.account, report.jury
     counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} split)"
     missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import few_shot_options, model_options, reviewed_examples, run_options
+from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
 
 if TYPE_CHECKING:
     from judgeboard.health.report import HealthReport
@@ -110,12 +110,7 @@ def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...]) -> None:
 )
 @_kinds
 @click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
-@click.option("--name", help="Name of the judge (default: its kind). Each name has its own version numbers.")
-@model_options
-@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer, with quotes.")
-@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
-@few_shot_options
+@stored_judge_options
 @options.json_and_database
 def judge(
     kinds: str | None, kind: str, examples_from_reviews: int | None, max_cost: float | None, **chosen: Any

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import few_shot_options, model_options, reviewed_examples, run_options
+from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
     "(1 to 4, the judge of refine) or lexical (word overlap, offline).",
 )
-@click.option("--name", help="Name of the judge (default: its kind). Each judge name has its own version numbers.")
-@model_options
+@stored_judge_options
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of answers to judge (default: no limit).")
 @options.where
 @click.option(
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
     type=click.Choice(["all", "failed"]),
     help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
 )
-@click.option("--domain", help="Field in which the judge is an expert, for its prompt: 'climbing knowledge'.")
-@click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages.")
-@click.option("--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities.")
-@few_shot_options
 @click.option(
     "--jury", metavar="M1,M2,M3", help="Judge with each of these models, and store the combined verdict of the jury."
 )

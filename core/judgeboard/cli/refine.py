@@ -11,7 +11,7 @@ from judgeboard.cli.asking import (
     chosen_generator,
     endpoint_options,
     generator_options,
-    model_options,
+    judge_options,
     run_options,
     stopped_lines,
 )
@@ -128,10 +128,7 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
 @click.option(
     "--judge", "kind", default="rag", show_default=True, metavar="KIND", help="Kind of judge, for both answers."
 )
-@click.option("--name", help="Name of the judge (default: its kind).")
-@model_options
-@click.option("--domain", help="Field of expertise for the judge's prompt.")
-@click.option("--claims", is_flag=True, help="Also ask for the claims of the answer.")
+@judge_options
 @click.option("--max-quality", type=click.IntRange(1, 4), default=2, show_default=True, help="Maximum quality.")
 @click.option(
     "--min-chars", type=click.IntRange(0), default=50, show_default=True, help="Minimum length in characters."

@@ -106,16 +106,9 @@ class State(StrEnum):
 class Check:
     """One possible fault of a judge.
 
-    Attributes:
-        name: A key of ``CHECKS``.
-        state: The result.
-        statistic: The figure that decides, with n and 95 % interval, or its reason.
-        sentence: The result for a person; commands in backquotes.
-        command: The command to measure it or to look further; None if there is none.
-        share: Whether the figure is a share, shown in percent.
-        also: Further figures by name.
-        response_ids: Answers that show the fault, the clearest first.
-        applies: Whether a judge of this kind can have the fault; if not, the state is ok.
+    ``name`` is a key of ``CHECKS``. ``statistic`` decides; ``share`` shows it in percent, and ``also`` has more
+    figures. ``command`` measures it or looks further. ``response_ids`` are answers that show the fault, the clearest
+    first. ``applies`` is False if a judge of this kind cannot have the fault; the state is then ok.
     """
 
     name: str

@@ -39,8 +39,8 @@ MOST_RUNS = 20
 class ShownAttempt:
     """One attempt; number 0 is the original answer.
 
-    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is
-    the cost of answer and judgment in millionths; None is unknown. ``kept`` marks the attempt that the method selected.
+    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is of
+    answer and judgment. ``kept`` marks the attempt that the method selected.
     """
 
     number: int
@@ -189,8 +189,7 @@ def select_attempt(
 ) -> int:
     """Store that a person selects an attempt and return the row's id; it replaces the person's earlier selection.
 
-    ``subject`` is the run's name for the question. Number 0 is the logged answer. A repeated ``request_key`` stores
-    nothing new.
+    Number 0 is the logged answer. A repeated ``request_key`` stores nothing new.
 
     Raises:
         NotAllowed: The person may not review.
@@ -203,11 +202,7 @@ def select_attempt(
 def deselect_attempt(
     store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Store that a person withdraws their selection and return the row's id; raises as `select_attempt`.
-
-    Raises:
-        DecisionRefused: The person has selected no attempt.
-    """
+    """Store that a person withdraws their selection and return the row's id; raises DecisionRefused without one."""
     return _store_selection(store, run_id, subject, None, reviewer, request_key, now)
 
 

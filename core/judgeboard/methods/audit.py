@@ -57,15 +57,11 @@ def make_supreme(**chosen: Any) -> SupremeJudge:
 
 
 def make_independent(store: Store, audited: int | str, *, kind: str | None = None, **chosen: Any) -> IndependentSupreme:
-    """Return a supreme judge that scores answers itself (approach 2).
+    """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
     ``kind`` is by default that of the audited version, or ``rag`` if that kind asks no model. A judge of the audited
     kind gets the same domain and claims, but not the same examples: its opinion must be independent. ``chosen`` is as
     for `make_supreme`.
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: The options do not make such a judge.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)

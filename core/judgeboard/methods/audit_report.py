@@ -39,9 +39,6 @@ class AuditSample:
     """A share (above 0, at most 1) of the answers in ``where``; equal seeds select equal answers.
 
     Seed, source and external id decide alone. So a larger share of the same seed contains the smaller one.
-
-    Raises:
-        BadInput: The share is out of range.
     """
 
     share: float = 1.0

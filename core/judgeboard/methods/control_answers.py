@@ -88,11 +88,7 @@ def _other(digits: str) -> str:
 
 
 def passages_reordered(original: AnswerText) -> AnswerText | None:
-    """Return the answer with its passages in reverse order; None if that changes nothing.
-
-    Reversed, not shuffled: a retriever returns the best passage first. A judge that reads the beginning more carefully
-    then moves in one direction, which a mean shows.
-    """
+    """Return the answer with its passages in reverse order; None if that changes nothing."""
     if original.passages is None or original.passages == original.passages[::-1]:
         return None
     return original._replace(passages=original.passages[::-1])
@@ -311,7 +307,6 @@ async def judge_control_answers_async(
 
     Raises:
         BadInput: A kind is unknown, or there are no such control answers yet.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     chosen = _checked_kinds(kinds)
     with store.reading() as connection:

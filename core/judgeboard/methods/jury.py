@@ -119,11 +119,7 @@ def _summary(usable: Sequence[Verdict]) -> str:
 def store_combined(
     connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
 ) -> dict[int, Verdict]:
-    """Combine and store the verdicts of several members per response; return the combined verdicts.
-
-    If the members' verdicts on an answer are unchanged, nothing new is stored. Raises BadInput if the version is
-    retired.
-    """
+    """Combine and store the verdicts of several members per response, where they changed; return all of them."""
     verdicts = {response_id: combined(given) for response_id, given in opinions.items()}
     known = latest_combined(connection, version.id)
     items = []
@@ -181,11 +177,7 @@ def jury_report(
     *,
     not_reached: int,
 ) -> JuryReport:
-    """Return the agreement of a jury and its members; ``connection`` must see the combined verdicts.
-
-    ``judged`` are the answers that all members judged, ``not_reached`` counts those that only some judged; ``verdicts``
-    are the combined ones, by response.
-    """
+    """Return the agreement of a jury and its members on the answers that all of them judged, by response id."""
     source = PairSource.open(connection)
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cut)
@@ -324,11 +316,7 @@ def _superseded(connection: Connection) -> int:
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
-    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on.
-
-    Raises:
-        NotFound: The jury has no verdicts; the message names the command.
-    """
+    """Return the agreement of the members of a stored jury, on the answers that it has a verdict on."""
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
     judged = by_version(connection, [member.id for member in members])

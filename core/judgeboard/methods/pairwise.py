@@ -218,7 +218,6 @@ async def compare_pairs_async(
 
     Raises:
         BadInput: No pair has its texts.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     return await run_method(store, _Comparing(judge, pair_ids, again=again), **options)
 

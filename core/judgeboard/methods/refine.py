@@ -38,15 +38,6 @@ class Refinement:
     rating: Rating | None = None
     judging: StepRecord | None = None
 
-    @classmethod
-    def answered(cls, number: int, generated: Generated) -> "Refinement":
-        """Return an attempt without a rating."""
-        return cls(number, generated.text, generated.record)
-
-    def rated(self, rated: Rated) -> "Refinement":
-        """Return the attempt with its rating."""
-        return replace(self, rating=rated.rating, judging=rated.record)
-
     @property
     def complete(self) -> bool:
         """Whether the attempt is rated, or has no answer to rate."""
@@ -158,11 +149,13 @@ async def attempt_until_good(
         else:
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
-            attempt = Refinement.answered(number, await answer(with_feedback(messages, feedback), number))
+            generated = await answer(with_feedback(messages, feedback), number)
+            attempt = Refinement(number, generated.text, generated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         if attempt.answer is not None:
-            attempt = attempt.rated(await rate(attempt.answer, attempt.number))
+            rated = await rate(attempt.answer, attempt.number)
+            attempt = replace(attempt, rating=rated.rating, judging=rated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
         attempts.append(attempt)
@@ -239,12 +232,7 @@ class Refiner:
     def blocking(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
     ) -> Refined:
-        """Call and wait for the result.
-
-        Raises:
-            BadInput: As above; or an event loop is running (await the object there); or the judge is a judge object:
-                its connections belong to one event loop.
-        """
+        """Call and wait for the result; raises BadInput within an event loop, and for a judge object."""
         if isinstance(self._judge, RatingJudge):
             raise BadInput(
                 "a blocking call makes its own judge: give the judge's model (model=…) instead of a judge object"

@@ -95,9 +95,6 @@ async def refine_pending_async(
     that were logged at its start. A logged question that the same judge version and generator finished by this rule is
     skipped. The prompts of a file are answered anew unless an unfinished run exists. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
-
-    Raises:
-        UnknownPrice: A cost limit is given and one of the models has no price.
     """
     rule = rule or RefineRule()
     if prompts is None:

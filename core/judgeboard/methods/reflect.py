@@ -222,9 +222,6 @@ async def reflect_pending_async(
     continues, with the answers that were logged at its start. Answers with an outcome by the same judge version and
     generator are skipped, whatever rule and filter were; failed calls are repeated. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
-
-    Raises:
-        UnknownPrice: A cost limit is given and one of the models has no price.
     """
     method = _ReflectMethod(
         judge, generator, where or RowFilter(), rule or ReflectRule(), rebuild_messages=rebuild_messages
@@ -265,7 +262,6 @@ class _Task:
         return made_response(self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages)
 
     def changed(self, generated: Generated) -> str | None:
-        """Return the new answer; None if there is none or it is the old one."""
         text = generated.text
         return None if text is None or is_same(self.origin.item.answer, text) else text
 

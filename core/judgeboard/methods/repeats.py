@@ -102,10 +102,6 @@ async def judge_repeats_async(
     Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all repeats get a combined
     verdict. An unfinished run of the same command continues, with the answers that were logged at its start. ``limit``
     takes only the first answers of the log. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-
-    Raises:
-        BadInput: There are fewer than two repeats.
-        UnknownPrice: A cost limit is given and the model has no price.
     """
     actor = options.get("actor", "library")
     return await run_method(store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)

@@ -44,13 +44,10 @@ _OF_JUDGE = ("k", "name", "temperature", "domain")
 
 
 def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
-    """Return a judge with self-reference.
+    """Return a judge with self-reference, or raise BadInput.
 
     ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (of samples and verdicts) and the fields
     of the model; the environment gives what is missing or None. Other names are ignored.
-
-    Raises:
-        BadInput: The options make no such judge.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
@@ -92,8 +89,7 @@ class Plan:
 class Task:
     """An item with its stored answers by sample number, and the orders that are done.
 
-    ``failed`` are samples whose call failed and is not repeated: the item is then unmeasured, and its orders are not
-    asked. ``asks`` counts earlier asks by sample or order.
+    The calls for ``failed`` samples are not repeated: the item is then unmeasured. ``asks`` counts earlier asks.
     """
 
     pair: PairItem

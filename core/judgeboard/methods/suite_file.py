@@ -206,7 +206,7 @@ def read_suite(path: str | Path) -> Suite:
     """Read a suite file; the path of a rubric is relative to it.
 
     Raises:
-        BadInput: The file or its rubric is invalid; the message names file, line and field.
+        BadInput: The message names file, line and field.
     """
     path = Path(path)
     file = read_yaml(path)
@@ -308,10 +308,7 @@ def find_baseline(
     """Return the suite run that ``baseline`` names: the number of a run, or "latest".
 
     "latest" is the newest finished run, numbered below ``before``, of this suite with the same candidate and judge
-    version; None if there is none.
-
-    Raises:
-        NotFound: No suite run has that number.
+    version; None if there is none. Raises NotFound if no suite run has that number.
     """
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)

@@ -140,8 +140,8 @@ def suite_result(
 ) -> SuiteResult:
     """Return the stored result of a suite run.
 
-    ``baseline`` is the number of a run, or "latest": the newest finished run before this one with the same candidate
-    and judge version. ``suite`` gives the queries of cases without an answer. ``account`` saves reading it.
+    ``baseline`` is as in `run_suite`. ``suite`` gives the queries of cases without an answer. ``account`` saves reading
+    it.
 
     Raises:
         NotFound: A number is not that of a suite run.
@@ -310,8 +310,7 @@ def require_writable(path: Path) -> None:
 def write_junit(result: SuiteResult, path: Path) -> None:
     """Write a suite run as JUnit XML: a failed case is a failure, a case without a score an error.
 
-    The gate is a test case too, so that a build that reads only the file fails when the command fails. Raises BadInput
-    if the file cannot be written.
+    The gate is a test case too, so that a build that reads only the file fails when the command fails.
     """
     require_writable(path)
     failed = len(result.failures) + (result.gate.code == 1)
