@@ -13,22 +13,9 @@ from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.reflect import Outcome
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import checked_key
+from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.refinements import (
-    REFLECT,
-    AttemptsKey,
-    OriginalAnswer,
-    SelectedAttempt,
-    StoredAttempt,
-    attempts_with,
-    insert_selected,
-    lock_attempts,
-    read_original,
-    selected_attempts,
-    selected_by_key,
-    stored_attempts,
-)
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import StoredRun, get_run
 
@@ -75,7 +62,7 @@ class AttemptSequence:
     at: datetime
     attempts: tuple[ShownAttempt, ...]
     passed: bool | None
-    selected: tuple[SelectedAttempt, ...]
+    selected: tuple[refinements.SelectedAttempt, ...]
 
     @property
     def made(self) -> int:
@@ -94,21 +81,23 @@ class AttemptSequence:
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
     """Return the attempts that started from an answer or made it, from the last 20 runs, newest run first."""
-    keys = attempts_with(connection, response_id, limit=MOST_RUNS)
+    keys = refinements.attempts_with(connection, response_id, limit=MOST_RUNS)
     if not keys:
         return ()
-    selections = selected_attempts(connection, [key.run_id for key in keys])
+    selections = refinements.selected_attempts(connection, [key.run_id for key in keys])
     return tuple(_sequence(connection, key, selections) for key in keys)
 
 
-def _sequence(connection: Connection, key: AttemptsKey, selections: Sequence[SelectedAttempt]) -> AttemptSequence:
+def _sequence(
+    connection: Connection, key: refinements.AttemptsKey, selections: Sequence[refinements.SelectedAttempt]
+) -> AttemptSequence:
     run = get_run(connection, key.run_id)
-    stored = stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
+    stored = refinements.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
     last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
     original = None
     if last is not None and last.root_response_id is not None:
-        original = read_original(connection, last.root_response_id, last.judgment_before_id)
-    rule = None if key.method == REFLECT else _rule(run)
+        original = refinements.read_original(connection, last.root_response_id, last.judgment_before_id)
+    rule = None if key.method == refinements.REFLECT else _rule(run)
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
@@ -130,13 +119,13 @@ def _rule(run: StoredRun) -> RefineRule:
     return RefineRule(**{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule})
 
 
-def _kept(rule: RefineRule | None, stored: Sequence[StoredAttempt]) -> int | None:
+def _kept(rule: RefineRule | None, stored: Sequence[refinements.StoredAttempt]) -> int | None:
     if rule is None:
         return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
     return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
 
 
-def _original(original: OriginalAnswer, *, kept: bool) -> ShownAttempt:
+def _original(original: refinements.OriginalAnswer, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
         0,
         original.response_id,
@@ -149,7 +138,7 @@ def _original(original: OriginalAnswer, *, kept: bool) -> ShownAttempt:
     )
 
 
-def _attempt(stored: StoredAttempt, *, kept: bool) -> ShownAttempt:
+def _attempt(stored: refinements.StoredAttempt, *, kept: bool) -> ShownAttempt:
     return ShownAttempt(
         stored.number,
         stored.response_id,
@@ -165,7 +154,7 @@ def _attempt(stored: StoredAttempt, *, kept: bool) -> ShownAttempt:
     )
 
 
-def _note(stored: StoredAttempt) -> str | None:
+def _note(stored: refinements.StoredAttempt) -> str | None:
     if stored.outcome == Outcome.IDENTICAL:
         return "The model returned the same text. It was not judged."
     if stored.response_id is None:
@@ -224,11 +213,11 @@ def _store_selection(
 ) -> int:
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        attempts = lock_attempts(connection, run_id, subject)
+        attempts = refinements.lock_attempts(connection, run_id, subject)
         if attempts is None or (number is not None and number not in attempts):
             named = f"at {subject}" if number is None else f"{number} with an answer"
             raise NotFound(f"no attempt {named} in run {run_id}")
-        stored = selected_by_key(connection, key)
+        stored = refinements.selected_by_key(connection, key)
         if stored is not None:
             if (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
                 raise BadInput("this request key belongs to another request: each request needs its own key")
@@ -237,8 +226,12 @@ def _store_selection(
         if number is None and before is None:
             raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
         selected = before.number if number is None and before is not None else number or 0
-        row = SelectedAttempt(0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at)
-        row_id = insert_selected(connection, row, replaces=None if before is None else before.id, request_key=key)
+        row = refinements.SelectedAttempt(
+            0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
+        )
+        row_id = refinements.insert_selected(
+            connection, row, replaces=None if before is None else before.id, request_key=key
+        )
         details = {"selected_attempt": row_id, "run": run_id}
         details |= {"number": selected} if number is not None or before is None else {"undone": before.id}
         about = attempts.get(0) or next(iter(attempts.values()), None)
@@ -247,6 +240,8 @@ def _store_selection(
         return row_id
 
 
-def _own_selection(connection: Connection, run_id: int, subject: str, reviewer: Reviewer) -> SelectedAttempt | None:
-    selections = selected_attempts(connection, [run_id])
+def _own_selection(
+    connection: Connection, run_id: int, subject: str, reviewer: Reviewer
+) -> refinements.SelectedAttempt | None:
+    selections = refinements.selected_attempts(connection, [run_id])
     return next((each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)), None)

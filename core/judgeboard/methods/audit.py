@@ -19,16 +19,7 @@ from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, S, T
-from judgeboard.store.audits import (
-    AuditedJudgment,
-    LatestReview,
-    NewJudgmentReview,
-    audited_judgments,
-    latest_reviews,
-    measures_given,
-    store_judgment_reviews,
-    verdicts_of,
-)
+from judgeboard.store import audits
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
@@ -116,7 +107,9 @@ def audited_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return the judge version to audit; raises BadInput if it has no usable verdict."""
     version = get_version(connection, which)
     # A rubric's scores are verdicts too, although none of the common measures.
-    if not measures_given(connection, version.id) and not audited_judgments(connection, version.id, RowFilter()):
+    if not audits.measures_given(connection, version.id) and not audits.audited_judgments(
+        connection, version.id, RowFilter()
+    ):
         raise BadInput(
             f"{version.title} has no usable verdict, so there is nothing to audit. "
             "Name another version with --judge-version."
@@ -139,7 +132,7 @@ def compare_versions(
         comparison = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(comparison.marks):
         with store.writing() as connection:
-            store_judgment_reviews(connection, supreme.id, None, chunk)
+            audits.store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
@@ -148,7 +141,7 @@ def compare_versions(
 
 
 class _Comparison(NamedTuple):
-    marks: list[NewJudgmentReview]
+    marks: list[audits.NewJudgmentReview]
     not_comparable: int
     account: RunAccount
 
@@ -157,13 +150,15 @@ def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
 ) -> _Comparison:
     limits = thresholds(connection)
-    drawn = sample.drawn(audited_judgments(connection, audited.id, sample.where))
-    theirs = {each.response_id: each.judgment_id for each in audited_judgments(connection, supreme.id, sample.where)}
-    reviews = latest_reviews(connection, supreme.id, audited.id)
+    drawn = sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
+    theirs = {
+        each.response_id: each.judgment_id for each in audits.audited_judgments(connection, supreme.id, sample.where)
+    }
+    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
     marks, not_comparable = [], 0
     for chunk in batches([each for each in drawn if each.response_id in theirs]):
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
-        verdicts = verdicts_of(connection, both)
+        verdicts = audits.verdicts_of(connection, both)
         for each in chunk:
             correct = _agree(verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits)
             known = reviews.get(each.judgment_id)
@@ -171,7 +166,7 @@ def _compare(
                 not_comparable += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
+                marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
     return _Comparison(marks, not_comparable, _account(drawn, theirs, latest_asks(connection, supreme.id)))
 
 
@@ -196,7 +191,7 @@ def _signal(verdict: Verdict) -> JudgeSignal:
     return JudgeSignal(0, "", "", "", "", verdict.groundedness, verdict.quality, verdict.label)
 
 
-def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
+def _account(drawn: list[audits.AuditedJudgment], usable: dict[int, int], asked: dict[int, LatestAsk]) -> RunAccount:
     """Status of the supreme judge's usable verdict on each drawn answer, else of its latest one."""
     statuses = Counter(
         Status.OK if each.response_id in usable else asked[each.response_id].status
@@ -206,7 +201,7 @@ def _account(drawn: list[AuditedJudgment], usable: dict[int, int], asked: dict[i
     return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
 
 
-class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
+class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
     def __init__(self, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
@@ -216,7 +211,7 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
-        self._drawn = self._sample.drawn(audited_judgments(connection, self._audited.id, self._sample.where))
+        self._drawn = self._sample.drawn(audits.audited_judgments(connection, self._audited.id, self._sample.where))
         if self._drawn:
             self.check(connection, self._audited)
         question = {
@@ -230,12 +225,12 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
     def check(self, connection: Connection, audited: StoredVersion) -> None:
         """Refuse an audit that cannot give anything."""
 
-    def keys(self, begun: Begun) -> list[AuditedJudgment]:
+    def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
         return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
 
 
 class _MarkTask(NamedTuple):
-    audited: AuditedJudgment
+    audited: audits.AuditedJudgment
     ask: int
     item: JudgeInput
     verdict: Verdict
@@ -251,15 +246,15 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
         self.judge: SupremeJudge = supreme
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
-    ) -> Mapping[AuditedJudgment, LatestReview]:
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+    ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
         ids = [key.judgment_id for key in keys] if few else None
-        reviews = latest_reviews(connection, version.id, self._audited.id, ids)
+        reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
         return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[_MarkTask]:
+    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[_MarkTask]:
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
-        verdicts = verdicts_of(connection, [key.judgment_id for key, _ in asks])
+        verdicts = audits.verdicts_of(connection, [key.judgment_id for key, _ in asks])
         return [
             _MarkTask(key, ask, items[key.response_id], verdicts[key.judgment_id])
             for key, ask in asks
@@ -272,12 +267,12 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Mark]]) -> None:
         marks = [
-            NewJudgmentReview(
+            audits.NewJudgmentReview(
                 step.task.audited, step.task.ask, step.result.correct, step.result.record, self._sample.share
             )
             for step in steps
         ]
-        store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
+        audits.store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         with outcome.store.reading() as connection:
@@ -294,7 +289,7 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         self.judge: IndependentSupreme = supreme
 
     def check(self, connection: Connection, audited: StoredVersion) -> None:
-        given = measures_given(connection, audited.id)
+        given = audits.measures_given(connection, audited.id)
         if given & self.judge.measures:
             return
         none = "no groundedness, quality or label"
@@ -305,12 +300,12 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[AuditedJudgment], *, few: bool
-    ) -> Mapping[AuditedJudgment, LatestAsk]:
+        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
+    ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
         asks = latest_asks(connection, version.id, [key.response_id for key in keys] if few else None)
         return {key: asks[key.response_id] for key in keys if key.response_id in asks}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]) -> list[Ask]:
+    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[Ask]:
         items = judge_inputs(connection, [key.response_id for key, _ in asks])
         return [Ask(items[key.response_id], number) for key, number in asks if key.response_id in items]
 

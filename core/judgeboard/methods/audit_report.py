@@ -19,16 +19,7 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray, BoolArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
-from judgeboard.store.audits import (
-    AuditedJudgment,
-    LatestReview,
-    audited_judgments,
-    audits_done,
-    count_flagged,
-    count_verdicts,
-    latest_reviews,
-    reviewed_judgments,
-)
+from judgeboard.store import audits
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
@@ -49,7 +40,7 @@ class AuditSample:
         if not 0 < self.share <= 1:
             raise BadInput(f"--sample must be above 0 and at most 1, not {self.share:g}")
 
-    def drawn(self, judgments: list[AuditedJudgment]) -> list[AuditedJudgment]:
+    def drawn(self, judgments: list[audits.AuditedJudgment]) -> list[audits.AuditedJudgment]:
         """Return the judgments in the sample."""
         seed = str(self.seed)
         return [judgment for judgment in judgments if draw(seed, judgment.source, judgment.external_id) < self.share]
@@ -126,11 +117,11 @@ def audit_report(
     leaves out verdicts without a review, so that none counts as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
-    reviews = latest_reviews(connection, supreme.id, audited.id)
+    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
     drawn = (
-        reviewed_judgments(connection, reviews)
+        audits.reviewed_judgments(connection, reviews)
         if reviewed_only
-        else sample.drawn(audited_judgments(connection, audited.id, sample.where))
+        else sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
     )
     reviewed = {each.response_id: each for each in drawn if _mark(reviews, each) is not None}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if _mark(reviews, each) is False}
@@ -147,7 +138,7 @@ def audit_report(
     def listed(rows: BoolArray) -> tuple[AuditedAnswer, ...]:
         return tuple(answer for answer, is_listed in zip(answers, rows, strict=True) if is_listed)
 
-    flags = count_flagged(connection, audited.fingerprint, wrong_by_mark)
+    flags = audits.count_flagged(connection, audited.fingerprint, wrong_by_mark)
     reason = "people graded none of the audited answers" if reviewed else "no verdict has a usable review"
     reason = None if reviewed and pairs.n else reason
     sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
@@ -178,7 +169,7 @@ def audit_report(
     )
 
 
-def _mark(reviews: Mapping[int, LatestReview], judgment: AuditedJudgment) -> bool | None:
+def _mark(reviews: Mapping[int, audits.LatestReview], judgment: audits.AuditedJudgment) -> bool | None:
     review = reviews.get(judgment.judgment_id)
     return None if review is None else review.correct
 
@@ -191,7 +182,7 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def _account(drawn: Sequence[AuditedJudgment], reviews: Mapping[int, LatestReview]) -> RunAccount:
+def _account(drawn: Sequence[audits.AuditedJudgment], reviews: Mapping[int, audits.LatestReview]) -> RunAccount:
     statuses = Counter(reviews[each.judgment_id].status for each in drawn if each.judgment_id in reviews)
     return RunAccount.of(statuses, not_reached=len(drawn) - statuses.total())
 
@@ -244,7 +235,7 @@ class ListedAnswer:
 def done_audits(connection: Connection) -> list[DoneAudit]:
     """Return every audit with reviews, the latest first, those without usable reviews last."""
     versions = {version.id: version for version in list_versions(connection)}
-    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits_done(connection)]
+    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits.audits_done(connection)]
 
 
 def shown_audit(connection: Connection, audit: DoneAudit) -> AuditReport:
@@ -283,7 +274,7 @@ def audit_sentence(report: AuditReport) -> str:
 
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
-    verdicts = count_verdicts(connection, audit.audited.id)
+    verdicts = audits.count_verdicts(connection, audit.audited.id)
     reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable review"
     if report.account.asked > report.audited:
         reviewed += f"; {report.account.asked - report.audited:,} more reviews are not usable"

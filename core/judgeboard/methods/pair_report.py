@@ -14,29 +14,10 @@ from judgeboard.reviews.shown import order_for, shown_side, stored_side
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.both_orders import INCONSISTENT, NONE, UNUSABLE_AS, BothOrderCounts, UnusableAs
 from judgeboard.stats.estimates import percent_words
-from judgeboard.store.comparisons import (
-    PLAIN,
-    BothOrders,
-    LatestComparison,
-    latest_comparisons,
-    load_comparisons,
-    status_counts,
-    uncompared,
-)
+from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
-from judgeboard.store.preferences import (
-    CurrentPreference,
-    Votes,
-    codes,
-    is_one_order,
-    load_preferences,
-    order_verdicts,
-    own_preferences,
-    saw_hidden_parts,
-    votes_by_pair,
-)
 
 ALL = "all"
 
@@ -102,7 +83,7 @@ class PairLine:
     verdict: Preference | None
     inconsistent: bool
     gold: Preference | None
-    people: Votes | None
+    people: preferences.Votes | None
     overruled: Preference | None
     mine: bool
 
@@ -140,13 +121,17 @@ class ComparedPairs:
         reviewer_id: int | None = None,
         pair_ids: Collection[int] | None = None,
     ) -> None:
-        rows = load_comparisons(connection, [version.id], condition=PLAIN) if version else uncompared(connection)
+        rows = (
+            comparisons.load_comparisons(connection, [version.id], condition=comparisons.PLAIN)
+            if version
+            else comparisons.uncompared(connection)
+        )
         self.version = version
-        self._one_order = version is not None and is_one_order(version, rows)
+        self._one_order = version is not None and preferences.is_one_order(version, rows)
         wanted = None if pair_ids is None else set(pair_ids)
         self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
-        self._preferences = load_preferences(connection, {row.pair_id for row in self._rows})
-        self._votes = votes_by_pair(self._preferences)
+        self._preferences = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
+        self._votes = preferences.votes_by_pair(self._preferences)
         self._reviewer_id = reviewer_id
         self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
@@ -182,7 +167,7 @@ class ComparedPairs:
     ) -> tuple[PairLine, ...]:
         """Return pairs by id for one aspect (default: the first), list and query types."""
         rows = self._of_aspect(self.known_aspect(aspect))
-        verdicts = order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
+        verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
         overruled = {
             (each.pair_id, each.aspect): each.preference
             for each in self._preferences
@@ -208,7 +193,7 @@ class ComparedPairs:
             line for line in lines if line.listed_as(listed) and (not query_types or line.query_type in query_types)
         )
 
-    def _of_aspect(self, aspect: str) -> list[BothOrders]:
+    def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
         """The rows of an aspect; gold is an overall preference, so other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
         if aspect == OVERALL or len(self.aspects) == 1:
@@ -245,7 +230,7 @@ def measure_pairs(
             what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
             raise NotFound(f"{version.title} has no comparison {what}")
         if account is None:
-            account = RunAccount.of(status_counts(connection, version.id, pair_ids))
+            account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, unusable=unusable)
     return PairReport(version.title, version.fingerprint, account, unusable, groups)
 
@@ -253,18 +238,18 @@ def measure_pairs(
 def _group(
     name: str,
     aspect: str,
-    rows: Sequence[BothOrders],
-    votes: Mapping[tuple[int, str], Votes],
+    rows: Sequence[comparisons.BothOrders],
+    votes: Mapping[tuple[int, str], preferences.Votes],
     one_order: bool,
     unusable: UnusableAs,
 ) -> PairGroup:
-    verdicts = order_verdicts(rows, one_order=one_order)
+    verdicts = preferences.order_verdicts(rows, one_order=one_order)
     counted = verdicts.verdicts != INCONSISTENT
     if unusable == "drop":
         counted &= verdicts.verdicts != NONE
-    gold = codes(row.gold for row in rows)
+    gold = preferences.codes(row.gold for row in rows)
     row_votes = [votes.get((row.pair_id, aspect)) for row in rows]
-    people = codes(None if vote is None else vote.majority for vote in row_votes)
+    people = preferences.codes(None if vote is None else vote.majority for vote in row_votes)
     return PairGroup(
         slice=name,
         aspect=aspect,
@@ -348,9 +333,9 @@ class Revealed:
     external_id: str
     model_left: str | None
     model_right: str | None
-    said: tuple[LatestComparison, ...]
+    said: tuple[comparisons.LatestComparison, ...]
     gold: Preference | None
-    votes: Votes | None
+    votes: preferences.Votes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,20 +399,20 @@ def pair_screen(
     pair = next(iter(load_pairs(connection, [pair_id])), None)
     if pair is None:
         raise NotFound(f"no pair {pair_id}")
-    given = own_preferences(connection, pair_id, reviewer_id, aspect)
+    given = preferences.own_preferences(connection, pair_id, reviewer_id, aspect)
     order = given[0].shown if given and given[0].shown is not None else order_for(pair_id, reviewer_id)
     left, right = _in_order(order, pair.answer_a, pair.answer_b)
-    spoken = saw_hidden_parts(connection, pair_id, reviewer_id)
+    spoken = preferences.saw_hidden_parts(connection, pair_id, reviewer_id)
     may_see = spoken or verdict_seen
     said = (
-        tuple(_of_aspect(each, aspect) for each in latest_comparisons(connection, version_id, pair_id))
+        tuple(_of_aspect(each, aspect) for each in comparisons.latest_comparisons(connection, version_id, pair_id))
         if may_see and version_id is not None
         else ()
     )
     revealed = None
     if spoken or said:
         model_left, model_right = _in_order(order, pair.model_a, pair.model_b)
-        votes = votes_by_pair(load_preferences(connection, [pair_id], aspect=aspect))
+        votes = preferences.votes_by_pair(preferences.load_preferences(connection, [pair_id], aspect=aspect))
         revealed = Revealed(pair.external_id, model_left, model_right, said, pair.gold, votes.get((pair_id, aspect)))
     return PairScreen(
         pair_id=pair.id,
@@ -450,11 +435,11 @@ def _in_order(order: Shown, of_a: str | None, of_b: str | None) -> tuple[str | N
     return (of_a, of_b) if order is Shown.AB else (of_b, of_a)
 
 
-def _latest(given: list[CurrentPreference], *, blind: bool) -> Preference | None:
+def _latest(given: list[preferences.CurrentPreference], *, blind: bool) -> Preference | None:
     return next((each.preference for each in reversed(given) if each.blind is blind), None)
 
 
-def _of_aspect(said: LatestComparison, aspect: str) -> LatestComparison:
+def _of_aspect(said: comparisons.LatestComparison, aspect: str) -> comparisons.LatestComparison:
     """Keep the reasons for this aspect, if each aspect has a line of its own."""
     if said.reasoning is None or len(said.preferences) < 2:
         return said

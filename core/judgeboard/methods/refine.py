@@ -13,14 +13,7 @@ from judgeboard.llm.asking import Generated
 from judgeboard.llm.chat import Chat, call
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.recorded import RecordedChat, Replies, read_replies
-from judgeboard.methods.generation import (
-    Messages,
-    checked_messages,
-    function_endpoint,
-    request_text,
-    total_cost,
-    with_feedback,
-)
+from judgeboard.methods import generation
 from judgeboard.runs.blocking import run_blocking
 from judgeboard.runs.judging import make_judge
 from judgeboard.text import storable
@@ -123,7 +116,7 @@ class RefineRule:
         return max(rated, key=lambda attempt: (attempt[1] or 0, attempt[0]))[0]
 
 
-Answer = Callable[[Messages, int], Awaitable[Generated]]
+Answer = Callable[[generation.Messages, int], Awaitable[Generated]]
 Rate = Callable[[str, int], Awaitable[Rated]]
 KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 
@@ -131,7 +124,7 @@ KeepAttempt = Callable[[Refinement], Awaitable[bool]]
 async def attempt_until_good(
     answer: Answer,
     rate: Rate,
-    messages: Messages,
+    messages: generation.Messages,
     rule: RefineRule,
     *,
     done: Sequence[Refinement] = (),
@@ -149,7 +142,7 @@ async def attempt_until_good(
         else:
             feedback = attempts[-1].feedback if attempts else None
             number = len(attempts) + 1
-            generated = await answer(with_feedback(messages, feedback), number)
+            generated = await answer(generation.with_feedback(messages, feedback), number)
             attempt = Refinement(number, generated.text, generated.record)
             if keep is not None and not await keep(attempt):
                 return [*attempts, attempt]
@@ -178,13 +171,15 @@ class Refined:
     @property
     def judge_cost_micro(self) -> int | None:
         """Cost of all ratings in millionths; None if any is unknown."""
-        return total_cost(attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None)
+        return generation.total_cost(
+            attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None
+        )
 
     @property
     def cost_micro(self) -> int | None:
         """Cost of all answers and ratings in millionths; None if any is unknown."""
         answering = [attempt.answering.cost_micro for attempt in self.attempts]
-        return total_cost([*answering, self.judge_cost_micro])
+        return generation.total_cost([*answering, self.judge_cost_micro])
 
 
 class Refiner:
@@ -208,12 +203,12 @@ class Refiner:
             BadInput: No message is the user's, or the chat call returned no text.
             EndpointRefused: The judge's endpoint refuses the key, the model or the address.
         """
-        checked = checked_messages(messages)
+        checked = generation.checked_messages(messages)
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
         async def rate(answer: str, _number: int) -> Rated:
-            return await judge.rate(JudgeInput(0, request_text(checked), answer, evidence))
+            return await judge.rate(JudgeInput(0, generation.request_text(checked), answer, evidence))
 
         try:
             attempts = await attempt_until_good(self._answer, rate, checked, self._rule)
@@ -247,9 +242,9 @@ class Refiner:
             if not isinstance(judge, RatingJudge):
                 raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
             return judge
-        return RatingJudge(function_endpoint(self._judge))
+        return RatingJudge(generation.function_endpoint(self._judge))
 
-    async def _answer(self, messages: Messages, _number: int) -> Generated:
+    async def _answer(self, messages: generation.Messages, _number: int) -> Generated:
         answer = await call(self._chat, messages)
         if isinstance(answer, Generated):
             return answer

@@ -14,14 +14,7 @@ from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.material import load_prompt
 from judgeboard.judges.rating import Rated, Rating, RatingJudge
 from judgeboard.llm.asking import Generated, Generator
-from judgeboard.methods.generation import (
-    GeneratingMethod,
-    Messages,
-    made_response,
-    rebuilt_messages,
-    store_verdicts,
-    with_feedback,
-)
+from judgeboard.methods import generation
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import Begun, HandOut, RunAccount, RunOptions, RunOutcome, Selected, run_method
@@ -116,10 +109,10 @@ class Prompt:
     done: tuple[Refinement, ...] = ()
 
     @property
-    def messages(self) -> Messages:
+    def messages(self) -> generation.Messages:
         """The first messages for the generator: as logged, else rebuilt from question and passages."""
         item = self.origin.item
-        return self.origin.messages or rebuilt_messages(item.query, item.passages)
+        return self.origin.messages or generation.rebuilt_messages(item.query, item.passages)
 
     def new_id(self, number: int) -> str:
         """Return the external id of an attempt's answer, the same each time this run makes it."""
@@ -148,16 +141,16 @@ class RefineStep:
     def response(self) -> Response:
         """The attempt's answer as it is stored."""
         prompt = self.prompt
-        return made_response(
+        return generation.made_response(
             prompt.origin,
             self.attempt.answer or "",
             external_id=prompt.new_id(self.attempt.number),
             model=prompt.model,
-            messages=with_feedback(prompt.messages, self.feedback),
+            messages=generation.with_feedback(prompt.messages, self.feedback),
         )
 
 
-class _RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
+class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
     kind = REFINE
@@ -178,7 +171,7 @@ class _RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         item = task.origin.item
         feedback_for: dict[int, str | None] = {attempt.number + 1: attempt.feedback for attempt in task.done}
 
-        async def answer(messages: Messages, _number: int) -> Generated:
+        async def answer(messages: generation.Messages, _number: int) -> Generated:
             return await self.generator.generate(messages, subject=item.external_id)
 
         async def rate(text: str, number: int) -> Rated:
@@ -207,7 +200,7 @@ class _RefineMethod(GeneratingMethod[Prompt, RefineStep, RefineSummary]):
         store_generations(connection, run_id, generations, now)
         rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
         verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
-        for step, stored in zip(rated, store_verdicts(connection, begun, verdicts, now), strict=True):
+        for step, stored in zip(rated, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
             if stored is not None:
                 response_id, judgment = stored
                 passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"

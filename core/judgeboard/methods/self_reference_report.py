@@ -9,16 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.own_answers import (
-    SAMPLES,
-    TAU,
-    Majority,
-    answer_key,
-    as_reference,
-    majority,
-    reference_key,
-    samples_needed,
-)
+from judgeboard.methods import own_answers
 from judgeboard.methods.self_reference_scores import (
     NOT_ASKED,
     UNKNOWN,
@@ -44,21 +35,11 @@ from judgeboard.methods.self_reference_scores import (
 )
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
+from judgeboard.store import samples
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import PairItem, load_pairs
-from judgeboard.store.samples import (
-    FAILED,
-    SampledQuestion,
-    StoredOrder,
-    StoredTry,
-    compared_pairs,
-    load_samples,
-    orders_of,
-    sampling_versions,
-    tries_at,
-)
 
 
 @dataclass(slots=True)
@@ -89,8 +70,8 @@ def load_items(
     """Return the items of a judge version from the first ``k`` samples of each question."""
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
     orders = _both_orders(load_comparisons(connection, [version_id]))
-    compared = compared_pairs(connection, version_id)
-    for question in load_samples(connection, [version_id]):
+    compared = samples.compared_pairs(connection, version_id)
+    for question in samples.load_samples(connection, [version_id]):
         if (source is not None and question.source != source) or (
             wanted is not None and question.pair_id not in wanted
         ):
@@ -101,13 +82,13 @@ def load_items(
         if len(question.answers) < k:
             loaded.fewer_samples += 1
             continue
-        if FAILED & set(question.statuses[:k]):
+        if samples.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
             continue
         if _forgotten(question):
             loaded.forgotten += 1
             continue
-        own = majority(question.answers[:k], question.options)
+        own = own_answers.majority(question.answers[:k], question.options)
         plain, reference = (orders.get((condition, question.pair_id), NOT_ASKED) for condition in (PLAIN, REFERENCE))
         shown = compared.references.get(question.pair_id, set())
         if any(not _same_answer(each, own, question.options) for each in shown):
@@ -117,7 +98,7 @@ def load_items(
     return loaded
 
 
-def _forgotten(question: SampledQuestion) -> bool:
+def _forgotten(question: samples.SampledQuestion) -> bool:
     """Whether a usable sample lost its text; that differs from a sample without an answer."""
     return any(
         answer is None and status == Status.OK
@@ -125,16 +106,16 @@ def _forgotten(question: SampledQuestion) -> bool:
     )
 
 
-def _item(question: SampledQuestion, own: Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
-    correct = reference_key(question.reference, question.options)
+def _item(question: samples.SampledQuestion, own: own_answers.Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
+    correct = own_answers.reference_key(question.reference, question.options)
     right = None if correct is None or own.key is None else own.key == correct
     return Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
 
 
-def _same_answer(shown: str, own: Majority, options: tuple[str, ...] | None) -> bool:
+def _same_answer(shown: str, own: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
     if own.answer is None:
         return False
-    return shown == as_reference(own.answer, options) or answer_key(shown, options) == own.key
+    return shown == own_answers.as_reference(own.answer, options) or own_answers.answer_key(shown, options) == own.key
 
 
 def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
@@ -244,7 +225,7 @@ def measure_self_reference(
     judge_version: int | str | None = None,
     *,
     k: int | None = None,
-    tau: float = TAU,
+    tau: float = own_answers.TAU,
     conditions: Collection[str] = CONDITIONS,
     tau_by_category: bool = False,
     source: str | None = None,
@@ -266,7 +247,7 @@ def measure_self_reference(
     with store.reading() as connection:
         version = chosen_version(connection, judge_version)
         used = samples_used(version, k)
-        needed = samples_needed(tau, used)
+        needed = own_answers.samples_needed(tau, used)
         loaded = load_items(connection, version.id, used, source=source, pair_ids=pair_ids)
     if not loaded.items and account is None and not calls_planned:
         raise BadInput(_nothing(version, loaded, used))
@@ -326,14 +307,14 @@ def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
 
 def samples_used(version: StoredVersion, k: int | None = None) -> int:
     """Return the number of samples that count: ``k``, else that of the version, else 5."""
-    return k or int(version.params.get("samples") or SAMPLES)
+    return k or int(version.params.get("samples") or own_answers.SAMPLES)
 
 
 def chosen_version(connection: Connection, which: int | str | None) -> StoredVersion:
     """Return the requested judge version; without a name, the only one with samples."""
     if which is not None:
         return get_version(connection, which)
-    known = sampling_versions(connection)
+    known = samples.sampling_versions(connection)
     if not known:
         raise NotFound(
             "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "
@@ -432,8 +413,8 @@ class ItemDetails:
     """A pair with all samples and comparisons of a judge version."""
 
     pair: PairItem
-    tries: tuple[StoredTry, ...]
-    orders: tuple[StoredOrder, ...]
+    tries: tuple[samples.StoredTry, ...]
+    orders: tuple[samples.StoredOrder, ...]
 
 
 def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
@@ -443,8 +424,8 @@ def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemD
         raise NotFound(f"no pair {pair_id}")
     return ItemDetails(
         pairs[0],
-        tuple(tries_at(connection, version_id, pair_id)),
-        tuple(orders_of(connection, version_id, pair_id)),
+        tuple(samples.tries_at(connection, version_id, pair_id)),
+        tuple(samples.orders_of(connection, version_id, pair_id)),
     )
 
 

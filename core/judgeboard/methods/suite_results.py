@@ -27,19 +27,8 @@ from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.proportions import share_intervals
+from judgeboard.store import suites
 from judgeboard.store.engine import Readable
-from judgeboard.store.suites import (
-    CheckOutcome,
-    DimensionScored,
-    ScoreSums,
-    StoredCase,
-    StoredSuiteRun,
-    SuiteCaseName,
-    get_suite_run,
-    list_suite_runs,
-    load_cases,
-    score_sums,
-)
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -71,7 +60,7 @@ class CaseResult:
     score: float | None
     reason: str | None
     passed: bool | None
-    dimensions: Mapping[str, DimensionScored]
+    dimensions: Mapping[str, suites.DimensionScored]
     checks: tuple[CaseCheck, ...]
 
 
@@ -127,7 +116,7 @@ class SuiteResult(SuiteRun):
 def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
     """Return the runs of all suites or one, newest first."""
     with store.reading() as connection:
-        return _suite_runs(connection, list_suite_runs(connection, name, limit=limit))
+        return _suite_runs(connection, suites.list_suite_runs(connection, name, limit=limit))
 
 
 def suite_result(
@@ -147,9 +136,9 @@ def suite_result(
         NotFound: A number is not that of a suite run.
     """
     with store.reading() as connection:
-        run = get_suite_run(connection, run_id)
+        run = suites.get_suite_run(connection, run_id)
         (listed,) = _suite_runs(connection, [run])
-        stored = load_cases(connection, run)
+        stored = suites.load_cases(connection, run)
         compared = None if baseline is None else _baseline(connection, baseline, run, stored)
     notes = () if compared is None else compared.caveats
     if baseline is not None and compared is None:
@@ -190,8 +179,8 @@ def suite_result(
     )
 
 
-def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[SuiteRun]:
-    sums = score_sums(connection, [run.id for run in runs])
+def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -> list[SuiteRun]:
+    sums = suites.score_sums(connection, [run.id for run in runs])
     return [
         SuiteRun(
             run=run.run_id,
@@ -207,19 +196,19 @@ def _suite_runs(connection: Connection, runs: Sequence[StoredSuiteRun]) -> list[
             average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
         )
         for run in runs
-        for scores in [sums.get(run.id, ScoreSums(0, 0.0, 0.0))]
+        for scores in [sums.get(run.id, suites.ScoreSums(0, 0.0, 0.0))]
     ]
 
 
 def _baseline(
-    connection: Connection, baseline: int | str, run: StoredSuiteRun, stored: Sequence[StoredCase]
+    connection: Connection, baseline: int | str, run: suites.StoredSuiteRun, stored: Sequence[suites.StoredCase]
 ) -> Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
     earlier = find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
     if earlier is None:
         return None
     return compare(
-        load_cases(connection, earlier),
+        suites.load_cases(connection, earlier),
         stored,
         run_id=earlier.run_id,
         weights=run.weights,
@@ -236,7 +225,9 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
     return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
 
 
-def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, threshold: float) -> CaseResult:
+def _case(
+    named: suites.SuiteCaseName, stored: suites.StoredCase | None, query: str | None, threshold: float
+) -> CaseResult:
     if stored is None:
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
     passed = None
@@ -255,7 +246,7 @@ def _case(named: SuiteCaseName, stored: StoredCase | None, query: str | None, th
     )
 
 
-def _check(check: CheckOutcome, answer: str | None) -> CaseCheck:
+def _check(check: suites.CheckOutcome, answer: str | None) -> CaseCheck:
     # The message may quote the answer, whose text is stored in one place only: the check is repeated.
     message = None if check.passed or answer is None else Check(check.kind, check.wanted).failure(answer)
     return CaseCheck(check.kind, check.passed, message)

@@ -25,21 +25,12 @@ from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep
+from judgeboard.store import suites
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run
 from judgeboard.store.storing import store_responses
-from judgeboard.store.suites import (
-    CheckOutcome,
-    NewCase,
-    StoredSuiteRun,
-    answers_by_query,
-    ensure_suite_run,
-    finished_positions,
-    insert_cases,
-    stored_answers,
-)
 
 HOW = "model:NAME, python:module:function or source:NAME"
 
@@ -169,7 +160,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._suite = suite
         self._candidate = candidate
         self._baseline = baseline
-        self._stored: StoredSuiteRun | None = None
+        self._stored: suites.StoredSuiteRun | None = None
 
     @property
     def endpoint_host(self) -> str | None:
@@ -194,7 +185,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
-        self._stored = ensure_suite_run(
+        self._stored = suites.ensure_suite_run(
             connection,
             run.id,
             name=suite.name,
@@ -247,7 +238,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._save_scores(connection, begun, scored, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
-        return len(self._suite.cases) - len(finished_positions(connection, self._suite_run_id))
+        return len(self._suite.cases) - len(suites.finished_positions(connection, self._suite_run_id))
 
     def expected(self, connection: Connection, begun: Begun) -> int:
         return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
@@ -266,24 +257,24 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         return 0 if self._stored is None else self._stored.id
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        logged = answers_by_query(connection, source, [case.query for case in self._suite.cases])
+        logged = suites.answers_by_query(connection, source, [case.query for case in self._suite.cases])
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
             answer = logged.get(case.query)
             if answer is None or answer.answer is None:
-                absent.append(NewCase(position, case.key, f"no answer to this query in the source {source}"))
+                absent.append(suites.NewCase(position, case.key, f"no answer to this query in the source {source}"))
                 continue
             passages = answer.passages if case.context is None else case.context
             copies.append(
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
         store_responses(connection, copies)
-        insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
+        suites.insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
-        finished = finished_positions(connection, self._suite_run_id)
+        finished = suites.finished_positions(connection, self._suite_run_id)
         ids = [self._external_id(case, run_id) for case in self._suite.cases]
-        answers = stored_answers(connection, self._source, ids)
+        answers = suites.stored_answers(connection, self._source, ids)
         tasks = []
         for position, (case, external_id) in enumerate(zip(self._suite.cases, ids, strict=True)):
             stored = answers.get(external_id)
@@ -305,9 +296,9 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             response = None if text is None else self._response(case, run_id, text, task.passages, model)
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
-                failed.append(NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
+                failed.append(suites.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
         store_generations(connection, run_id, new, now)
-        insert_cases(connection, self._suite_run_id, failed, now)
+        suites.insert_cases(connection, self._suite_run_id, failed, now)
 
     def _save_scores(
         self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
@@ -321,7 +312,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
             if stored is not None
         ]
-        insert_cases(connection, self._suite_run_id, cases, now)
+        suites.insert_cases(connection, self._suite_run_id, cases, now)
 
     @property
     def _source(self) -> str:
@@ -354,7 +345,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
 
-def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> NewCase:
+def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> suites.NewCase:
     verdict = scored.verdict
     score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
@@ -363,9 +354,10 @@ def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id:
     elif score is None:
         reason = "no score: the judge gives no overall score"
     checks = tuple(
-        CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None) for check in task.case.checks
+        suites.CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None)
+        for check in task.case.checks
     )
-    return NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
+    return suites.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
 
 
 async def run_suite_async(
