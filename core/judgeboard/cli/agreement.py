@@ -91,10 +91,10 @@ def agreement_command(alt_test: bool, epsilon: float | None, report: Path | None
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     result = measure_agreement(options.seen(options.open_store()), epsilon=tested, **chosen)
-    lines = result_lines(result)
+    lines = [*result_lines(result)]
     if report is not None:
         from judgeboard.reports.agreement import report_page
 
         report.write_text(report_page([result]), encoding="utf-8")
-        lines = [*lines, f"written to {report}"]
+        lines.append(f"written to {report}")
     options.show(result, lines)

@@ -216,14 +216,8 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
     """
     from judgeboard.methods.generation import make_generator
 
-    return make_generator(
-        chosen.pop("generator"),
-        max_output=chosen.pop("generator_max_output"),
-        temperature=chosen.pop("generator_temperature"),
-        base_url=chosen.pop("generator_base_url") or chosen.get("base_url"),
-        provider=chosen.get("provider"),
-        replies=chosen.pop("generator_replies"),
-        prices=chosen.get("prices"),
-        timeout_s=chosen.get("timeout_s"),
-        concurrency=chosen["concurrency"],
-    )
+    own = ("base_url", "max_output", "temperature", "replies")
+    given = {name: chosen.pop(f"generator_{name}") for name in own}
+    shared = {name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")}
+    given["base_url"] = given["base_url"] or shared["base_url"]
+    return make_generator(chosen.pop("generator"), **shared | given)

@@ -82,8 +82,14 @@ def audit_command(
     store = options.open_store()
     audited, by_scores, rejudge = chosen["judge_version"], chosen["approach"] == "2", chosen["rejudge"] is not None
     if recorded:
-        by = "thresholds" if by_scores else None
-        report = audit_recorded(store, chosen["supreme_version"], audited, sample=sample, by=by, actor=options.actor())
+        report = audit_recorded(
+            store,
+            chosen["supreme_version"],
+            audited,
+            sample=sample,
+            by="thresholds" if by_scores else None,
+            actor=options.actor(),
+        )
     else:
         with store.reading() as connection:
             audited_version(connection, audited)

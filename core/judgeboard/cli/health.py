@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import reviewed_examples, run_options, stored_judge_options
+from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.health.report import HealthReport
@@ -89,7 +90,7 @@ def control_answers_command() -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the selection. Another seed makes more.")
 @options.where
 @options.json_and_database
-def make(kinds: str | None, n: int, seed: int, where: tuple[str, ...]) -> None:
+def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. A repeated command adds nothing."""
     from judgeboard.methods.control_answers import make_control_answers
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Control characters, lone surrogates and marks that change the direction of text: they would steer a terminal.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+NO_PASSAGES = "(the log has no passages for this answer)"
 MISSING = "(not available: forgotten or never recorded)"
 ANSWER_DECISIONS = ("confirm", "dismiss", "unsure")
 PAIR_DECISIONS = ("left", "tie", "right")
@@ -200,22 +201,21 @@ def _item_lines(item: "LeasedItem", text: "ItemText", judges: "Judges | None") -
     yield f"{head}, leased to you until {item.until:%H:%M} UTC"
     parts: list[tuple[str, str | None]] = [("GUIDELINES", item.queue.guidelines)] if item.queue.guidelines else []
     parts.append(("QUESTION", text.question))
-    on_pair = isinstance(text, PairText)
-    if on_pair:
+    if isinstance(text, PairText):
         parts += [(f"OPTION {number}", option) for number, option in enumerate(text.options, 1)]
     parts += [(f"PASSAGE {number}", passage) for number, passage in enumerate(text.passages or (), 1)]
-    if on_pair:
+    if isinstance(text, PairText):
         parts += [("LEFT", text.left), ("RIGHT", text.right)]
         usage = "left|tie|right --note WHY"
     else:
         if text.passages is None:
-            parts.append(("", "(the log has no passages for this answer)"))
+            parts.append(("", NO_PASSAGES))
         parts.append((f"ANSWER {readable(text.external_id)}", text.answer))
         usage = " ".join(
             ("confirm|dismiss|unsure", *(_USAGE.get(grade, f"--score '{grade}=1..5'") for grade in item.queue.grades))
         )
     for title, part in parts:
-        yield from ("", title, readable(part)) if title else ("", part)
+        yield from ("", title, readable(part)) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield f"judgeboard queue decide {item.token} {usage}"

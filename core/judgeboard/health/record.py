@@ -8,7 +8,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.health.models import ModelTable, shipped_models
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_ints
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.both_orders import OrderVerdicts
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.proportions import RatioSums
@@ -142,3 +142,11 @@ def effect_words(estimate: Estimate) -> str:
 def state_of(*, warns: bool) -> State:
     """Return warning or ok."""
     return State.WARNING if warns else State.OK
+
+
+def half_widths(estimate: Estimate, harmless: float) -> float:
+    """Return the distance of a figure from its harmless value in half-widths of its interval."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return 0.0
+    distance = abs(estimate.value - harmless)
+    return 0.0 if distance < TIE else distance / max((estimate.high - estimate.low) / 2, TIE)

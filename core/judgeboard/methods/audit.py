@@ -17,7 +17,16 @@ from judgeboard.judges.supreme import IndependentSupreme, Mark, SupremeJudge
 from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
-from judgeboard.runs.method import AskOnceMethod, Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import (
+    AskedJudge,
+    AskOnceMethod,
+    Begun,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    run_method,
+)
 from judgeboard.runs.runner import Answered, Keep, S, T
 from judgeboard.store import audits
 from judgeboard.store.engine import Store
@@ -204,7 +213,8 @@ def _account(drawn: list[audits.AuditedJudgment], usable: dict[int, int], asked:
 class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
-    def __init__(self, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
+    def __init__(self, supreme: AskedJudge, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
+        self.judge = supreme
         self.again = again
         self._audited_name = audited
         self._sample = sample or AuditSample()
@@ -239,11 +249,7 @@ class _MarkTask(NamedTuple):
 class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
     """Approach 1: the supreme judge sees each verdict and says whether it is correct."""
 
-    def __init__(
-        self, supreme: SupremeJudge, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
-    ) -> None:
-        super().__init__(audited, sample, again=again)
-        self.judge: SupremeJudge = supreme
+    judge: SupremeJudge
 
     def latest(
         self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment], *, few: bool
@@ -282,11 +288,7 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Mark]]):
 class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
     """Approach 2: the supreme judge scores the answers; verdicts far from its own are marked."""
 
-    def __init__(
-        self, supreme: IndependentSupreme, audited: int | str, sample: AuditSample | None = None, *, again: bool = False
-    ) -> None:
-        super().__init__(audited, sample, again=again)
-        self.judge: IndependentSupreme = supreme
+    judge: IndependentSupreme
 
     def check(self, connection: Connection, audited: StoredVersion) -> None:
         given = audits.measures_given(connection, audited.id)

@@ -139,8 +139,9 @@ def audit_report(
         return tuple(answer for answer, is_listed in zip(answers, rows, strict=True) if is_listed)
 
     flags = audits.count_flagged(connection, audited.fingerprint, wrong_by_mark)
-    reason = "people graded none of the audited answers" if reviewed else "no verdict has a usable review"
-    reason = None if reviewed and pairs.n else reason
+    reason = None if pairs.n else "people graded none of the audited answers"
+    if not reviewed:
+        reason = "no verdict has a usable review"
     sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
     draws = tuple(sorted(sampled.items()))
     return AuditReport(

@@ -125,7 +125,8 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     wrong = [place for place, option in enumerate(options) if option not in same]
     if not wrong:
         raise NoPair("it has no wrong option")
-    drawn = _draw(f"{seed}:{external_id}")
+    digest = hashlib.sha256(f"{seed}:{external_id}".encode("utf-8", "surrogatepass")).digest()
+    drawn = int.from_bytes(digest[:8], "big")
     other = wrong[(drawn >> 1) % len(wrong)]
     a, b = (right, other) if drawn & 1 else (other, right)
     answers = lettered(options)
@@ -150,10 +151,6 @@ def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     if letter not in letters_of(options):
         raise NoPair(f"its correct option {given[:60]!r} is not one of its {len(options)} options")
     return letters_of(options).index(letter)
-
-
-def _draw(key: str) -> int:
-    return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 LISTED = 5

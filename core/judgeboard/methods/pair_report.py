@@ -274,11 +274,6 @@ _UNUSABLE = {
 }
 
 
-def group_title(group: PairGroup) -> str:
-    """Return slice and aspect, for example "all pairs, overall"."""
-    return f"{'all pairs' if group.slice == ALL else group.slice}, {group.aspect}"
-
-
 def outcome_words(group: PairGroup) -> str:
     """Return the counts of a group in one line."""
     counts = group.counts
@@ -311,7 +306,8 @@ def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
 
 def group_lines(group: PairGroup) -> list[str]:
     """Return a group in lines for a terminal."""
-    lines = [f"{group_title(group)}: {outcome_words(group)}"]
+    name = "all pairs" if group.slice == ALL else group.slice
+    lines = [f"{name}, {group.aspect}: {outcome_words(group)}"]
     for name, estimate in figures_of(group):
         n = f" (n {estimate.n:,})" if estimate.value is not None else ""
         lines.append(f"  {name}: {percent_words(estimate)}{n}")

@@ -166,7 +166,7 @@ def repeats_report(
     ``version`` is one judge version; ``name`` takes all versions of that judge and pools their items. On each measure,
     items without a value in every repeat are left out. Raises NotFound, which lists the judges with repeats.
     """
-    versions = _versions(connection, name or "") if version is None else [_version(connection, version)]
+    versions = _versions(connection, version, name)
     repeated = repeated_answers(connection, [each.id for each in versions])
     title = name or versions[0].title
     if not repeated.answers:
@@ -200,18 +200,16 @@ def repeats_report(
     )
 
 
-def _version(connection: Connection, which: int | str) -> StoredVersion:
+def _versions(connection: Connection, version: int | str | None, name: str | None) -> list[StoredVersion]:
+    if version is None:
+        versions = [each for each in list_versions(connection) if each.name == name]
+        if versions:
+            return versions
+        raise not_found(connection, name or "", versions_asked_again(connection), _ASKED_AGAIN, what="judge")
     try:
-        return get_version(connection, which)
+        return [get_version(connection, version)]
     except NotFound:
-        raise not_found(connection, which, versions_asked_again(connection), _ASKED_AGAIN) from None
-
-
-def _versions(connection: Connection, name: str) -> list[StoredVersion]:
-    versions = [each for each in list_versions(connection) if each.name == name]
-    if not versions:
-        raise not_found(connection, name, versions_asked_again(connection), _ASKED_AGAIN, what="judge")
-    return versions
+        raise not_found(connection, version, versions_asked_again(connection), _ASKED_AGAIN) from None
 
 
 def _command(version: StoredVersion) -> str:

@@ -1,7 +1,6 @@
 """Self-reference (SSR-Judge): samples a judge's own answers, then compares pairs with and without them."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -85,7 +84,7 @@ class Plan:
         return tuple((condition, shown) for condition in wanted for shown in Shown)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Task:
     """An item with its stored answers by sample number, and the orders that are done.
 
@@ -93,10 +92,27 @@ class Task:
     """
 
     pair: PairItem
-    answers: Mapping[int, str | None] = field(default_factory=dict)
-    compared: frozenset[Order] = frozenset()
-    failed: frozenset[int] = frozenset()
-    asks: Mapping[int | Order, int] = field(default_factory=dict)
+    answers: dict[int, str | None] = field(default_factory=dict)
+    compared: set[Order] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
+    asks: dict[int | Order, int] = field(default_factory=dict)
+
+    def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
+        """Add a stored sample; with ``again`` a failed one is asked again."""
+        if sample.status not in FAILED:
+            self.answers[number] = sample.answer
+        elif again is not None and again.opens(sample.run_id):
+            self.asks[number] = sample.ask + 1
+        else:
+            self.failed.add(number)
+
+    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
+        """Add a stored comparison; with ``again`` one without a usable verdict is asked again."""
+        if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
+            self.compared.discard(order)
+            self.asks[order] = ask + 1
+        else:
+            self.compared.add(order)
 
     def majority(self, k: int) -> Majority:
         """Return the majority of all ``k`` samples."""
@@ -126,42 +142,15 @@ def read_tasks(
 
     With ``again``, failed samples and orders without a usable verdict are open again.
     """
-    stored: defaultdict[int, _Stored] = defaultdict(_Stored)
+    tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
-        stored[pair_id].add_sample(number, sample, again)
+        if pair_id in tasks:
+            tasks[pair_id].add_sample(number, sample, again)
     comparisons = stored_comparisons(connection, version_id, pair_ids)
     for key in sorted(comparisons, key=lambda key: key.ask):
-        stored[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
-    pairs = {pair.id: pair for pair in load_pairs(connection, pair_ids)}
-    return [stored[pair_id].task(pairs[pair_id]) for pair_id in pair_ids if pair_id in pairs]
-
-
-@dataclass(slots=True)
-class _Stored:
-    """The stored samples and comparisons of one item, as they become a task."""
-
-    answers: dict[int, str | None] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
-    compared: set[Order] = field(default_factory=set)
-    asks: dict[int | Order, int] = field(default_factory=dict)
-
-    def add_sample(self, number: int, sample: StoredSample, again: Again | None) -> None:
-        if sample.status not in FAILED:
-            self.answers[number] = sample.answer
-        elif again is not None and again.opens(sample.run_id):
-            self.asks[number] = sample.ask + 1
-        else:
-            self.failed.add(number)
-
-    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
-        if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
-            self.compared.discard(order)
-            self.asks[order] = ask + 1
-        else:
-            self.compared.add(order)
-
-    def task(self, pair: PairItem) -> Task:
-        return Task(pair, self.answers, frozenset(self.compared), frozenset(self.failed), self.asks)
+        if key.pair_id in tasks:
+            tasks[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
+    return [tasks[pair_id] for pair_id in pair_ids if pair_id in tasks]
 
 
 def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
@@ -196,21 +185,19 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         judge: SelfReferenceJudge,
         pair_ids: Sequence[int],
         *,
-        tau: float = TAU,
-        conditions: Collection[str] = CONDITIONS,
-        tau_by_category: bool = False,
-        again: bool = False,
+        again: bool,
+        conditions: Collection[str],
+        **figures: Any,
     ) -> None:
         self.judge: SelfReferenceJudge = judge
         self._pair_ids = tuple(pair_ids)
-        self._tau = tau
-        self._conditions = conditions
-        self._tau_by_category = tau_by_category
         self._again = again
+        self._conditions = conditions
+        self._figures = figures
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         plan = self._plan = Plan(
-            self.judge.k, samples_needed(self._tau, self.judge.k), checked_conditions(self._conditions)
+            self.judge.k, samples_needed(self._figures["tau"], self.judge.k), checked_conditions(self._conditions)
         )
         self._pair_ids = askable(connection, self._pair_ids)
         if not self._pair_ids:
@@ -277,9 +264,8 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             outcome.store,
             outcome.version.id,
             k=self.judge.k,
-            tau=self._tau,
             conditions=plan.conditions,
-            tau_by_category=self._tau_by_category,
+            **self._figures,
             pair_ids=self._pair_ids,
             calls_planned=plan.calls_an_item * len(self._pair_ids),
             account=None if outcome.run is None else outcome.account,  # else that of what is stored

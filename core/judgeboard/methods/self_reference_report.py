@@ -85,7 +85,10 @@ def load_items(
         if samples.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
             continue
-        if _forgotten(question):
+        # A usable sample that lost its text; that differs from a sample without an answer.
+        if any(
+            None is answer and ok == Status.OK for answer, ok in zip(question.answers, question.statuses, strict=True)
+        ):
             loaded.forgotten += 1
             continue
         own = own_answers.majority(question.answers[:k], question.options)
@@ -94,22 +97,11 @@ def load_items(
         if any(not _same_answer(each, own, question.options) for each in shown):
             loaded.other_reference += 1
             reference = NOT_ASKED
-        loaded.items.append(_item(question, own, plain, reference))
+        correct = own_answers.reference_key(question.reference, question.options)
+        right = None if correct is None or own.key is None else own.key == correct
+        item = Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
+        loaded.items.append(item)
     return loaded
-
-
-def _forgotten(question: samples.SampledQuestion) -> bool:
-    """Whether a usable sample lost its text; that differs from a sample without an answer."""
-    return any(
-        answer is None and status == Status.OK
-        for answer, status in zip(question.answers, question.statuses, strict=True)
-    )
-
-
-def _item(question: samples.SampledQuestion, own: own_answers.Majority, plain: TwoOrders, reference: TwoOrders) -> Item:
-    correct = own_answers.reference_key(question.reference, question.options)
-    right = None if correct is None or own.key is None else own.key == correct
-    return Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
 
 
 def _same_answer(shown: str, own: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
@@ -400,12 +392,9 @@ def _listed(items: list[Item], arrays: Items, needed: int) -> tuple[ListedItem, 
         )
         for item, gate_on, said in zip(items, on, scores, strict=True)
     ]
-    return tuple(sorted(lines, key=_badness))
-
-
-def _badness(line: ListedItem) -> tuple[bool, float, int, int]:
-    score = line.selective
-    return score is None, 0 if score is None else score, -line.agree, line.pair_id
+    return tuple(
+        sorted(lines, key=lambda line: (line.selective is None, line.selective or 0, -line.agree, line.pair_id))
+    )
 
 
 @dataclass(frozen=True, slots=True)

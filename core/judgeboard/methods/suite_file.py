@@ -217,13 +217,13 @@ def read_suite(path: str | Path) -> Suite:
     )
     _check_distinct(file, cases)
     given = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
-    return Suite(cases=cases, rubric=_rubric(file, form.rubric, path), **given)
-
-
-def _rubric(file: YamlFile, given: dict[str, Any] | str | None, path: Path) -> Rubric:
-    if given is None:
-        return default_rubric()
-    return read_rubric(path.parent / given) if isinstance(given, str) else rubric_from(file.at("rubric"))
+    if form.rubric is None:
+        rubric = default_rubric()
+    elif isinstance(form.rubric, str):
+        rubric = read_rubric(path.parent / form.rubric)
+    else:
+        rubric = rubric_from(file.at("rubric"))
+    return Suite(cases=cases, rubric=rubric, **given)
 
 
 def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
