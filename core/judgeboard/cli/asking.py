@@ -218,6 +218,8 @@ def chosen_generator(chosen: dict[str, Any]) -> "Generator":
 
     own = ("base_url", "max_output", "temperature", "replies")
     given = {name: chosen.pop(f"generator_{name}") for name in own}
-    shared = {name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")}
+    shared: dict[str, Any] = {
+        name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")
+    }
     given["base_url"] = given["base_url"] or shared["base_url"]
     return make_generator(chosen.pop("generator"), **shared | given)

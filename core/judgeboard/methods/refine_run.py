@@ -19,23 +19,10 @@ from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.method import Begun, HandOut, RunAccount, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Keep
+from judgeboard.store import refinements
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.refinements import (
-    REFINE,
-    NewGeneration,
-    NewRefinement,
-    RefineSelection,
-    StoredAttempt,
-    count_calls,
-    count_unrefined,
-    insert_refinements,
-    runs_of_method,
-    store_generations,
-    stored_attempts,
-    unrefined,
-)
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 
 
@@ -153,7 +140,7 @@ class RefineStep:
 class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
-    kind = REFINE
+    kind = refinements.REFINE
     judge: RatingJudge
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule) -> None:
@@ -164,7 +151,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
-    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[StoredAttempt]) -> Prompt:
+    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[refinements.StoredAttempt]) -> Prompt:
         return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
@@ -188,7 +175,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         answered = [step for step in steps if step.attempt.judging is None]
         rated = [step for step in steps if step.attempt.judging is not None]
         generations = [
-            NewGeneration(
+            refinements.NewGeneration(
                 step.prompt.subject,
                 step.attempt.number,
                 step.prompt.model,
@@ -197,7 +184,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             )
             for step in answered
         ]
-        store_generations(connection, run_id, generations, now)
+        refinements.store_generations(connection, run_id, generations, now)
         rows = [_row(step, "no_answer") for step in answered if step.attempt.answer is None]
         verdicts = [(step.response, Rated(step.attempt.rating, step.attempt.latest).verdict) for step in rated]
         for step, stored in zip(rated, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
@@ -206,19 +193,19 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
                 passed = "passed" if self._rule.succeeds(step.attempt.score) else "failed"
                 outcome = "unrated" if step.attempt.rating is None else passed
                 rows.append(_row(step, outcome, response_id, judgment.judgment_id))
-        insert_refinements(connection, run_id, rows, now)
+        refinements.insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
         run = outcome.run
         if run is None:
             return RefineSummary(outcome.version.title)
         with outcome.store.reading() as connection:
-            attempts = stored_attempts(connection, run.id)
+            attempts = refinements.stored_attempts(connection, run.id)
             ids = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
-            calls = count_calls(connection, run.id)
+            calls = refinements.count_calls(connection, run.id)
         items = []
         for subject, stored in attempts.items():
-            refinements = _refinements(stored)
+            made = _refinements(stored)
             prompt_id = ids.get(int(subject), subject) if ids else subject
             outcomes = tuple(
                 AttemptOutcome(
@@ -228,9 +215,9 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
                     attempt.status,
                     attempt.error,
                 )
-                for attempt in refinements
+                for attempt in made
             )
-            items.append(RefinedPrompt(prompt_id, self._rule.passed(refinements), outcomes))
+            items.append(RefinedPrompt(prompt_id, self._rule.passed(made), outcomes))
         return RefineSummary(
             judge=outcome.version.title,
             account=outcome.account,
@@ -246,12 +233,15 @@ class _RefineLogged(_RefineMethod):
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
         super().__init__(judge, generator, rule)
-        self._selection = RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
+        self._selection = refinements.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
-        runs, up_to = runs_of_method(connection, REFINE, version.id, self.made_by), last_logged_id(connection)
+        runs, up_to = (
+            refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by),
+            last_logged_id(connection),
+        )
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
-        count = count_unrefined(connection, self._selection)
+        count = refinements.count_unrefined(connection, self._selection)
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
         return Selected(question, count) if count else None
 
@@ -261,9 +251,9 @@ class _RefineLogged(_RefineMethod):
         def read(limit: int) -> list[Prompt]:
             nonlocal after
             with begun.store.reading() as connection:
-                ids = unrefined(connection, selection, after_id=after, downwards=run.shared, limit=limit)
+                ids = refinements.unrefined(connection, selection, after_id=after, downwards=run.shared, limit=limit)
                 origins = read_origins(connection, ids)
-                done = stored_attempts(connection, run.id, [str(id_) for id_ in ids])
+                done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])
             after = ids[-1] if ids else after
             known = [id_ for id_ in ids if id_ in origins]
             return [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
@@ -271,9 +261,9 @@ class _RefineLogged(_RefineMethod):
         return read
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        return count_unrefined(connection, self._selection_of(begun))
+        return refinements.count_unrefined(connection, self._selection_of(begun))
 
-    def _selection_of(self, begun: Begun) -> RefineSelection:
+    def _selection_of(self, begun: Begun) -> refinements.RefineSelection:
         runs = (*self._selection.runs, begun.run.id)
         return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
 
@@ -304,7 +294,7 @@ class _RefinePrompts(_RefineMethod):
 
     def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
         subjects = None if origins is self._prompts else [origin.item.external_id for origin in origins]
-        done = stored_attempts(connection, begun.run.id, subjects)
+        done = refinements.stored_attempts(connection, begun.run.id, subjects)
         prompts = [
             self.prompt(begun, origin.item.external_id, origin, done.get(origin.item.external_id, ()))
             for origin in origins
@@ -312,21 +302,21 @@ class _RefinePrompts(_RefineMethod):
         return [prompt for prompt in prompts if not self._rule.over(prompt.done)]
 
 
-def _refinements(stored: Sequence[StoredAttempt]) -> tuple[Refinement, ...]:
-    refinements = []
+def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:
+    made = []
     for attempt in stored:
         rating = None
         if attempt.rating is not None:
             rating = Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or "")
-        refinements.append(Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging))
-    return tuple(refinements)
+        made.append(Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging))
+    return tuple(made)
 
 
 def _row(
     step: RefineStep, outcome: str, response_id: int | None = None, judgment_id: int | None = None
-) -> NewRefinement:
-    return NewRefinement(
-        method=REFINE,
+) -> refinements.NewRefinement:
+    return refinements.NewRefinement(
+        method=refinements.REFINE,
         subject=step.prompt.subject,
         number=step.attempt.number,
         root_response_id=step.prompt.origin.root_response_id,

@@ -10,29 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods import own_answers
-from judgeboard.methods.self_reference_scores import (
-    NOT_ASKED,
-    UNKNOWN,
-    AgreementLevel,
-    CategoryScores,
-    ConditionScores,
-    GateScores,
-    Item,
-    Items,
-    SliceScores,
-    SweepPoint,
-    Tuned,
-    TwoOrders,
-    calibration,
-    categories,
-    condition_scores,
-    gain,
-    gate_scores,
-    items_of,
-    slices,
-    sweep,
-    tuned_by_category,
-)
+from judgeboard.methods import self_reference_scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import samples
@@ -50,7 +28,7 @@ class Loaded:
     condition B does not count.
     """
 
-    items: list[Item] = field(default_factory=list)
+    items: list[figures.Item] = field(default_factory=list)
     fewer_samples: int = 0
     failed_samples: int = 0
     forgotten: int = 0
@@ -92,14 +70,16 @@ def load_items(
             loaded.forgotten += 1
             continue
         own = own_answers.majority(question.answers[:k], question.options)
-        plain, reference = (orders.get((condition, question.pair_id), NOT_ASKED) for condition in (PLAIN, REFERENCE))
+        plain, reference = (
+            orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
+        )
         shown = compared.references.get(question.pair_id, set())
         if any(not _same_answer(each, own, question.options) for each in shown):
             loaded.other_reference += 1
-            reference = NOT_ASKED
+            reference = figures.NOT_ASKED
         correct = own_answers.reference_key(question.reference, question.options)
         right = None if correct is None or own.key is None else own.key == correct
-        item = Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
+        item = figures.Item(question.pair_id, question.query_type, question.gold, own, right, plain, reference)
         loaded.items.append(item)
     return loaded
 
@@ -110,12 +90,12 @@ def _same_answer(shown: str, own: own_answers.Majority, options: tuple[str, ...]
     return shown == own_answers.as_reference(own.answer, options) or own_answers.answer_key(shown, options) == own.key
 
 
-def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], TwoOrders]:
+def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrders]:
     """Return the overall verdicts by condition and pair; a judge with a single other aspect uses that."""
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
     return {
-        (row.condition, row.pair_id): TwoOrders(row.ab, row.ba, asked=row.asked_ab or row.asked_ba)
+        (row.condition, row.pair_id): figures.TwoOrders(row.ab, row.ba, asked=row.asked_ab or row.asked_ba)
         for row in rows
         if row.aspect == aspect
     }
@@ -137,13 +117,13 @@ class SelfReferenceReport:
     tau: float
     needed: int
     items: int
-    conditions: dict[str, ConditionScores]
+    conditions: dict[str, figures.ConditionScores]
     gain: dict[str, Estimate]
-    gate: GateScores
-    slices: tuple[SliceScores, ...]
-    calibration: tuple[AgreementLevel, ...]
-    categories: tuple[CategoryScores, ...]
-    sweep: tuple[SweepPoint, ...]
+    gate: figures.GateScores
+    slices: tuple[figures.SliceScores, ...]
+    calibration: tuple[figures.AgreementLevel, ...]
+    categories: tuple[figures.CategoryScores, ...]
+    sweep: tuple[figures.SweepPoint, ...]
     ties: int
     ties_on: int
     no_answer: int
@@ -156,7 +136,7 @@ class SelfReferenceReport:
     other_reference: int
     account: RunAccount
     calls_planned: int = 0
-    tuned: Tuned | None = None
+    tuned: figures.Tuned | None = None
 
     notes: tuple[str, ...] = field(init=False)
 
@@ -248,7 +228,7 @@ def measure_self_reference(
         report,
         tau=tau,
         conditions={name: report.conditions[name] for name in named},
-        tuned=tuned_by_category(items_of(loaded.items, used)) if tau_by_category else None,
+        tuned=figures.tuned_by_category(figures.items_of(loaded.items, used)) if tau_by_category else None,
         calls_planned=calls_planned,
     )
 
@@ -257,7 +237,7 @@ def report_of(
     version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
 ) -> SelfReferenceReport:
     """Return the figures of loaded items, with the gate on from ``needed`` of ``k`` samples."""
-    items = items_of(loaded.items, k)
+    items = figures.items_of(loaded.items, k)
     on, selective = items.gate(needed), items.selective(needed)
     verdicts = {"A": items.without, "B": items.always, "C": selective}
     no_answer = ~items.answered
@@ -268,18 +248,18 @@ def report_of(
         tau=needed / k,
         needed=needed,
         items=items.n,
-        conditions={name: condition_scores(items, each, on) for name, each in verdicts.items()},
-        gain={name: gain(items, verdicts[name], selective) for name in ("A", "B")},
-        gate=gate_scores(items, on),
-        slices=slices(items, on),
-        calibration=calibration(items),
-        categories=categories(items, on, needed),
-        sweep=sweep(items),
+        conditions={name: figures.condition_scores(items, each, on) for name, each in verdicts.items()},
+        gain={name: figures.gain(items, verdicts[name], selective) for name in ("A", "B")},
+        gate=figures.gate_scores(items, on),
+        slices=figures.slices(items, on),
+        calibration=figures.calibration(items),
+        categories=figures.categories(items, on, needed),
+        sweep=figures.sweep(items),
         ties=int(items.tie.sum()),
         ties_on=int((items.tie & on).sum()),
         no_answer=int(no_answer.sum()),
         from_without=int((no_answer & items.always.usable).sum()),
-        no_reference=int((items.answered & (items.right == UNKNOWN)).sum()),
+        no_reference=int((items.answered & (items.right == figures.UNKNOWN)).sum()),
         no_gold=int((~items.gold).sum()),
         fewer_samples=loaded.fewer_samples,
         failed_samples=loaded.failed_samples,
@@ -350,7 +330,7 @@ class SelfReferencePage:
 
     report: SelfReferenceReport
     items: tuple[ListedItem, ...]
-    tuned: Tuned
+    tuned: figures.Tuned
 
     def listed(
         self, gate_on: bool | None = None, right: bool | None = None, category: str | None = None
@@ -369,13 +349,13 @@ def self_reference_page(
     """Return the page of a judge version for ``k`` samples and the gate at ``needed`` of them."""
     needed = needed or k
     loaded = load_items(connection, version.id, k)
-    items = items_of(loaded.items, k)
+    items = figures.items_of(loaded.items, k)
     return SelfReferencePage(
-        report_of(version, loaded, k, needed), _listed(loaded.items, items, needed), tuned_by_category(items)
+        report_of(version, loaded, k, needed), _listed(loaded.items, items, needed), figures.tuned_by_category(items)
     )
 
 
-def _listed(items: list[Item], arrays: Items, needed: int) -> tuple[ListedItem, ...]:
+def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tuple[ListedItem, ...]:
     on = arrays.gate(needed).tolist()
     scores = zip(
         *(each.score.tolist() for each in (arrays.without, arrays.always, arrays.selective(needed))), strict=True
@@ -462,16 +442,16 @@ def _conditions(report: SelfReferenceReport) -> str:
     return text + "".join(known) + _gained(report.gain["A"])
 
 
-def _gained(gain: Estimate) -> str:
-    if gain.value is None or gain.low is None or gain.high is None:
+def _gained(change: Estimate) -> str:
+    if change.value is None or change.low is None or change.high is None:
         return ""
-    if gain.low == gain.value == gain.high == 0:
+    if change.low == change.value == change.high == 0:
         return " There is no difference on any pair."
-    if gain.low <= 0 <= gain.high:
+    if change.low <= 0 <= change.high:
         return " The difference is not significant."
-    more = "more" if gain.value > 0 else "less"
-    low, high = sorted(abs(end) * 100 for end in (gain.low, gain.high))
-    return f" That is {abs(gain.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
+    more = "more" if change.value > 0 else "less"
+    low, high = sorted(abs(end) * 100 for end in (change.low, change.high))
+    return f" That is {abs(change.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
 
 
 def _gate(report: SelfReferenceReport) -> str:
@@ -486,7 +466,7 @@ def _gate(report: SelfReferenceReport) -> str:
     return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."
 
 
-def tuned_sentence(tuned: Tuned) -> str:
+def tuned_sentence(tuned: figures.Tuned) -> str:
     """Return the accuracy with thresholds by category."""
     if tuned.accuracy.value is None:
         return "Tuning a gate per category needs conditions A and B on every pair."

@@ -12,17 +12,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import OVERALL
-from judgeboard.methods.suite_file import (
-    NOT_MEASURED,
-    Baseline,
-    Check,
-    Gate,
-    Suite,
-    compare,
-    find_baseline,
-    gate,
-    reaches,
-)
+from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
 from judgeboard.stats.means import mean_interval
@@ -95,9 +85,9 @@ class SuiteResult(SuiteRun):
     above_threshold: int
     passing: int
     passed: bool | None
-    gate: Gate
+    gate: suite_file.Gate
     dimensions: Mapping[str, Estimate]
-    baseline: Baseline | None
+    baseline: suite_file.Baseline | None
     notes: tuple[str, ...]
     failures: tuple[CaseResult, ...]
     cases: tuple[CaseResult, ...]
@@ -124,7 +114,7 @@ def suite_result(
     run_id: int,
     *,
     baseline: int | str | None = None,
-    suite: Suite | None = None,
+    suite: suite_file.Suite | None = None,
     account: RunAccount | None = None,
 ) -> SuiteResult:
     """Return the stored result of a suite run.
@@ -151,7 +141,7 @@ def suite_result(
     )
     average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
     done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
-    verdict = gate(
+    verdict = suite_file.gate(
         cases=listed.total_cases,
         unmeasured=listed.unmeasured,
         average=average,
@@ -162,14 +152,16 @@ def suite_result(
     )
     if done.state is not RunState.DONE:
         why = done.why_stopped or "it is not finished"
-        verdict = Gate.of(NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons))
+        verdict = suite_file.Gate.of(
+            suite_file.NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons)
+        )
     return SuiteResult(
         **{field.name: getattr(listed, field.name) for field in fields(SuiteRun)},
         account=done,
         pass_rate=share_intervals(passing, listed.measured)[0],
-        above_threshold=sum(case.score is not None and reaches(case.score, run.threshold) for case in cases),
+        above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
         passing=passing,
-        passed=None if average is None else reaches(average, run.threshold),
+        passed=None if average is None else suite_file.reaches(average, run.threshold),
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
         baseline=compared,
@@ -202,12 +194,12 @@ def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -
 
 def _baseline(
     connection: Connection, baseline: int | str, run: suites.StoredSuiteRun, stored: Sequence[suites.StoredCase]
-) -> Baseline | None:
+) -> suite_file.Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
-    earlier = find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
+    earlier = suite_file.find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
     if earlier is None:
         return None
-    return compare(
+    return suite_file.compare(
         suites.load_cases(connection, earlier),
         stored,
         run_id=earlier.run_id,
@@ -232,7 +224,7 @@ def _case(
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
     passed = None
     if stored.score is not None:
-        passed = reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+        passed = suite_file.reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
     return CaseResult(
         case=named.id,
         key=stored.key,
@@ -248,7 +240,7 @@ def _case(
 
 def _check(check: suites.CheckOutcome, answer: str | None) -> CaseCheck:
     # The message may quote the answer, whose text is stored in one place only: the check is repeated.
-    message = None if check.passed or answer is None else Check(check.kind, check.wanted).failure(answer)
+    message = None if check.passed or answer is None else suite_file.Check(check.kind, check.wanted).failure(answer)
     return CaseCheck(check.kind, check.passed, message)
 
 
@@ -270,7 +262,7 @@ def result_sentence(result: SuiteResult) -> str:
     )
 
 
-def baseline_sentence(baseline: Baseline) -> str:
+def baseline_sentence(baseline: suite_file.Baseline) -> str:
     """Return the comparison with the baseline in words."""
     change = baseline.mean_change
     if change.value is None:
