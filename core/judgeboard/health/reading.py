@@ -168,10 +168,7 @@ class KeptRecords:
         self._lock = Lock()
 
     def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-        """Return the record of a version; it is read again if something was stored since, or it is too old.
-
-        Records of connections that hide rows are not cached.
-        """
+        """Return the record of a version, cached unless the connection hides rows or something was stored since."""
         if hides_rows(connection):
             return read_record(connection, version, models)
         mark, now = health.record_mark(connection), self._clock()

@@ -52,7 +52,7 @@ class ShownAttempt:
 class AttemptSequence:
     """The attempts of one run at one answer, in order, with the selections of people (newest first).
 
-    ``passed`` is whether the last attempt reached the rating that the run asks for; None for reflection.
+    ``passed`` is None for reflection.
     """
 
     run_id: int
@@ -178,12 +178,8 @@ def select_attempt(
 ) -> int:
     """Store that a person selects an attempt and return the row's id; it replaces the person's earlier selection.
 
-    Number 0 is the logged answer. A repeated ``request_key`` stores nothing new.
-
-    Raises:
-        NotAllowed: The person may not review.
-        NotFound: There is no such attempt, or it gave no answer.
-        BadInput: The request key is invalid or already in use.
+    Number 0 is the logged answer. A repeated ``request_key`` stores nothing new. Raises NotAllowed, NotFound or
+    BadInput.
     """
     return _store_selection(store, run_id, subject, number, reviewer, request_key, now)
 

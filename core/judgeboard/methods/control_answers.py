@@ -205,13 +205,10 @@ def make_control_answers(
     where: RowFilter | None = None,
     actor: str = "library",
 ) -> list[MadeControlAnswers]:
-    """Make ``n`` control answers of each kind from logged answers and store them as responses of kind control.
+    """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
 
     The seed selects the answers, one of each evidence group first; another seed makes more. A repeated call adds
     nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
-
-    Raises:
-        BadInput: A kind is unknown, or ``n`` is below 1.
     """
     if n < 1:
         raise BadInput(f"n must be 1 or more, not {n}")

@@ -281,11 +281,7 @@ def judge_by_jury(
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
     Answers that not all members judged are left out. Makes no model calls and is idempotent. The formulas are in
-    methods.md §6. ``name`` is that of the jury (default: ``jury``).
-
-    Raises:
-        NotFound: There is no such judge version.
-        BadInput: There are fewer than two different members.
+    methods.md §6. Raises NotFound for an unknown member, and BadInput for fewer than two different ones.
     """
     with store.writing() as connection:
         named = [get_version(connection, member) for member in members]

@@ -448,10 +448,7 @@ def _of_aspect(said: comparisons.LatestComparison, aspect: str) -> comparisons.L
 
 
 class PairWalk:
-    """The pairs of one list by id, and those that the person has not compared yet.
-
-    It is made once per list. Moving through it reads nothing, and a decided pair keeps its position.
-    """
+    """The pairs of one list by id, and those that the person has not compared yet; moving through it reads nothing."""
 
     def __init__(self, aspect: str, lines: Iterable[PairLine]) -> None:
         self.aspect = aspect

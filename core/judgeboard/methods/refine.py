@@ -64,15 +64,11 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class RefineRule:
-    """When attempts end and which answer is selected.
+    """When attempts end and which answer is selected; raises BadInput if a value is out of range.
 
     Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
     and ``keep`` are ours. Attempts end at ``success_rating`` (1 to 4) or better, or after ``max_repeats`` more than the
-    first. If no answer was good enough, ``keep`` selects the ``last`` one or the ``best`` rated one (of equals the
-    later).
-
-    Raises:
-        BadInput: A value is out of range.
+    first. If no answer was good enough, ``keep`` selects the ``last`` or the ``best`` rated one (of equals the later).
     """
 
     success_rating: int = 4
@@ -157,10 +153,7 @@ async def attempt_until_good(
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The result of self-refine: the selected answer, whether it passed, the judge's last feedback, and every attempt.
-
-    ``answer`` is None only if no attempt gave one.
-    """
+    """The result of self-refine; ``answer`` is None only if no attempt gave one."""
 
     answer: str | None
     passed: bool
@@ -197,11 +190,7 @@ class Refiner:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
         The user's last message is rated and gets the feedback. The judge sees ``passages``. Errors of the chat call are
-        raised.
-
-        Raises:
-            BadInput: No message is the user's, or the chat call returned no text.
-            EndpointRefused: The judge's endpoint refuses the key, the model or the address.
+        raised; so are BadInput and EndpointRefused.
         """
         checked = generation.checked_messages(messages)
         judge = self._rating_judge()
@@ -273,11 +262,7 @@ def refine(
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
     ``judge`` is ``rating`` (a chat model, given by ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a
-    function whose text is parsed like a model's reply. ``success_rating``, ``max_repeats`` and ``keep`` are as in
-    `RefineRule`.
-
-    Raises:
-        BadInput: A value is out of range.
+    function whose text is parsed like a model's reply. The other arguments are as in `RefineRule`.
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
@@ -305,10 +290,7 @@ class AttemptId(NamedTuple):
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the recorded replies for an attempt's external id, else those of its prompt: one line per attempt.
-
-    A recording names the prompt, because the number of the run is not known beforehand.
-    """
+    """Return the recorded replies for an attempt, else those of its prompt: one line per attempt."""
     attempt = AttemptId.read(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())

@@ -40,13 +40,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReflectRule:
-    """Which answers are made anew: quality at most ``max_quality`` (1 to 4), long enough, and of these query types.
+    """Which answers are made anew; raises BadInput if a value is out of range.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). A very short answer means that
     the context was empty. For simple and SQL questions low quality usually means missing data.
-
-    Raises:
-        BadInput: A value is out of range.
     """
 
     max_quality: int = 2
@@ -77,10 +74,7 @@ def is_same(original: str, new: str) -> bool:
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
-    """Return which answer is kept: the new one only if its groundedness is higher than that of the original.
-
-    None is a missing groundedness, for example because the judgment failed.
-    """
+    """Return which answer is kept: the new one only if its groundedness is higher. None is a missing groundedness."""
     if after is None or before is None:
         return Outcome.SECOND_FAILED
     return Outcome.KEPT_NEW if after > before else Outcome.KEPT_ORIGINAL
@@ -88,10 +82,9 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """The kept answer and the verdicts on both answers.
+    """The kept answer and the verdicts on both answers; ``other`` is the answer that was not kept.
 
-    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for. ``other`` is the answer that
-    was not kept; None if there is none.
+    ``after`` is None if no second answer was judged, ``outcome`` if none was asked for.
     """
 
     answer: str

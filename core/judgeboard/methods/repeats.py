@@ -143,10 +143,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure; ``main`` is the measure with the most items, and the first.
-
-    ``versions`` are titles. ``temperature`` is None if it is unknown or differs between versions.
-    """
+    """A judge's repeats on every measure; ``temperature`` is None if it is unknown or differs between versions."""
 
     judge: str
     versions: tuple[str, ...]

@@ -86,10 +86,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Task:
-    """An item with its stored answers by sample number, and the orders that are done.
-
-    The calls for ``failed`` samples are not repeated: the item is then unmeasured. ``asks`` counts earlier asks.
-    """
+    """An item with its stored answers by sample number, and the orders done; ``asks`` counts earlier asks."""
 
     pair: PairItem
     answers: dict[int, str | None] = field(default_factory=dict)
@@ -138,10 +135,7 @@ _ITEMS = 500  # each comes with all its samples
 def read_tasks(
     connection: Connection, version_id: int, pair_ids: Sequence[int], again: Again | None = None
 ) -> list[Task]:
-    """Return items in order, with the stored steps of a judge version.
-
-    With ``again``, failed samples and orders without a usable verdict are open again.
-    """
+    """Return items in order, with the stored steps; with ``again`` failed steps are open again."""
     tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
     for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
         if pair_id in tasks:

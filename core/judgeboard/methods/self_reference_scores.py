@@ -355,8 +355,7 @@ class Tuned:
 def tuned_by_category(items: Items) -> Tuned:
     """Return condition C with thresholds by category.
 
-    The folds are the same in every run. Of equally good thresholds the highest counts: it shows a reference least
-    often.
+    Of equally good thresholds the highest counts: it shows a reference least often.
     """
     everywhere = np.ones(items.n, dtype=np.bool_)
     for verdicts in (items.without, items.always):

@@ -135,14 +135,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases, the rubric that their answers are judged by, and the thresholds of the gate.
+    """Cases, the rubric that their answers are judged by, and the thresholds of the gate; raises BadInput.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are ours. ``threshold``
     is the minimum overall score (1 to 5) of a case, and minimum average. ``max_unmeasured`` is the maximum share of
     cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
-
-    Raises:
-        BadInput: There is no case, two cases are equal, or a number is out of range.
     """
 
     name: str
@@ -203,11 +200,7 @@ class _SuiteFile:
 
 
 def read_suite(path: str | Path) -> Suite:
-    """Read a suite file; the path of a rubric is relative to it.
-
-    Raises:
-        BadInput: The message names file, line and field.
-    """
+    """Read a suite file; the path of a rubric is relative to it. BadInput names file, line and field."""
     path = Path(path)
     file = read_yaml(path)
     form = file.read(_SuiteFile)

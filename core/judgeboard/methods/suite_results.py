@@ -117,13 +117,9 @@ def suite_result(
     suite: suite_file.Suite | None = None,
     account: RunAccount | None = None,
 ) -> SuiteResult:
-    """Return the stored result of a suite run.
+    """Return the stored result of a suite run, or raise NotFound.
 
-    ``baseline`` is as in `run_suite`. ``suite`` gives the queries of cases without an answer. ``account`` saves reading
-    it.
-
-    Raises:
-        NotFound: A number is not that of a suite run.
+    ``baseline`` is as in `run_suite`. ``suite`` gives the queries of cases without an answer.
     """
     with store.reading() as connection:
         run = suites.get_suite_run(connection, run_id)

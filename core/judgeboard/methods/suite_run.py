@@ -63,13 +63,10 @@ class Candidate:
 def make_candidate(
     which: str | Callable[..., Any], *, max_output: int = DEFAULT_GENERATOR_OUTPUT, **endpoint: Any
 ) -> Candidate:
-    """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function.
+    """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
     A function may be sync or async. It takes the query, or messages if its first parameter has that name, and returns a
     text. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
-
-    Raises:
-        BadInput: The name is invalid, or the function cannot be found.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
