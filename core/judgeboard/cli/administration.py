@@ -126,15 +126,9 @@ def people_list() -> None:
 
     with options.open_store().reading() as connection:
         people = list_people(connection)
+    names = ("role", "first_admin", "last_seen", "last_review")
     rows = [
-        {
-            "name": line.person.name,
-            "origin": line.person.origin,
-            "role": line.role,
-            "first_admin": line.first_admin,
-            "last_seen": line.last_seen,
-            "last_review": line.last_review,
-        }
+        {"name": line.person.name, "origin": line.person.origin} | {name: getattr(line, name) for name in names}
         for line in people
     ]
     lines = [

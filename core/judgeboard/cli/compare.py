@@ -12,7 +12,6 @@ from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
     from judgeboard.methods.pair_report import PairReport
-    from judgeboard.store.engine import Store
 
 
 @click.command(
@@ -69,6 +68,8 @@ def compare_command(
     from judgeboard.methods.pair_report import measure_pairs
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
     from judgeboard.reports.json_output import to_plain
+    from judgeboard.store.comparisons import versions_that_compared
+    from judgeboard.store.judge_versions import choose_version
 
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
@@ -82,7 +83,9 @@ def compare_command(
     figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "unusable": unusable}
     store = options.open_store(create=file is not None)
     if recorded:
-        version_id = _chosen_version_id(store, judge_version or "")
+        with store.reading() as connection:
+            known = versions_that_compared(connection)
+            version_id = choose_version(connection, judge_version or "", known, "compared pairs").id
         report = measure_pairs(options.seen(store), version_id, **figures)
         options.show(report, _lines(report))
         return 0
@@ -99,14 +102,6 @@ def compare_command(
     result = to_plain(report) | {"pairs": len(made.pair_ids), "left_out": made.left_out}
     options.show(result, [f"{made.words}: {len(made.pair_ids):,} pairs{left_out}", *_lines(report)])
     return report.account.exit_code
-
-
-def _chosen_version_id(store: "Store", judge_version: str) -> int:
-    from judgeboard.store.comparisons import versions_that_compared
-    from judgeboard.store.judge_versions import choose_version
-
-    with store.reading() as connection:
-        return choose_version(connection, judge_version, versions_that_compared(connection), "compared pairs").id
 
 
 def _lines(report: "PairReport") -> Iterator[str]:

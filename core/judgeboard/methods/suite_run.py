@@ -157,7 +157,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._suite = suite
         self._candidate = candidate
         self._baseline = baseline
-        self._stored: suites.StoredSuiteRun | None = None
+        self._suite_run_id = 0
 
     @property
     def endpoint_host(self) -> str | None:
@@ -182,7 +182,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             actor=actor,
             endpoint_host=self.endpoint_host,
         )
-        self._stored = suites.ensure_suite_run(
+        stored = suites.ensure_suite_run(
             connection,
             run.id,
             name=suite.name,
@@ -192,6 +192,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             version_id=version.id,
             now=datetime.now(UTC),
         )
+        self._suite_run_id = stored.id
         if candidate.source is not None:
             self._copy_logged(connection, candidate.source, run.id)
         return run
@@ -248,10 +249,6 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             suite=self._suite,
             account=outcome.account,
         )
-
-    @property
-    def _suite_run_id(self) -> int:
-        return 0 if self._stored is None else self._stored.id
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
         logged = suites.answers_by_query(connection, source, [case.query for case in self._suite.cases])
