@@ -1,6 +1,6 @@
 """``judgeboard judge``: ask a judge for verdicts on stored answers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,8 @@ def judge_command(
     If a run stops early, the same command continues it. Exit code 0: every selected answer has a verdict without an
     error; 1: some calls failed; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
+    from judgeboard.runs.judging import judge_pending, make_judge
+
     if kind is None and jury is None:
         raise click.UsageError("Missing option '--judge'.")
     kind = kind or "rag"
@@ -74,30 +76,28 @@ def judge_command(
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     if examples_from_reviews:
         chosen |= reviewed_examples(kind, examples_from_reviews, chosen)
-    request = Request(kind, where, rejudge or "plain", limit, max_cost, chosen)
-    judges = _jury_judges(request, jury) if jury else [_judge(kind, chosen)]
+    judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
     with closed_if_unasked(judges) as to_ask:
         store = options.open_store()
+
+        def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
+            with run_options(chosen["concurrency"], most) as run:
+                return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+
         if jury:
-            return _judge_by_jury(store, to_ask, judges, request)
+            return _judge_by_jury(store, to_ask, judges, ask, where=where, max_cost=max_cost, name=chosen["name"])
         if repeats:
-            return _judge_repeatedly(store, next(to_ask), repeats, request)
-        summary = _judge_once(store, next(to_ask), request, max_cost)
+            from judgeboard.methods.repeats import judge_repeats
+
+            judge = next(to_ask)
+            with run_options(chosen["concurrency"], max_cost) as run:
+                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
+            _show_repeats(store, judge, summary)
+            return summary.exit_code
+        summary = ask(next(to_ask), max_cost)
         more = expected_lines(store, summary) if chosen["logprobs"] else []
         options.show(summary, [*summary_lines(summary), *more])
     return summary.exit_code
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The parsed options of the command."""
-
-    kind: str
-    where: RowFilter
-    mode: str
-    limit: int | None
-    max_cost: float | None
-    chosen: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,49 +108,42 @@ class JuryRun:
     jury: "JuryReport | None"
 
 
-def _judge(kind: str, chosen: dict[str, Any]) -> "Judge":
-    from judgeboard.runs.judging import make_judge
-
-    return make_judge(kind, **chosen)
-
-
-def _judge_once(store: "Store", judge: "Judge", request: Request, max_cost: float | None) -> "JudgingSummary":
-    from judgeboard.runs.judging import judge_pending
-
-    with run_options(request.chosen["concurrency"], max_cost) as run:
-        return judge_pending(store, judge, where=request.where, mode=request.mode, limit=request.limit, **run)
-
-
-def _judge_repeatedly(store: "Store", judge: "Judge", repeats: int, request: Request) -> int:
+def _show_repeats(store: "Store", judge: "Judge", summary: "JudgingSummary") -> None:
     from judgeboard.cli.combined import repeats_lines
     from judgeboard.judges.judge import fingerprint
-    from judgeboard.methods.repeats import judge_repeats, repeats_report
+    from judgeboard.methods.repeats import repeats_report
     from judgeboard.reports.json_output import to_plain
 
-    with run_options(request.chosen["concurrency"], request.max_cost) as run:
-        summary = judge_repeats(store, judge, repeats, where=request.where, limit=request.limit, **run)
     report = None
     if summary.ok:
         with store.reading() as connection:
             report = repeats_report(connection, version=fingerprint(judge.version))
     result = to_plain(summary) | ({} if report is None else {"repeats": report})
     options.show(result, [*summary_lines(summary), *([] if report is None else repeats_lines(report))])
-    return summary.exit_code
 
 
-def _jury_judges(request: Request, jury: str) -> list["Judge"]:
+def _jury_judges(kind: str, jury: str, chosen: dict[str, Any]) -> list["Judge"]:
+    from judgeboard.runs.judging import make_judge
+
     models = options.listed(jury)
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
-    if request.chosen.get("model"):
+    if chosen.get("model"):
         raise BadInput("--jury already names the models: remove --model")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
-    return [
-        _judge(request.kind, request.chosen | {"model": model, "name": f"{request.kind} {model}"}) for model in models
-    ]
+    return [make_judge(kind, **chosen | {"model": model, "name": f"{kind} {model}"}) for model in models]
 
 
-def _judge_by_jury(store: "Store", to_ask: Iterator["Judge"], judges: Sequence["Judge"], request: Request) -> int:
+def _judge_by_jury(
+    store: "Store",
+    to_ask: Iterator["Judge"],
+    judges: Sequence["Judge"],
+    ask: Callable[["Judge", float | None], "JudgingSummary"],
+    *,
+    max_cost: float | None,
+    where: RowFilter,
+    name: str | None,
+) -> int:
     """Judge with each model in turn, then combine; a stopped member leaves the jury for the next call."""
     from judgeboard.cli.combined import jury_lines
     from judgeboard.judges.judge import fingerprint
@@ -164,17 +157,16 @@ def _judge_by_jury(store: "Store", to_ask: Iterator["Judge"], judges: Sequence["
                 click.echo(line)
 
     for judge in judges:  # before the first call
-        require_price(request.max_cost, priced=judge.priced, model=judge.version.model)
+        require_price(max_cost, priced=judge.priced, model=judge.version.model)
     result, code, spent = JuryRun([], None), 0, 0
     for judge in to_ask:
-        left = None if request.max_cost is None else request.max_cost - spent / 1_000_000
-        summary = _judge_once(store, judge, request, left)
+        summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
         result.members.append(summary)
         code, spent = max(code, summary.exit_code), spent + (summary.cost_micro or 0)
         echo(summary_lines(summary))
         if code >= STOPPED:
             break
-        if request.max_cost is not None and spent / 1_000_000 >= request.max_cost and len(result.members) < len(judges):
+        if max_cost is not None and spent / 1_000_000 >= max_cost and len(result.members) < len(judges):
             echo(["stopped: the cost limit is reached", options.CONTINUE])
             code = STOPPED
             break
@@ -182,9 +174,7 @@ def _judge_by_jury(store: "Store", to_ask: Iterator["Judge"], judges: Sequence["
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # without answers no version is stored
-        report = judge_by_jury(
-            store, members, name=request.chosen.get("name"), where=request.where, actor=options.actor()
-        )
+        report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
         result = JuryRun(result.members, report)
         echo(jury_lines(report))
     options.show(result, ())
