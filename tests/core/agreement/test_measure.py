@@ -138,7 +138,9 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids, quality=2)
-    with pytest.raises(NotFound, match=r"people graded: 1 review has no label, .* the grade quality to include it$"):
+    with pytest.raises(
+        NotFound, match=r"people graded: 1 review has no label, .* To include it, choose the grade quality$"
+    ):
         measure(log)
 
 

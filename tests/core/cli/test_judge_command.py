@@ -113,7 +113,7 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
         (["--judge", "rag", "--base-url", "http://127.0.0.1:1/v1"], "--model"),
         (["--judge", "rag", "--model", "gpt-4o-mini"], "OPENAI_API_KEY"),
         (["--judge", "oracle"], "lexical, rag"),
-        (["--judge", "lexical", "--where", "colour=red"], "fields: query_type, source"),
+        (["--judge", "lexical", "--where", "colour=red"], "fields query_type, source"),
         (["--judge", "lexical", "--where", "from=yesterday"], "2026-03-01"),
         (["--judge", "rag", "--replies", "absent.jsonl"], "absent.jsonl"),
         (["--judge", "rag", "--model", "m", "--base-url", "localhost:8000"], "http://"),

@@ -41,8 +41,8 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b'{"query": "q", "answer": null}', "answer", "no answer"),
         (b'{"query": "q", "answer": " \\n"}', "answer", "no answer"),
         (b'{"query": "q", "answer": 42}', "answer", "expected a text, found a number"),
-        (b'{"query": "q", "answer": true}', "answer", "true or false where"),
-        (b'{"query": ["q"], "answer": "a"}', "query", "a list where"),
+        (b'{"query": "q", "answer": true}', "answer", "expected a text, found true or false"),
+        (b'{"query": ["q"], "answer": "a"}', "query", "expected a text, found a list"),
     ],
 )
 def test_a_bad_line_is_rejected_and_the_good_ones_around_it_come_in(reading, line, field, reason):

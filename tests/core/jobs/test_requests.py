@@ -32,8 +32,8 @@ def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
         ({"judge": {**RAG, "base_url": "file:///etc/passwd"}}, "http:// or https://"),
         ({"judge": RAG, "max_cost": float("nan")}, "finite"),
         ({"judge": RAG, "max_cost": -1.0}, "0 or more"),
-        ({"judge": RAG, "concurrency": 0}, "1 to 1,024 calls"),
-        ({"judge": RAG, "concurrency": 10**9}, "1 to 1,024 calls"),
+        ({"judge": RAG, "concurrency": 0}, "must be 1 to 1,024"),
+        ({"judge": RAG, "concurrency": 10**9}, "must be 1 to 1,024"),
     ],
 )
 def test_a_value_that_no_job_can_have_is_refused_whoever_asks(

@@ -254,7 +254,7 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(desk, tmp_path) -> 
         ({"note": "\x00"}, "line 3, note: cannot be stored: NUL"),
         ({"seconds": -1}, "line 3, seconds"),
         ({"seconds": 1e300}, "line 3, seconds"),
-        ({"qualty": 2}, "line 3, qualty: is no field"),
+        ({"qualty": 2}, "line 3, qualty: is not a field"),
         ({"token": "1.x"}, "line 3, token"),
         ({"item": "1"}, "line 3, item"),
     ],

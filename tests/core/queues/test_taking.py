@@ -123,7 +123,7 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(desk) -> None:
         with pytest.raises(DecisionRefused, match="Nobody else has it: take it again"):
             desk.say(held, desk.mara)
     asked_for = take_item(desk.store, skipped.item_id, desk.mara, now=desk.now)
-    with pytest.raises(DecisionRefused, match="decide it there"):
+    with pytest.raises(DecisionRefused, match="decide it under that lease"):
         desk.say(skipped, desk.mara)
     for held in (asked_for, foreign):
         with pytest.raises(DecisionRefused, match="somebody else has it now"):
