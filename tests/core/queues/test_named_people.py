@@ -20,7 +20,7 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_desk(sqli
 
 
 def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store: Store) -> None:
-    with pytest.raises(NotFound, match="eve@example.org is not a person here"):
+    with pytest.raises(NotFound, match=r"eve@example\.org is not a person here"):
         people_named(sqlite_store, ["eve@example.org"])
     with pytest.raises(BadInput):
         people_named(sqlite_store, [" "])
