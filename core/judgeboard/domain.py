@@ -343,6 +343,9 @@ class Verdict:
             raise ValueError(f"a judgment that is {self.status} has no verdict")
 
 
+VERDICT_SCALE = "groundedness 0-1, quality 1-4"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
     """A judge with everything that changes a verdict; immutable, identified by its `judges.judge.fingerprint`.
@@ -356,7 +359,7 @@ class JudgeVersion:
     model: str | None = None
     params: dict[str, Any] = field(default_factory=dict)
     prompt: str | None = None
-    scale: str = "groundedness 0-1, quality 1-4"
+    scale: str = VERDICT_SCALE
 
 
 @dataclass(frozen=True, slots=True)

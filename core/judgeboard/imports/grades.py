@@ -1,6 +1,6 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -112,11 +112,21 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> Stored:
         """Store the grades whose response, or pair, is found."""
         rows = RowOutcomes(len(records))
-        grades = {index: one for index, one in enumerate(records) if isinstance(one, ImportedGrade)}
-        preferences = {index: one for index, one in enumerate(records) if isinstance(one, ImportedPreference)}
-        new = _store_grades(connection, grades, rows, batch_id, now) if grades else 0
-        if preferences:
-            _store_preferences(connection, preferences, rows, batch_id, now)
+        grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
+        preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
+        grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
+        responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
+        known = rows.find("response", grade_names, responses)
+        graded = [GradeOf(response.id, response.source, grades[index]) for index, response in known.items()]
+        new = insert_grades(connection, graded, batch_id, now) if graded else 0
+        pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
+        pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
+        preferred = {
+            index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].given)
+            for index, pair in rows.find("pair", pair_names, pairs).items()
+        }
+        are_new = store_preferences(connection, list(preferred.values()), batch_id, now) if preferred else []
+        rows.new |= {index for index, is_new in zip(preferred, are_new, strict=True) if is_new}
         stored = rows.stored()
         stored.new += new
         stored.unchanged -= new
@@ -185,27 +195,3 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
 def _is_part(start: Any, end: Any) -> bool:
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
     return whole and 0 <= start <= end
-
-
-def _store_grades(
-    connection: Connection, records: Mapping[int, ImportedGrade], rows: RowOutcomes, batch_id: int, now: datetime
-) -> int:
-    """Return how many are new."""
-    names = {index: (record.response_id, record.source) for index, record in records.items()}
-    named = responses_named(connection, {external_id for external_id, _ in names.values()})
-    found = rows.find("response", names, named)
-    grades = [GradeOf(response.id, response.source, records[index]) for index, response in found.items()]
-    return insert_grades(connection, grades, batch_id, now) if grades else 0
-
-
-def _store_preferences(
-    connection: Connection, records: Mapping[int, ImportedPreference], rows: RowOutcomes, batch_id: int, now: datetime
-) -> None:
-    names = {index: (record.pair_id, record.source) for index, record in records.items()}
-    named = pairs_named(connection, {external_id for external_id, _ in names.values()})
-    preferences = {
-        index: PreferenceOf(found.id, found.source, records[index].pair_id, records[index].given)
-        for index, found in rows.find("pair", names, named).items()
-    }
-    new = store_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
-    rows.new |= {index for index, is_new in zip(preferences, new, strict=True) if is_new}

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from judgeboard.domain import JudgeVersion, StepRecord
+from judgeboard.domain import StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered, repair_of
@@ -157,11 +158,5 @@ class SelfReferenceJudge(ModelJudge):
         self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
-        self.version = JudgeVersion(
-            name=name,
-            kind=SELF_REFERENCE,
-            model=verdicts.model,
-            params={**verdicts.params, **sampling},
-            prompt=f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}",
-            scale=verdicts.scale,
-        )
+        prompt = f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}"
+        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)

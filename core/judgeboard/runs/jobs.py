@@ -99,10 +99,6 @@ class CallEstimate:
     continues: int | None = None
     version_title: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON values, to be stored with the job."""
-        return asdict(self)
-
 
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
@@ -187,7 +183,7 @@ def request_rejudge(
     mode: str = "all",
     max_cost: float | None = None,
     concurrency: int = 16,
-    estimate: dict[str, Any] | None = None,
+    estimate: CallEstimate | None = None,
     actor: Actor,
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
@@ -220,7 +216,7 @@ def request_rejudge(
         judge=judge,
         run_id=None,
         actor=actor_name(actor),
-        estimate=estimate or {},
+        estimate=asdict(estimate) if estimate else {},
         created_at=now,
         cancelled_at=None,
         failed=None,
@@ -257,7 +253,7 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         counts = None if run is None else run_counts(connection, [run.id])[run.id]
         continued = run is not None and is_continued(connection, job)
         served = bool(live_workers(connection, datetime.now(UTC)))
-        state = _ended(job) if continued else _state(job, run, served=served)
+        state = _state(job, run, continued=continued, served=served)
     known = counts is not None and not counts.unpriced
     return JobProgress(
         id=job.id,
@@ -332,19 +328,16 @@ def _refuse_twice(connection: Connection, job: StoredJob) -> None:
             raise BadInput(f"{asked}, and that job has not ended: wait for it, or cancel it")
 
 
-def _ended(job: StoredJob) -> str:
-    return "stopped" if job.cancelled_at is None else "cancelled"
-
-
-def _state(job: StoredJob, run: StoredRun | None, *, served: bool) -> str:
+def _state(job: StoredJob, run: StoredRun | None, *, continued: bool, served: bool) -> str:
+    cancelled = job.cancelled_at is not None
+    if continued or (job.failed is None and run is not None and run.state is RunState.STOPPED):
+        return "cancelled" if cancelled else "stopped"
     if job.failed is not None:
         return "failed"
     if run is None:
-        return "waiting" if job.cancelled_at is None else "cancelled"
+        return "cancelled" if cancelled else "waiting"
     if run.state is RunState.DONE:
         return "done"
-    if run.state is RunState.STOPPED:
-        return _ended(job)
     if not served:
         return "waiting"
-    return "running" if job.cancelled_at is None else "stopping"
+    return "stopping" if cancelled else "running"

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Judge, JudgeOptions
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT_OPTIONS, Judge, JudgeOptions
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
@@ -208,9 +208,7 @@ def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
         asker: Who needs it, for messages: "the pairwise judge".
         chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
     """
-    known = {"model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
-    given = {name: value for name, value in _chosen(chosen).items() if name in known}
-    return model_endpoint(asker, **{"model": None, **given})
+    return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
 
 
 def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:

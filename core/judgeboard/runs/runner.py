@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from judgeboard.domain import RunState, Status, StepRecord, Verdict
+from judgeboard.domain import Status, StepRecord, Verdict
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
@@ -89,15 +89,6 @@ class Tally:
             self.cost_micro = None
         elif self.cost_micro is not None:
             self.cost_micro += step.cost_micro
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The end of a run: its state, the reason if it was stopped, and the counts of this process."""
-
-    state: RunState
-    why_stopped: str | None
-    tally: Tally
 
 
 class Runner(Generic[T, S]):

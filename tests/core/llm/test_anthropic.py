@@ -169,10 +169,10 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
 def test_tokens_of_a_cache_are_counted() -> None:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 2}
     message = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "usage": usage}
-    found = read(json.dumps(message))
-    assert found is not None
+    found = read(message)
     assert (found.text, found.prompt_tokens, found.completion_tokens) == ("ab", 543, 2)
-    assert read("[]") is None
+    with pytest.raises(TypeError):
+        read([])
 
 
 def test_prices_are_known() -> None:
