@@ -16,10 +16,9 @@ from judgeboard.domain import (
     checked_groundedness,
     checked_quality,
 )
-from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
+from judgeboard.imports.pairs import aspects_as_row, aspects_in, shown_word
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
 from judgeboard.store.pairs import pairs_named
@@ -158,11 +157,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")
         source = cells.name("source") or self.source
-        preference, shown = cells.get("preference"), shown_word("shown", cells.get("shown"))
-        aspects = with_preference(
-            aspects_in("", _aspect_columns(cells), scale_of_pairs("scale", cells.text("scale"))),
-            None if preference is None else preference_word("preference", preference),
-        )
+        shown, scale = shown_word("shown", cells.get("shown")), scale_of_pairs("scale", cells.text("scale"))
+        aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
         if not aspects:
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
@@ -173,11 +169,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
 def _aspect_columns(cells: Cells) -> dict[str, Any]:
     """Return the columns that are aspects of a pair: those of ``aspects``, else every column that is no other field."""
-    given = cells.json("aspects")
-    if given is not None:
-        if not isinstance(given, dict):
-            raise Unusable("aspects", f"{json_kind(given)} where an object should be")
-        return given
+    aspects = cells.object("aspects")
+    if aspects is not None:
+        return aspects
     names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
 
@@ -186,12 +180,8 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
     """Return the marked parts of the answer; ``start`` and ``end`` are offsets into it."""
     spans = cells.objects("spans")
     for number, span in enumerate(spans or (), start=1):
-        ends = (span.get("start"), span.get("end"))
-        if ends != (None, None) and not _is_part(*ends):
+        start, end = span.get("start"), span.get("end")
+        are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
+        if (start, end) != (None, None) and not (are_offsets and 0 <= start <= end):
             raise Unusable("spans", f"span {number} does not run from one character of the answer to a later one")
     return spans
-
-
-def _is_part(start: Any, end: Any) -> bool:
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
-    return whole and 0 <= start <= end

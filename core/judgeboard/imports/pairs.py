@@ -1,7 +1,7 @@
 """Two answers to a question, with a judge's verdicts in both orders and people's preferences."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -76,31 +76,28 @@ def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ..
         return preference_word("human", value), ()
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise Unusable("human", f"{json_kind(value)} where a letter or a list of objects should be")
-    given = [_person(item) for item in value]
-    people = tuple(one for one in given if one.aspects)
-    if len({(one.annotator, one.shown) for one in people}) < len(people):
+    people = tuple(person for person in map(_person, value) if person.aspects)
+    if len({(person.annotator, person.shown) for person in people}) < len(people):
         raise Unusable("human", "somebody stands in it twice with the same order shown")
     return None, people
 
 
-def aspects_in(field: str, given: Mapping[str, Any], scale: NumberScale) -> dict[str, AspectPreference]:
-    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie."""
-    return {
-        _aspect(field, aspect): _said(f"{field}.{aspect}" if field else aspect, value, scale)
+def aspects_in(
+    field: str, given: Mapping[str, Any], scale: NumberScale, preference: Any = None
+) -> dict[str, AspectPreference]:
+    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
+
+    ``preference`` is the word for the aspect ``overall``, beside a grade on it.
+    """
+    aspects = {
+        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale)
         for aspect, value in given.items()
         if value is not None
     }
-
-
-def with_preference(
-    aspects: Mapping[str, AspectPreference], preference: Preference | None
-) -> dict[str, AspectPreference]:
-    """Return the aspects with an overall preference beside a grade on it, where there is one."""
-    if preference is None:
-        return dict(aspects)
-    grade = aspects.get(OVERALL)
-    said = AspectPreference(preference, *((grade.value, grade.scale) if grade else ()))
-    return {**aspects, OVERALL: said}
+    if preference is not None:
+        grade = aspects.get(OVERALL) or AspectPreference(Preference.TIE)
+        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference))
+    return aspects
 
 
 def aspects_as_row(aspects: Mapping[str, AspectPreference]) -> dict[str, Any]:
@@ -126,16 +123,12 @@ def _person(given: Mapping[str, Any]) -> GivenPreference:
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
     aspects = {key: value for key, value in given.items() if key not in _NO_ASPECT}
-    preference = given.get("preference")
-    said = with_preference(
-        aspects_in("human", aspects, scale_of_pairs("human", scale)),
-        None if preference is None else preference_word("human", preference),
-    )
+    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), given.get("preference"))
     at = None if given.get("at") is None else checked("human", as_utc, given["at"])
-    return GivenPreference(name, said, shown_word("human", given.get("shown")), note, at)
+    return GivenPreference(name, preferences, shown_word("human", given.get("shown")), note, at)
 
 
-def _said(field: str, value: Any, scale: NumberScale) -> AspectPreference:
+def _preference(field: str, value: Any, scale: NumberScale) -> AspectPreference:
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         return AspectPreference(None, scale.checked(field, number), str(scale))

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from judgeboard.domain import OVERALL, Preference, Shown, StepRecord
+from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered
@@ -12,26 +12,6 @@ from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
 from judgeboard.llm.asking import JsonReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
-
-
-class SolvedQuestion(Protocol):
-    """A stored pair without its two answers, which a solver must not see."""
-
-    @property
-    def external_id(self) -> str:
-        """Finds the recorded replies."""
-
-    @property
-    def question(self) -> str | None:
-        """None only after forgetting."""
-
-    @property
-    def options(self) -> tuple[str, ...] | None:
-        """The options of a multiple-choice question."""
-
-    @property
-    def passages(self) -> tuple[str, ...] | None:
-        """The passages behind both answers."""
 
 
 FIRST, SECOND, TIE = "first", "second", "tie"
@@ -60,18 +40,6 @@ def comparison_example(aspects: Sequence[str]) -> str:
 
 PAIRWISE = "pairwise"
 """The kind of judge versions that compare pairs."""
-
-
-class ComparedPair(SolvedQuestion, Protocol):
-    """A stored pair with its two answers."""
-
-    @property
-    def answer_a(self) -> str | None:
-        """None where it was never recorded, or is forgotten."""
-
-    @property
-    def answer_b(self) -> str | None:
-        """None where it was never recorded, or is forgotten."""
 
 
 class Comparison(NamedTuple):
@@ -112,7 +80,7 @@ class PairwiseJudge(ModelJudge):
         self._form = Form(dict.fromkeys(self.aspects, aspect))
         self.version = self._version(name, PAIRWISE, "a, b or tie", domain=domain, aspects=list(self.aspects))
 
-    async def compare(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> Comparison:
+    async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer of ``pair`` is better.
 
         Args:
@@ -136,7 +104,7 @@ class PairwiseJudge(ModelJudge):
             record, preferences, "\n".join(f"{aspect}: {entries[aspect]['reasoning']}" for aspect in self.aspects)
         )
 
-    def request(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> ChatRequest:
+    def request(self, pair: PairItem, shown: Shown, reference: str | None = None) -> ChatRequest:
         """Return the request of `compare`; arguments and errors as there."""
         if pair.question is None or pair.answer_a is None or pair.answer_b is None:
             raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")

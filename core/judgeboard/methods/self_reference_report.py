@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Estimate, Status
+from judgeboard.domain import OVERALL, Estimate, PairItem, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.own_answers import (
     SAMPLES,
@@ -47,7 +47,7 @@ from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import PairItem, load_pairs
+from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import (
     FAILED,
     SampledQuestion,

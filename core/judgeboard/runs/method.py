@@ -1,6 +1,7 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
 import asyncio
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,8 +66,10 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 K = TypeVar("K")
 
 
-class HandOut(Generic[K, T]):
-    """Reads each task just before it is done.
+def hand_out(
+    store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
+) -> Callable[[int], list[T]]:
+    """Return a function that reads up to n further tasks, fewer only at the end, each just before it is done.
 
     Args:
         store: The database.
@@ -75,29 +78,16 @@ class HandOut(Generic[K, T]):
         backwards: Begin at the other end because another process works on the same run: the two then meet, instead of
             paying for each answer twice.
     """
+    left = iter(keys[::-1] if backwards else keys)
 
-    def __init__(
-        self,
-        store: Store,
-        keys: Sequence[K],
-        load: Callable[[Connection, Sequence[K]], list[T]],
-        *,
-        backwards: bool = False,
-    ) -> None:
-        self._store = store
-        self._keys = keys[::-1] if backwards else keys
-        self._load = load
-        self._at = 0
-
-    def read(self, limit: int) -> list[T]:
-        """Return up to ``limit`` further tasks; fewer only at the end."""
+    def read(limit: int) -> list[T]:
         tasks: list[T] = []
-        while self._at < len(self._keys) and len(tasks) < limit:
-            batch = self._keys[self._at : self._at + limit - len(tasks)]
-            self._at += len(batch)
-            with self._store.reading() as connection:
-                tasks += self._load(connection, batch)
+        while batch := list(itertools.islice(left, limit - len(tasks))):
+            with store.reading() as connection:
+                tasks += load(connection, batch)
         return tasks
+
+    return read
 
 
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
@@ -328,7 +318,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)
-        return HandOut(begun.store, [key for key, _ in asks], load, backwards=run.shared).read
+        return hand_out(begun.store, [key for key, _ in asks], load, backwards=run.shared)
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
