@@ -180,8 +180,8 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
     """Return the marked parts of the answer; ``start`` and ``end`` are offsets into it."""
     spans = cells.objects("spans")
     for number, span in enumerate(spans or (), start=1):
-        start, end = span.get("start"), span.get("end")
-        are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
-        if (start, end) != (None, None) and not (are_offsets and 0 <= start <= end):
+        ends: list[Any] = [span.get("start"), span.get("end")]
+        are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in ends)
+        if ends != [None, None] and not (are_offsets and 0 <= ends[0] <= ends[1]):
             raise Unusable("spans", f"span {number} does not run from one character of the answer to a later one")
     return spans

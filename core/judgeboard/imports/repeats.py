@@ -1,6 +1,6 @@
 """Answers that a judge scored several times by a rubric."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -119,14 +119,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             scores = recorded_scores(connection, version.id, response_ids.values())
             judgments: list[NewJudgment] = []
             for index, response_id in response_ids.items():
-                for repeat, value in enumerate(records[index].scores):
-                    stored_score = scores.get((response_id, repeat))
-                    if stored_score is None:
-                        judgments.append(NewJudgment(response_id, 0, repeat, _verdict(records[index], repeat)))
-                        rows.new.add(index)
-                    elif stored_score != ({} if value is None else {SCORE: value}):
-                        reason = f"{version.name} has another score in repeat {repeat + 1} of this answer"
-                        rows.refuse(index, "samples", reason, conflict=True)
+                judgments += _new_judgments(records[index], response_id, scores, version.name, index, rows)
             if judgments:
                 store_judgments(connection, version, self.run(connection, version, now), judgments, now)
         return rows.stored()
@@ -144,6 +137,24 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             "scale": record.scale,
             "scores": list(record.scores),
         }
+
+
+def _new_judgments(
+    record: ImportedRepeats,
+    response_id: int,
+    scores: Mapping[tuple[int, int], Mapping[str, float | None]],
+    judge: str,
+    index: int,
+    rows: RowOutcomes,
+) -> Iterator[NewJudgment]:
+    for repeat, value in enumerate(record.scores):
+        stored_score = scores.get((response_id, repeat))
+        if stored_score is None:
+            rows.new.add(index)
+            yield NewJudgment(response_id, 0, repeat, _verdict(record, repeat))
+        elif stored_score != ({} if value is None else {SCORE: value}):
+            reason = f"{judge} has another score in repeat {repeat + 1} of this answer"
+            rows.refuse(index, "samples", reason, conflict=True)
 
 
 def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:

@@ -88,8 +88,8 @@ class SampleImport(RecordedImport[ImportedSamples]):
                     key = SampleKey(pair_id, number)
                     if key not in known:
                         known[key] = StoredSample(sample.answer, sample.status.value)
-                        record = StepRecord(sample.status, raw=sample.raw, model_reported=sample.model)
-                        new.append(NewSample(pair_id, number, sample.answer, record))
+                        step = StepRecord(sample.status, raw=sample.raw, model_reported=sample.model)
+                        new.append(NewSample(pair_id, number, sample.answer, step))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
                         reason = f"{version.name} has another answer in try {number + 1} at this question"

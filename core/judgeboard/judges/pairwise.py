@@ -13,7 +13,6 @@ from judgeboard.llm.asking import JsonReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
-
 FIRST, SECOND, TIE = "first", "second", "tie"
 LONGEST_ASPECT = 60
 

@@ -1,7 +1,7 @@
 """Raw replies recorded elsewhere, in the place of a model."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +10,38 @@ from judgeboard.errors import BadInput
 from judgeboard.llm.chat import REPLACED, ChatRequest, NoReply, Reply
 from judgeboard.text import storable
 
+Replies = Mapping[str, Sequence[str]]
+
+
+def replies_by_id(replies: Replies, subject: str) -> Sequence[str]:
+    """Return the replies that are recorded under an id, in their order."""
+    return replies.get(subject, ())
+
 
 class RecordedChat:
-    """Answers from a mapping of response ids to raw replies; the second of an id answers the repair request."""
+    """Answers from a mapping of response ids to raw replies; the second of an id answers the repair request.
+
+    Args:
+        replies: As `read_replies` gives them.
+        found_for: Which of them are for a subject.
+    """
 
     host: str | None = None
 
-    def __init__(self, replies: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, replies: Replies, found_for: Callable[[Replies, str], Sequence[str]] = replies_by_id) -> None:
         self._replies = replies
+        self._found_for = found_for
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         """Answer with what was recorded for ``request.subject``."""
-        recorded = self._replies.get(request.subject, ())
+        recorded = self._found_for(self._replies, request.subject)
         turn = 1 if request.repair else 0
         if turn >= len(recorded):
             what = "to the repair request" if request.repair else f"for response {request.subject!r}"
             return NoReply(f"no recorded reply {what}", attempts=())
         text, replaced = storable(recorded[turn])
-        attempt = Attempt(why=request.why, status="ok", raw=text, detail=REPLACED if replaced else None)
-        return Reply(text, (attempt,))
+        detail = REPLACED if replaced else None
+        return Reply(text, (Attempt(why=request.why, status="ok", raw=text, detail=detail),))
 
     async def aclose(self) -> None:
         """Hold nothing, release nothing."""

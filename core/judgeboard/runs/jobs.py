@@ -223,7 +223,7 @@ def request_rejudge(
     )
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
         if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
-            job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
+            job = _for_reviewer(connection, job, actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)
         record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
@@ -297,29 +297,24 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
         raise BadInput(f"there can be 1 to {MOST_IN_FLIGHT:,} calls in flight")
 
 
-def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """The job, kept to the one answer that its filter means now; refused where that is not one."""
-    where = from_dict(job.filter["where"])
-    found = matching(connection, where, limit=2)
-    if len(found) > 1:
-        require(connection, actor, Action.REJUDGE_MANY)
-    return replace(job, filter=job.filter | {"where": replace(where, response_ids=tuple(found)).as_dict()})
+def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """Return the job of a reviewer: for one answer, with a stored judge version at its usual address.
 
-
-def _as_set_up(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """The job, with its judge as it is asked anyway; refused where there is no such judge version.
-
-    A verdict counts as its version's whoever answered: at an address of their own a person could say it themselves.
+    At an address of their own, a person could write the verdict themselves.
     """
-    known = spec_as_set_up(connection, job.judge)
-    if known is None:
+    where = from_dict(job.filter["where"])
+    response_ids = matching(connection, where, limit=2)
+    if len(response_ids) > 1:
+        require(connection, actor, Action.REJUDGE_MANY)
+    judge = spec_as_set_up(connection, job.judge)
+    if judge is None:
         require(connection, actor, Action.CHOOSE_JUDGE)
-        return job
-    return replace(job, judge=known)
+    where = replace(where, response_ids=tuple(response_ids))
+    return replace(job, filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:
-    """Refuse what another job is at: both would go on with one run, and ask the judge everything twice."""
+    """Refuse the same job twice: both would continue one run, and ask the judge everything twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
             asked = f"{other.actor} asked for the same at {other.created_at:%H:%M} UTC"

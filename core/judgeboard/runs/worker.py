@@ -10,10 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
@@ -42,24 +41,18 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
 
 
-@dataclass(frozen=True, slots=True)
-class TakingRight:
-    """Held while a process takes jobs; ``executor_id`` is what its durable work is filed under."""
+class TakingRight(NamedTuple):
+    """Held while a process takes jobs; its durable work has the ``executor_id``. Closing the lock releases it."""
 
     executor_id: str
     lock: sqlite3.Connection | None = None
 
-    def release(self) -> None:
-        """Let another process take jobs."""
-        if self.lock is not None:
-            self.lock.close()
-
 
 def taking_right(store: Store) -> TakingRight | None:
-    """Return the right to take jobs, None while another process on this SQLite file has it.
+    """Return the right to take jobs; None while another process on this SQLite file has it.
 
-    The lock is a transaction on a small file beside the database: the system ends it with the process, however that
-    ends. The one holder always has the same executor id, so what a killed one left is taken up at once.
+    The lock is a transaction on a small file beside the database: the system ends it with the process. The one holder
+    always has the same executor id, so that the next one continues the jobs of a killed one at once.
     """
     if not store.is_sqlite:
         return TakingRight(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
@@ -116,9 +109,9 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
 
 
 def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
-    """The judge as asked for, without our key where it is another address that was asked for.
+    """Return the requested judge, without our key if its address is another than that of the environment.
 
-    Whoever opens a page may name an address; the key is for the one that the environment names.
+    Any person on a page may name an address.
     """
     named = judge.get("provider") or load_settings().provider
     gateway = judge.get("base_url") or provider_address("openai")
@@ -332,7 +325,8 @@ class Worker:
                 with self._store.writing() as connection:
                     remove_worker(connection, right.executor_id)
             finally:
-                right.release()
+                if right.lock is not None:
+                    right.lock.close()
 
     def _start_engine(self, right: TakingRight) -> None:
         config: DBOSConfig = {

@@ -64,7 +64,12 @@ def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
 
 
 def test_without_a_worker_a_job_waits(log: Store) -> None:
-    job_id = ask(log, RAG, where=RowFilter(query_types=("simple",)), estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True))
+    job_id = ask(
+        log,
+        RAG,
+        where=RowFilter(query_types=("simple",)),
+        estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True),
+    )
     job = job_progress(log, job_id)
     assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
     with log.writing() as connection:
