@@ -24,7 +24,7 @@ from judgeboard.methods.generation import (
 )
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, hand_out, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method, task_reader
 from judgeboard.runs.runner import Keep
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -308,7 +308,7 @@ class RefinePrompts(RefineMethod):
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
         """Return the reader of the unfinished prompts."""
-        return hand_out(
+        return task_reader(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
         )
 

@@ -24,7 +24,7 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, hand_out, run_method
+from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method, task_reader
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
     PLAIN,
@@ -235,7 +235,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
             return [task for task in tasks if task.calls_left(plan)]
 
-        return hand_out(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
+        return task_reader(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair

@@ -66,7 +66,7 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 K = TypeVar("K")
 
 
-def hand_out(
+def task_reader(
     store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
 ) -> Callable[[int], list[T]]:
     """Return a function that reads up to n further tasks, fewer only at the end, each just before it is done.
@@ -318,7 +318,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)
-        return hand_out(begun.store, [key for key, _ in asks], load, backwards=run.shared)
+        return task_reader(begun.store, [key for key, _ in asks], load, backwards=run.shared)
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
