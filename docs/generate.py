@@ -129,7 +129,7 @@ def statistics() -> str:
 
 def formats() -> str:
     """Return the table of file formats."""
-    from judgeboard.formats.table import FORMATS
+    from judgeboard.formats.files import FORMATS
 
     rows = [(f"`{name}`", one.title, code(one.suffixes)) for name, one in FORMATS.items()]
     return table(("format", "name", "file endings"), rows)

@@ -304,28 +304,14 @@ class DimensionScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of one request to a judge: a usable verdict (status ok), or the reason why there is none.
+class Verdict(StepRecord):
+    """The result of one request to a judge: a usable verdict (status ok), or the reason why there is none."""
 
-    ``cost_micro`` is in millionths of the price file's currency, None if unknown.
-    """
-
-    status: Status
     groundedness: float | None = None
     quality: int | None = None
     label: Label | None = None
     reasoning: str | None = None
     claims: tuple[Claim, ...] | None = None
-    raw: str | None = None
-    model_reported: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_micro: int | None = None
-    latency_ms: int | None = None
-    attempts: tuple[Attempt, ...] = ()
-    reply_format: str | None = None
-    dropped_parameters: tuple[str, ...] = ()
-    error: str | None = None
     scores: tuple[DimensionScore, ...] = ()
 
     @classmethod
@@ -343,6 +329,9 @@ class Verdict:
             raise ValueError(f"a judgment that is {self.status} has no verdict")
 
 
+VERDICT_SCALE = "groundedness 0-1, quality 1-4"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
     """A judge with everything that changes a verdict; immutable, identified by its `judges.judge.fingerprint`.
@@ -356,7 +345,7 @@ class JudgeVersion:
     model: str | None = None
     params: dict[str, Any] = field(default_factory=dict)
     prompt: str | None = None
-    scale: str = "groundedness 0-1, quality 1-4"
+    scale: str = VERDICT_SCALE
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +460,30 @@ class Pair:
     def __post_init__(self) -> None:
         if (self.answer_a is None) != (self.answer_b is None):
             raise ValueError("a pair has two answers, or none where only samples were recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class PairItem:
+    """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
+
+    ``passages`` are those that both answers were given, None where they differ or are not known.
+    """
+
+    id: int
+    source: str
+    external_id: str
+    query_type: str
+    question: str | None
+    options: tuple[str, ...] | None
+    reference: str | None
+    answer_a: str | None
+    answer_b: str | None
+    model_a: str | None
+    model_b: str | None
+    response_a_id: int | None
+    response_b_id: int | None
+    gold: Preference | None
+    passages: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,8 @@
-"""The exceptions of Judgeboard; the text of each is the message for the user.
-
-JudgeboardError                 base class; exit code 2
-├── BadInput                    a value, filter, file or option cannot be used
-├── MissingDatabase             there is no database at this place
-├── SchemaMismatch              the database has another schema revision
-├── NotFound                    there is no response, flag, judge version, run or job with this id
-├── DecisionRefused             a review cannot be stored, because something changed in the meantime
-├── NotAllowed                  the person's role lacks the permission
-├── EndpointRefused             the endpoint refuses all calls (401, 403, 404), or asks for a long wait
-└── UnknownPrice                there is a cost limit, but the model has no price
-"""
+"""The exceptions of Judgeboard; the text of each is the message for the user."""
 
 
 class JudgeboardError(Exception):
-    """Base of all expected errors; the text is one line for the user."""
+    """Base of all expected errors; commands end with its exit code."""
 
     exit_code = 2
 
@@ -31,11 +20,11 @@ class SchemaMismatch(JudgeboardError):
 
 
 class NotFound(JudgeboardError):
-    """There is no row with this id."""
+    """There is no response, flag, judge version, run or job with this id."""
 
 
 class DecisionRefused(JudgeboardError):
-    """A decision was not stored; the text is the reason."""
+    """A review was not stored, because something changed in the meantime."""
 
 
 class NotAllowed(JudgeboardError):

@@ -88,19 +88,16 @@ def provider_address(provider: str) -> str | None:
 
 def config_lines(settings: Settings, providers: Iterable[str] = ()) -> list[ConfigLine]:
     """Return every variable with its value, those of ``providers`` first, secrets and passwords masked."""
-    lines = []
+    values: dict[str, str | None] = {}
     for provider in providers:
         key, address = provider_key(provider), provider_address(provider)
-        lines += [
-            ConfigLine(f"{provider.upper()}_API_KEY", None if key is None else _shown_key(key), key is not None),
-            ConfigLine(
-                f"{provider.upper()}_BASE_URL", None if address is None else masked(address), address is not None
-            ),
-        ]
+        values[f"{provider.upper()}_API_KEY"] = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
+        values[f"{provider.upper()}_BASE_URL"] = address and masked(address)
     for field in type(settings).model_fields:
         value = getattr(settings, field)
-        lines.append(ConfigLine(variable_of(field), None if value is None else _shown(value), value is not None))
-    return lines
+        shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value))
+        values[variable_of(field)] = None if value is None else shown
+    return [ConfigLine(variable, value, value is not None) for variable, value in values.items()]
 
 
 def masked(address: str) -> str:
@@ -118,13 +115,3 @@ def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
         field = str(first["loc"][0])
         # Never the value: it may be a secret.
         raise BadInput(f"{variable_of(field.lower())} is not usable: {first['msg']}") from None
-
-
-def _shown_key(key: str) -> str:
-    return f"{'*' * 8}{key[-4:]}" if len(key) >= 16 else "*" * 8
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return masked(str(value))

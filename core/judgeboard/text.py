@@ -18,6 +18,19 @@ def storable(text: str) -> tuple[str, bool]:
     return changed, changed != text
 
 
+def storable_json(content: Any) -> tuple[Any, bool]:
+    """Return a JSON value with every text in it as `storable` returns it, with whether one changed."""
+    if isinstance(content, str):
+        return storable(content)
+    if isinstance(content, list):
+        entries = [storable_json(entry) for entry in content]
+        return [entry for entry, _ in entries], any(changed for _, changed in entries)
+    if isinstance(content, dict):
+        pairs = [(storable_json(name), storable_json(value)) for name, value in content.items()]
+        return {name[0]: value[0] for name, value in pairs}, any(name[1] or value[1] for name, value in pairs)
+    return content, False
+
+
 def storable_or_none(text: str | None) -> str | None:
     """Return a text that both engines can hold, None for none."""
     if text is None or (text.isascii() and "\x00" not in text):  # the common case, far faster

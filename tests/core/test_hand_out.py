@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from judgeboard.runs.method import HandOut
+from judgeboard.runs.method import task_reader
 from judgeboard.store.engine import Store
 
 keys = st.lists(st.integers(), unique=True, max_size=30)
@@ -22,10 +22,10 @@ def even(_connection: Connection, some: Sequence[int]) -> list[int]:
 def test_each_task_comes_once_and_only_the_last_part_is_short(
     sqlite_store: Store, *, keys: list[int], limit: int, backwards: bool
 ) -> None:
-    tasks = HandOut(sqlite_store, keys, even, backwards=backwards)
-    parts = [tasks.read(limit)]
+    read = task_reader(sqlite_store, keys, even, backwards=backwards)
+    parts = [read(limit)]
     while parts[-1]:
-        parts.append(tasks.read(limit))
+        parts.append(read(limit))
     left = [key for key in (reversed(keys) if backwards else keys) if key % 2 == 0]
     assert [task for part in parts for task in part] == left
     assert all(len(part) == limit for part in parts[:-2]), "what is gone is no reason to end early"
@@ -39,6 +39,6 @@ def test_a_task_is_read_no_earlier_than_it_is_handed_out(sqlite_store: Store, *,
         seen.extend(some)
         return list(some)
 
-    tasks = HandOut(sqlite_store, range(10), load, backwards=backwards)
+    read = task_reader(sqlite_store, range(10), load, backwards=backwards)
     assert seen == []
-    assert tasks.read(3) == seen == ([9, 8, 7] if backwards else [0, 1, 2])
+    assert read(3) == seen == ([9, 8, 7] if backwards else [0, 1, 2])

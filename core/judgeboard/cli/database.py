@@ -9,7 +9,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.errors import BadInput
-from judgeboard.formats.table import FORMATS
+from judgeboard.formats.files import FORMATS
 
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),

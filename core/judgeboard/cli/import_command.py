@@ -11,7 +11,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.table import AUTO, FORMATS
+from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.kinds import KINDS, kind_class
 
 if TYPE_CHECKING:

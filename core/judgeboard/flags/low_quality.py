@@ -1,8 +1,5 @@
 """Flags an answer that the primary judge finds irrelevant, insufficient or failing."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds, rounded, shown
 
 NAME = "low_quality"
@@ -23,9 +20,6 @@ def reason(signals: Signals, thresholds: Thresholds) -> Reason | None:
     )
 
 
-def why(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """Say it as: Quality 2 is 2 or lower."""
-    return f"Quality {details['quality']} is {shown(params['threshold'])} or lower."
-
-
-RULE = Rule(NAME, reason, why)
+RULE = Rule(
+    NAME, reason, lambda details, params: f"Quality {details['quality']} is {shown(params['threshold'])} or lower."
+)

@@ -89,12 +89,7 @@ class Thresholds:
     """
 
     low_groundedness: float = _number(
-        0.5,
-        0,
-        1,
-        0.05,
-        "Low groundedness below",
-        "Rule “low groundedness”: score of the primary judge (0 to 1).",
+        0.5, 0, 1, 0.05, "Low groundedness below", "Rule “low groundedness”: score of the primary judge (0 to 1)."
     )
     low_quality: float = _number(
         2, 0, 4, 1, "Low quality up to", "Rule “low quality”: quality of the primary judge (1 to 4)."
@@ -127,7 +122,11 @@ class Thresholds:
     def __post_init__(self) -> None:
         for each in fields(self):
             if "range" in each.metadata:
-                _check(each.name, getattr(self, each.name), *each.metadata["range"])
+                value, (low, high) = getattr(self, each.name), each.metadata["range"]
+                if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                    raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
+                if not low <= value <= high:
+                    raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {value:g}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         if isinstance(self.always_review, str) or not all(isinstance(each, str) for each in self.always_review):
@@ -163,10 +162,6 @@ class Reason:
         return f"{self.rule}:{self.fingerprint or '-'}"
 
 
-def _holds(_stored: Mapping[str, Any], _now: Mapping[str, Any]) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One flag rule: ``reason`` decides, ``why`` says a stored flag of it in one sentence from details and params.
@@ -184,7 +179,7 @@ class Rule:
     drawn: bool = False
     each_judge: bool = False
     reads_texts: bool = False
-    holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _holds
+    holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = lambda _stored, _now: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +223,7 @@ def reconcile(reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Ite
 
     A flag is raised once for each rule and judge version. An open flag of one of the rules is superseded when its
     reason no longer exists, or when it names a judge that no longer gives this reason. Decided flags and flags of other
-    rules, do not change.
+    rules do not change.
     """
     asked = {rule.name: rule for rule in rules}
     now = {reason.raise_key: reason for reason in reasons}
@@ -271,10 +266,3 @@ def shown(value: float, beside: float | None = None) -> str:
 def percent(share: float) -> str:
     """Return a share as people write it: 0.02 is "2 %"."""
     return f"{shown(share * 100)} %"
-
-
-def _check(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
-    if not low <= value <= high:
-        raise ValueError(f"{name} must lie from {low:g} to {high:g}, not {value:g}")

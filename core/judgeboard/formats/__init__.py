@@ -1,1 +1,1 @@
-"""File formats, read and written: one file each, and a line in `judgeboard.formats.table`."""
+"""File formats, read and written: one file each, and a line in `judgeboard.formats.files`."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
@@ -26,12 +27,14 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     lines = _Lines(source)
     first = next(lines, "")
     try:
-        records = csv.reader(_with(first, lines), delimiter=_delimiter(first), strict=True)
-        names = _names(next(records, []))
+        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+        records = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
+        header = next(records, [])
     except csv.Error as error:
         raise BadInput(f"{source.name} is not CSV: its first line is not a header ({error})") from error
     if lines.not_utf8:
         raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
+    names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise BadInput(f"{source.name} has two columns named {twice!r}: rename one")
@@ -80,19 +83,6 @@ class _Lines(Iterator[str]):
 
     def text(self) -> str:
         return b"".join(self._record).decode("utf-8", "backslashreplace").rstrip("\r\n")
-
-
-def _names(header: list[str]) -> list[str]:
-    return [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
-
-
-def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
 
 
 # Spreadsheets evaluate what begins so, some of them after white space and in full width too (OWASP, CSV injection).

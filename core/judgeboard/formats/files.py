@@ -1,18 +1,22 @@
-"""Files that are read once from start to end, gzipped or not, and files that are written whole or not at all."""
+"""FORMATS, the file formats, and files: read once from start to end, gzipped or not, written whole or not at all."""
 
+import itertools
+import json
 import os
+import re
 import secrets
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from stat import S_ISREG
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 
 MAX_ROW_BYTES = 64 * 1024 * 1024
@@ -71,7 +75,9 @@ class ByteSource:
         if not isinstance(file, str | Path):
             self._raw, self.name = file, name or str(getattr(file, "name", "the stream"))
         elif str(file) == "-":
-            self._raw, self.name = _standard_input(), name or "standard input"
+            if sys.stdin is None:  # so it is where the shell closed it (<&-) and under some schedulers
+                raise BadInput("standard input is closed: name a file")
+            self._raw, self.name = sys.stdin.buffer, name or "standard input"
         else:
             self.name = name or str(file)
             self._raw = _opened(Path(file), self.name)
@@ -83,14 +89,14 @@ class ByteSource:
         pieces = self._pieces()
         first = self._first(pieces)
         self.gzipped = first.startswith(_GZIP)
-        self._plain = _gunzipped(first, pieces) if self.gzipped else _chained(first, pieces)
+        self._plain: Iterator[bytes] = itertools.chain([first], pieces)
+        if self.gzipped:
+            self._plain = _gunzipped(self._plain)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -159,12 +165,6 @@ class ByteSource:
         return first
 
 
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:  # so it is where the shell closed it (<&-) and under some schedulers
-        raise BadInput("standard input is closed: name a file")
-    return sys.stdin.buffer
-
-
 def _opened(path: Path, name: str) -> BinaryIO:
     if path.is_dir():
         raise BadInput(f"{name} is a folder: name the file in it")
@@ -178,19 +178,14 @@ def _opened(path: Path, name: str) -> BinaryIO:
         raise BadInput(f"{name!r} is not the name of a file: {error}") from error
 
 
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
-
-
-def _gunzipped(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress members one after the other, little at a time.
 
     A small file may unpack to much, and of damaged data what came before is good.
     """
     engine = zlib.decompressobj(wbits=31)
     try:
-        for data in _chained(first, rest):
+        for data in pieces:
             left = data
             while left:
                 if engine.eof:
@@ -265,3 +260,132 @@ def _replace(path: Path, write: Callable[[BinaryIO], int]) -> int:
     finally:
         part.unlink(missing_ok=True)
     return count
+
+
+AUTO = "auto"
+_PARQUET = b"PAR1"
+_BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
+_NOT_ROWS = (
+    (b"PK\x03\x04", "'PK', like a ZIP or Excel file. Unpack a ZIP file first; save an Excel sheet as CSV."),
+    (b"PK\x05\x06", "'PK', like an empty ZIP file."),
+    (b"\x89PNG", "'PNG', like a picture. A picture contains no rows."),
+    (b"\xff\xd8\xff", "the bytes of a JPEG picture. A picture contains no rows."),
+    (b"GIF8", "'GIF', like a picture. A picture contains no rows."),
+    (b"%PDF", "'%PDF', like a PDF file. A PDF file contains no rows."),
+    (b"SQLite format 3", "'SQLite format 3', like a database. Give a database with --db."),
+    (b"BZh", "'BZh', like a bzip2 file. Unpack it first."),
+    (b"\xfd7zXZ", "'7zXZ', like an xz file. Unpack it first."),
+    (b"\x28\xb5\x2f\xfd", "the bytes of a zstd file. Unpack it first."),
+    (b"7z\xbc\xaf", "'7z', like a 7-Zip archive. Unpack it first."),
+)
+ARRAY_KEYS = ("data", "rows", "records", "items", "examples", "samples", "entries", "logs", "results", "responses")
+ARRAY_KEY = rb'[{,]\s*"(?:' + "|".join(ARRAY_KEYS).encode() + rb')"\s*:\s*\['
+"""The pattern of a key of an object with the array of rows as its value."""
+_OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format: its name in sentences, the endings of its files, and the module that reads and writes its rows.
+
+    ``home`` is imported when the format is used. ``textual`` says that the format knows only texts, so that numbers are
+    read from them.
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    home: str
+    textual: bool = False
+
+    def read(self, source: ByteSource) -> Iterator[Row | Rejected]:
+        """Yield the rows of a file."""
+        rows: Iterator[Row | Rejected] = import_module(self.home).read(source)
+        return rows
+
+    def write(self, rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
+        """Write rows and return how many."""
+        count: int = import_module(self.home).write(rows, columns, stream)
+        return count
+
+
+FORMATS = {
+    "jsonl": Format("JSON lines", (".jsonl", ".ndjson"), "judgeboard.formats.jsonl"),
+    "json": Format("JSON", (".json",), "judgeboard.formats.json"),
+    "csv": Format("CSV", (".csv", ".tsv"), "judgeboard.formats.csv", textual=True),
+    "parquet": Format("Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet"),
+}
+"""The file formats that are read and written: one file and one line here each."""
+
+
+def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
+    """Return the format of a file: the one asked for, else by its ending, else by its content."""
+    if wanted != AUTO and wanted not in FORMATS:
+        raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
+    head = source.peek()
+    is_parquet = head.startswith(_PARQUET)
+    by_name = _by_suffix(source.name)
+    name = wanted if wanted != AUTO else "parquet" if is_parquet else by_name
+    title = FORMATS[name].title if name else "a file of rows"
+    for start, what in _NOT_ROWS:
+        if head.startswith(start):
+            raise BadInput(f"{source.name} is not {title}: it starts with {what}")
+    if head.startswith(_BOMS_16) or (name != "parquet" and head[:200].count(0) * 3 > len(head[:200])):
+        raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
+    if is_parquet != (name == "parquet"):
+        raise BadInput(f"{source.name} is {'' if is_parquet else 'not '}Parquet: use --format auto")
+    if wanted == AUTO and name in {None, "json"}:
+        name = _by_content(head, source.name, name)
+    return FORMATS[str(name)]
+
+
+def _by_suffix(file: str) -> str | None:
+    ending = re.search(r"\.\w+$", file.lower().removesuffix(".gz"))
+    return next((name for name, format_ in FORMATS.items() if ending and ending[0] in format_.suffixes), None)
+
+
+def _by_content(head: bytes, file: str, expected: str | None) -> str:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"["):
+        return "json"
+    if start.startswith(b"{"):
+        return "jsonl" if _is_line_of_json(start, sure=expected is None) else "json"
+    if expected is not None:
+        return expected
+    first = start.partition(b"\n")[0]
+    if any(mark in first for mark in (b",", b";", b"\t")):
+        return "csv"
+    raise BadInput(f"{file}: the name and the content do not show the format: use --format jsonl, json or csv")
+
+
+def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
+    """Tell JSON lines from one JSON text: the first line is an object by itself, and not one around all rows."""
+    line, feed, rest = start.partition(b"\n")
+    if _OBJECT_OF_ROWS.match(line):
+        return False
+    if not sure and not (feed and rest.lstrip().startswith(b"{")):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return bool(feed) and line.rstrip().endswith(b"}")
+
+
+def write_rows(
+    rows: Iterable[dict[str, Any]],
+    columns: Sequence[Column],
+    target: str | Path | BinaryIO,
+    format: str,  # noqa: A002
+) -> int:
+    """Write rows, as they come, and return how many.
+
+    Args:
+        rows: Dicts by column name; a missing key is None.
+        columns: What is written, in this order.
+        target: A path, see `write_whole`, or a stream opened for bytes, which stays open.
+        format: A key of `FORMATS`.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
+    if not isinstance(target, str | Path):
+        return FORMATS[format].write(rows, columns, target)
+    return write_whole(Path(target), lambda stream: FORMATS[format].write(rows, columns, stream))

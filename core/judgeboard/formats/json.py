@@ -9,16 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Column, Row, Unreadable
+from judgeboard.formats.files import ARRAY_KEY, MAX_ROW_BYTES, ByteSource, Column, Row, Unreadable
 from judgeboard.formats.jsonl import object_text, parse_row
-
-ARRAY_KEYS = ("data", "rows", "records", "items", "examples", "samples", "entries", "logs", "results", "responses")
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _MARK = re.compile(rb'["\[\]{},]')
 _STRING_REST = re.compile(rb'(?:[^"\\]|\\.)*+', re.DOTALL)
-_ARRAY_KEY = re.compile(rb'[{,]\s*"(?:' + "|".join(ARRAY_KEYS).encode() + rb')"\s*:\s*\[$')
+_ARRAY_KEY = re.compile(ARRAY_KEY + rb"$")
 _ARRAY_KEY_WINDOW = 200
 
 
@@ -39,11 +37,6 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
         count += 1
     stream.write(b"\n]\n" if count else b"[]\n")
     return count
-
-
-def holds_array(text: bytes) -> bool:
-    """Say whether the start of a text opens an object with an array of rows."""
-    return re.match(rb"\s*" + _ARRAY_KEY.pattern.rstrip(b"$"), text) is not None
 
 
 class _Cutter:

@@ -1,14 +1,14 @@
 """Verdicts of judges on stored pairs, recorded elsewhere, one order a row."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
+from judgeboard.domain import OVERALL, Status, StepRecord
 from judgeboard.imports.fields import (
     ERROR,
     JUDGE,
@@ -38,17 +38,11 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedComparison:
-    """A recorded comparison of a pair in one order, with the external id of the pair."""
+    """A recorded comparison of a pair in one order, with the external id of the pair (its ``pair_id`` is 0)."""
 
     pair_id: str
     judge: RecordedJudge
-    shown: Shown
-    record: StepRecord
-    preferences: Mapping[str, Preference] = field(default_factory=dict)
-    condition: str = "plain"
-    reference: str | None = None
-    reasoning: str | None = None
-    ask: int = 0
+    comparison: NewComparison
     source: str | None = None
 
 
@@ -91,9 +85,8 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         status = cells.choice("status", Status) or (Status.OK if said else Status.UNPARSABLE)
         if bool(said) != (status is Status.OK):
             raise Unusable("status", f"a comparison with the status {status} has {'a' if said else 'no'} verdict")
-        return ImportedComparison(
-            pair_id=cells.required_name("external_id", MAX_ID),
-            judge=judge,
+        comparison = NewComparison(
+            pair_id=0,
             shown=shown,
             record=StepRecord(status, raw=raw_text(cells.get("raw")), error=cells.text("error")),
             preferences=said,
@@ -101,8 +94,9 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             reference=cells.text("reference"),
             reasoning=cells.text("reasoning"),
             ask=_ask(cells),
-            source=cells.name("source") or self.source,
         )
+        pair_id, source = cells.required_name("external_id", MAX_ID), cells.name("source") or self.source
+        return ImportedComparison(pair_id, judge, comparison, source)
 
     def store(
         self,
@@ -117,8 +111,8 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         named = pairs_named(connection, {external_id for external_id, _ in names.values()})
         by_judge: dict[RecordedJudge, dict[int, list[NewComparison]]] = {}
         for index, pair in rows.find("pair", names, named).items():
-            record = records[index]
-            by_judge.setdefault(record.judge, {})[index] = [_comparison(record, pair.id)]
+            item = replace(records[index].comparison, pair_id=pair.id)
+            by_judge.setdefault(records[index].judge, {})[index] = [item]
         for judge, given in by_judge.items():
             version = recorded_version(connection, judge, now)
             store_recorded(connection, version, self, given, rows, now)
@@ -130,10 +124,10 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             "pair_id": record.pair_id,
             "source": record.source,
             "judge": record.judge.name,
-            "order": record.shown,
-            "verdict": dict(record.preferences) or None,
-            "status": record.record.status,
-            "raw": record.record.raw,
+            "order": record.comparison.shown,
+            "verdict": dict(record.comparison.preferences) or None,
+            "status": record.comparison.record.status,
+            "raw": record.comparison.record.raw,
         }
 
 
@@ -144,16 +138,3 @@ def _ask(cells: Cells) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise Unusable("ask", "not a whole number of 0 or more")
     return value
-
-
-def _comparison(record: ImportedComparison, pair_id: int) -> NewComparison:
-    return NewComparison(
-        pair_id=pair_id,
-        shown=record.shown,
-        record=record.record,
-        preferences=record.preferences,
-        condition=record.condition,
-        reference=record.reference,
-        reasoning=record.reasoning,
-        ask=record.ask,
-    )

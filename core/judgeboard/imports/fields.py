@@ -58,7 +58,7 @@ _BY_MAP, _BY_NAME = "--map", "recognised by name"
 class ColumnUse:
     """A field, its column, the reason for the choice, and a first value.
 
-    ``ours`` is None for a column that is no field, ``theirs`` for a field without a column. ``sure`` is False where a
+    ``ours`` is None for a column that is no field, ``theirs`` for a field without a column. ``sure`` is False if a
     person must choose the meaning of a column. ``unasked`` marks a column with values that is not read although no
     mapping leaves it out.
     """
@@ -124,9 +124,8 @@ class Columns:
         self._reads_left_over = reads_left_over
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._seen: dict[str, _Column] = {}
-        given = [ours for ours in self._mapping.values() if ours != EXTRA]
-        if len(set(given)) < len(given):
-            twice = next(ours for ours in given if given.count(ours) > 1)
+        mapped = [ours for ours in self._mapping.values() if ours != EXTRA]
+        if twice := next((ours for ours in mapped if mapped.count(ours) > 1), None):
             both = " and ".join(repr(theirs) for theirs, ours in self._mapping.items() if ours == twice)
             raise BadInput(f"--map maps two columns to {twice}, {both}: keep one")
 
@@ -155,10 +154,8 @@ class Columns:
         """Return a line for every field and for every column that is no field."""
         lines = []
         for ours in self._fields:
-            held = [(theirs, column) for theirs, column in self._seen.items() if column.use == ours]
-            lines += [_line(ours, theirs, column) for theirs, column in held] or [
-                ColumnUse(ours, None, "not in the file")
-            ]
+            uses = [_line(ours, theirs, column) for theirs, column in self._seen.items() if column.use == ours]
+            lines += uses or [ColumnUse(ours, None, "not in the file")]
         read = self._reads_left_over({column.use for column in self._seen.values() if column.use is not None})
         for theirs, column in self._seen.items():
             if column.use is None:
@@ -184,18 +181,14 @@ class Columns:
                 how[taken[ours]] = _BY_NAME
             for name in found:
                 how.setdefault(name, f"{self._left_over}: {ours} is taken from {taken[ours]!r}")
-        plan = Plan(taken, tuple(name for name in names if name not in set(taken.values())))
-        self._record(names, plan, how)
-        return plan
-
-    def _record(self, names: tuple[str, ...], plan: Plan, how: Mapping[str, str]) -> None:
-        uses = {theirs: ours for ours, theirs in plan.taken.items()}
+        uses = {theirs: ours for ours, theirs in taken.items()}
         for name in names:
             known = self._seen.get(name)
             if known is None and len(self._seen) < MAX_COLUMNS:
                 self._seen[name] = _Column(uses.get(name), how.get(name, self._left_over))
             elif known is not None and known.use is None and name in uses:
                 known.use, known.how = uses[name], how[name]
+        return Plan(taken, tuple(name for name in names if name not in uses))
 
     def _note(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
@@ -232,6 +225,7 @@ def simple_name(name: str) -> str:
 
 MAX_ID = 512  # characters; the unique index over source and external id holds 2,704 bytes on PostgreSQL
 MAX_NAME = 128
+NOT_JSON = "a text that is not JSON"
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Value = TypeVar("Value")
@@ -276,10 +270,7 @@ class Cells:
 
     def required_text(self, field: str) -> str:
         """Return a text that is neither absent nor blank, unchanged."""
-        value = self.text(field)
-        if value is None or not value.strip():
-            raise Unusable(field, f"no {field.replace('_', ' ')}")
-        return value
+        return _required(field, self.text(field))
 
     def name(self, field: str, limit: int = MAX_NAME) -> str | None:
         """Return an id or a name: a text or a whole number, None where it is absent or blank."""
@@ -298,10 +289,7 @@ class Cells:
 
     def required_name(self, field: str, limit: int = MAX_NAME) -> str:
         """Return an id or a name that is neither absent nor blank."""
-        value = self.name(field, limit)
-        if value is None:
-            raise Unusable(field, f"no {field.replace('_', ' ')}")
-        return value
+        return _required(field, self.name(field, limit))
 
     def number(self, field: str) -> Any:
         """Return a value to be checked as a number; in CSV the number in its text."""
@@ -329,6 +317,13 @@ class Cells:
         value = self.get(field)
         return parsed_json(field, value) if isinstance(value, str) else value
 
+    def object(self, field: str) -> dict[str, Any] | None:
+        """Return a JSON object."""
+        value = self.json(field)
+        if value is not None and not isinstance(value, dict):
+            raise Unusable(field, f"expected an object, found {json_kind(value)}")
+        return value
+
     def objects(self, field: str) -> tuple[dict[str, Any], ...] | None:
         """Return a list of objects."""
         value = self.json(field)
@@ -337,6 +332,12 @@ class Cells:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise Unusable(field, "not a list of objects")
         return tuple(value)
+
+
+def _required(field: str, value: str | None) -> str:
+    if value is None or not value.strip():
+        raise Unusable(field, f"no {field.replace('_', ' ')}")
+    return value
 
 
 def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
@@ -362,7 +363,7 @@ def parsed_json(field: str, text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise Unusable(field, "a text that is not JSON") from None
+        raise Unusable(field, NOT_JSON) from None
     if fault := fault_in({field: value}):
         raise Unusable(*fault)
     return value
@@ -426,17 +427,11 @@ def raw_text(value: Any) -> str | None:
 
 def metadata_in(cells: Cells, **more: Any) -> dict[str, Any]:
     """Return the row's metadata, with every column that is no field and every value of ``more``."""
-    given = cells.json("metadata")
-    if given is not None and not isinstance(given, dict):
-        raise Unusable("metadata", f"expected an object, found {json_kind(given)}")
-    metadata = dict(given or {})
+    metadata = dict(cells.object("metadata") or {})
     for name, value in {**{name: cells.values[name] for name in cells.extra}, **more}.items():
         if value is not None and not (cells.textual and value == ""):
-            metadata[_free_key(metadata, name)] = value
+            key = name
+            while key in metadata:
+                key += " (column)"
+            metadata[key] = value
     return metadata
-
-
-def _free_key(metadata: dict[str, Any], name: str) -> str:
-    while name in metadata:
-        name += " (column)"
-    return name

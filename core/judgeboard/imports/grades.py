@@ -1,6 +1,6 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -16,10 +16,9 @@ from judgeboard.domain import (
     checked_groundedness,
     checked_quality,
 )
-from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import MAX_ID, RESPONSE_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.pairs import aspects_as_row, aspects_in, preference_word, shown_word, with_preference
+from judgeboard.imports.pairs import aspects_as_row, aspects_in, shown_word
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_as_row, scores_in
 from judgeboard.store.grades import NOT_IMPORTED, GradeOf, insert_grades
 from judgeboard.store.pairs import pairs_named
@@ -112,11 +111,21 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> Stored:
         """Store the grades whose response, or pair, is found."""
         rows = RowOutcomes(len(records))
-        grades = {index: one for index, one in enumerate(records) if isinstance(one, ImportedGrade)}
-        preferences = {index: one for index, one in enumerate(records) if isinstance(one, ImportedPreference)}
-        new = _store_grades(connection, grades, rows, batch_id, now) if grades else 0
-        if preferences:
-            _store_preferences(connection, preferences, rows, batch_id, now)
+        grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
+        preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
+        grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
+        responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
+        known = rows.find("response", grade_names, responses)
+        graded = [GradeOf(response.id, response.source, grades[index]) for index, response in known.items()]
+        new = insert_grades(connection, graded, batch_id, now) if graded else 0
+        pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
+        pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
+        preferred = {
+            index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].given)
+            for index, pair in rows.find("pair", pair_names, pairs).items()
+        }
+        are_new = store_preferences(connection, list(preferred.values()), batch_id, now) if preferred else []
+        rows.new |= {index for index, is_new in zip(preferred, are_new, strict=True) if is_new}
         stored = rows.stored()
         stored.new += new
         stored.unchanged -= new
@@ -148,11 +157,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")
         source = cells.name("source") or self.source
-        preference, shown = cells.get("preference"), shown_word("shown", cells.get("shown"))
-        aspects = with_preference(
-            aspects_in("", _aspect_columns(cells), scale_of_pairs("scale", cells.text("scale"))),
-            None if preference is None else preference_word("preference", preference),
-        )
+        shown, scale = shown_word("shown", cells.get("shown")), scale_of_pairs("scale", cells.text("scale"))
+        aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
         if not aspects:
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
@@ -163,11 +169,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
 def _aspect_columns(cells: Cells) -> dict[str, Any]:
     """Return the columns that are aspects of a pair: those of ``aspects``, else every column that is no other field."""
-    given = cells.json("aspects")
-    if given is not None:
-        if not isinstance(given, dict):
-            raise Unusable("aspects", f"expected an object, found {json_kind(given)}")
-        return given
+    aspects = cells.object("aspects")
+    if aspects is not None:
+        return aspects
     names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
 
@@ -176,38 +180,10 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
     """Return the marked parts of the answer; ``start`` and ``end`` are offsets into it."""
     spans = cells.objects("spans")
     for number, span in enumerate(spans or (), start=1):
-        ends = (span.get("start"), span.get("end"))
-        if ends != (None, None) and not _is_part(*ends):
+        ends: list[Any] = [span.get("start"), span.get("end")]
+        are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in ends)
+        if ends != [None, None] and not (are_offsets and 0 <= ends[0] <= ends[1]):
             raise Unusable(
                 "spans", f"the start and the end of span {number} must lie inside the answer, the start first"
             )
     return spans
-
-
-def _is_part(start: Any, end: Any) -> bool:
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, end))
-    return whole and 0 <= start <= end
-
-
-def _store_grades(
-    connection: Connection, records: Mapping[int, ImportedGrade], rows: RowOutcomes, batch_id: int, now: datetime
-) -> int:
-    """Return how many are new."""
-    names = {index: (record.response_id, record.source) for index, record in records.items()}
-    named = responses_named(connection, {external_id for external_id, _ in names.values()})
-    found = rows.find("response", names, named)
-    grades = [GradeOf(response.id, response.source, records[index]) for index, response in found.items()]
-    return insert_grades(connection, grades, batch_id, now) if grades else 0
-
-
-def _store_preferences(
-    connection: Connection, records: Mapping[int, ImportedPreference], rows: RowOutcomes, batch_id: int, now: datetime
-) -> None:
-    names = {index: (record.pair_id, record.source) for index, record in records.items()}
-    named = pairs_named(connection, {external_id for external_id, _ in names.values()})
-    preferences = {
-        index: PreferenceOf(found.id, found.source, records[index].pair_id, records[index].given)
-        for index, found in rows.find("pair", names, named).items()
-    }
-    new = store_preferences(connection, list(preferences.values()), batch_id, now) if preferences else []
-    rows.new |= {index for index, is_new in zip(preferences, new, strict=True) if is_new}

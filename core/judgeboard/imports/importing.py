@@ -7,17 +7,13 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, TextIO
-
-from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Row, Unreadable
-from judgeboard.formats.table import AUTO, Format, find_format
+from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
 from judgeboard.imports.fields import MAX_NAME, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
-from judgeboard.imports.kinds import KINDS, ImportKind, Stored, kind_class
+from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import finish_batch, same_file_before, start_batch
@@ -25,6 +21,7 @@ from judgeboard.store.storing import finish_batch, same_file_before, start_batch
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
 DEFAULT_SOURCE = "default"
+_COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected", "conflicts")
 MOST_KEPT = 20  # first records, and first rejected rows, that a summary has
 
 OnProgress = Callable[[int, float | None], None]
@@ -91,14 +88,7 @@ class ImportSummary:
 
     def counts(self) -> dict[str, int]:
         """Return the numbers that are stored with the batch."""
-        return {
-            "rows": self.rows,
-            "new": self.new,
-            "unchanged": self.unchanged,
-            "feedback_added": self.feedback_added,
-            "rejected": self.rejected,
-            "conflicts": self.conflicts,
-        }
+        return {name: getattr(self, name) for name in _COUNTS}
 
 
 def import_file(
@@ -154,11 +144,11 @@ def import_file(
             batch = _Batch(store, reading.kind, summary, reject, actor, digest)
             for item in reading:
                 batch.add(reading.line, item)
-                if batch.full:
-                    batch.store()
+                if len(batch.records) >= BATCH_ROWS:
+                    batch.flush()
                     if on_progress is not None:
                         on_progress(summary.rows, reading.share_read)
-            batch.store()
+            batch.flush()
             batch.finish()
         summary.columns = reading.columns()
         summary.unreadable = reading.unreadable
@@ -167,95 +157,76 @@ def import_file(
     return summary
 
 
+@dataclass(slots=True)
 class _Batch:
-    def __init__(
-        self,
-        store: Store,
-        kind: ImportKind[Any],
-        summary: ImportSummary,
-        reject: Callable[[Rejected], None],
-        actor: Actor,
-        digest: str | None,
-    ) -> None:
-        self._store = store
-        self._kind = kind
-        self._summary = summary
-        self._pass_on = reject
-        self._actor = actor
-        self._digest = digest
-        self._records: list[Any] = []
-        self._lines: list[int] = []
-        self._batch_id: int | None = None
-
-    @property
-    def full(self) -> bool:
-        return len(self._records) >= BATCH_ROWS
+    store: Store
+    kind: ImportKind[Any]
+    summary: ImportSummary
+    pass_on: Callable[[Rejected], None]
+    actor: Actor
+    digest: str | None
+    records: list[Any] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    id: int | None = None
 
     def add(self, line: int, item: Any) -> None:
         if isinstance(item, Rejected):
             self._reject(item)
-        else:
-            self._records.append(item)
-            self._lines.append(line)
-            if len(self._summary.first_records) < MOST_KEPT:
-                self._summary.first_records.append(item)
-
-    def store(self) -> None:
-        if not self._records:
             return
-        with allowed(self._store, self._actor, Action.IMPORT) as connection:
-            attempt = connection.begin_nested()
-            batch_id = self._batch_id or self._start(connection)
-            stored = self._kind.store(connection, self._records, batch_id, datetime.now(UTC))
+        self.records.append(item)
+        self.lines.append(line)
+        if len(self.summary.first_records) < MOST_KEPT:
+            self.summary.first_records.append(item)
+
+    def flush(self) -> None:
+        if not self.records:
+            return
+        summary = self.summary
+        with allowed(self.store, self.actor, Action.IMPORT) as connection:
+            attempt, now = connection.begin_nested(), datetime.now(UTC)
+            batch_id = self.id or start_batch(
+                connection,
+                file=Path(summary.file).name,
+                sha256=self.digest,
+                importer=summary.format,
+                kind=summary.kind,
+                actor=actor_name(self.actor),
+                now=now,
+            )
+            stored = self.kind.store(connection, self.records, batch_id, now)
             # A file without anything new stores nothing, not even a batch.
-            if self._summary.dry_run or not (stored.new or stored.feedback_added):
+            if summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()
             else:
                 attempt.commit()
-                self._batch_id = batch_id
-        self._count(stored)
-        self._records, self._lines = [], []
+                self.id = batch_id
+        summary.new += stored.new
+        summary.unchanged += stored.unchanged
+        summary.feedback_added += stored.feedback_added
+        for problem in stored.problems:
+            line, row = self.lines[problem.index], self.kind.as_row(self.records[problem.index])
+            self._reject(Rejected(line, problem.field, problem.reason, row, conflict=problem.conflict))
+        self.records, self.lines = [], []
 
     def finish(self) -> None:
-        with allowed(self._store, self._actor, Action.IMPORT) as connection:
+        with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
-            late = self._kind.finish(connection, now)
-            self._summary.new += late
-            self._summary.unchanged -= late
-            if self._summary.dry_run:
+            late = self.kind.finish(connection, now)
+            self.summary.new += late
+            self.summary.unchanged -= late
+            if self.summary.dry_run:
                 attempt.rollback()
-            elif self._batch_id is not None:
-                finish_batch(connection, self._batch_id, self._summary.counts(), now)
-
-    def _start(self, connection: Connection) -> int:
-        return start_batch(
-            connection,
-            file=Path(self._summary.file).name,
-            sha256=self._digest,
-            importer=self._summary.format,
-            kind=self._summary.kind,
-            actor=actor_name(self._actor),
-            now=datetime.now(UTC),
-        )
-
-    def _count(self, stored: Stored) -> None:
-        self._summary.new += stored.new
-        self._summary.unchanged += stored.unchanged
-        self._summary.feedback_added += stored.feedback_added
-        for problem in stored.problems:
-            row = self._kind.as_row(self._records[problem.index])
-            self._reject(
-                Rejected(self._lines[problem.index], problem.field, problem.reason, row, conflict=problem.conflict)
-            )
+            elif self.id is not None:
+                finish_batch(connection, self.id, self.summary.counts(), now)
 
     def _reject(self, rejected: Rejected) -> None:
-        self._summary.rejected += 1
-        self._summary.conflicts += rejected.conflict
-        if rejected.conflict and len(self._summary.first_conflicts) < MOST_KEPT:
-            self._summary.first_conflicts.append(rejected)
-        if len(self._summary.first_rejected) < MOST_KEPT:
-            self._summary.first_rejected.append(rejected)
-        self._pass_on(rejected)
+        self.summary.rejected += 1
+        self.summary.conflicts += rejected.conflict
+        if rejected.conflict and len(self.summary.first_conflicts) < MOST_KEPT:
+            self.summary.first_conflicts.append(rejected)
+        if len(self.summary.first_rejected) < MOST_KEPT:
+            self.summary.first_rejected.append(rejected)
+        self.pass_on(rejected)
 
 
 def _sha256(file: str | Path | BinaryIO) -> str | None:
@@ -298,13 +269,10 @@ class RejectedFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is None:
-            return
+    def __exit__(self, *_error: object) -> None:
         try:
-            self._file.close()
+            if self._file is not None:
+                self._file.close()
         except OSError as failure:  # a full disk is noticed here at the latest
             self.problem = self.problem or self._unwritten(failure)
 
@@ -360,7 +328,6 @@ class Reading(Iterator[Any]):
         source: ByteSource,
         format_: Format,
         kind: ImportKind[Any],
-        kind_name: str,
         mapping: Mapping[str, str] | None,
     ) -> None:
         self.name = source.name
@@ -369,7 +336,6 @@ class Reading(Iterator[Any]):
         self.unreadable: str | None = None
         self.line = 0
         self._source = source
-        self._kind_name = kind_name
         self._columns = Columns(kind.columns, mapping, left_over=kind.left_over, reads_left_over=kind.reads_left_over)
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
@@ -382,9 +348,7 @@ class Reading(Iterator[Any]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @property
@@ -437,7 +401,7 @@ class Reading(Iterator[Any]):
         try:
             return self.kind.build(Cells(row.values, plan.taken, plan.extra, self.format.textual))
         except Unusable as error:
-            other = kind_meant(self._kind_name, plan.taken, row.values)
+            other = kind_meant(type(self.kind), plan.taken, row.values)
             if other is None:
                 return Rejected(row.line, error.field, error.reason, row.values)
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
@@ -458,19 +422,15 @@ def read_records(
     chosen = kind_class(kind)
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
-    importing = chosen(None if source is None else _source_name(source), actor)
+    if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
+        raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
+    importing = chosen(source, actor)
     opened = ByteSource(file, name)
     try:
-        return Reading(opened, find_format(opened, format), importing, kind, mapping)
+        return Reading(opened, find_format(opened, format), importing, mapping)
     except BaseException:
         opened.close()
         raise
-
-
-def _source_name(source: str) -> str:
-    if not source.strip() or len(source) > MAX_NAME or fault_in({"source": source}):
-        raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
-    return source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -480,17 +440,18 @@ class OfAnotherKind(Rejected):
     other_kind: str
 
 
-def kind_meant(chosen: str, taken: Collection[str], columns: Iterable[str]) -> str | None:
+def kind_meant(chosen: type[ImportKind[Any]], taken: Collection[str], columns: Iterable[str]) -> str | None:
     """Return another kind than the chosen one whose required columns a row has.
 
     None if ``taken``, the fields with a column, has the required fields of the chosen kind, or if no other kind fits.
     Kinds with texts and with most required columns are tried first.
     """
-    if all(name in taken for name in kind_class(chosen).needed):
+    if all(name in taken for name in chosen.needed):
         return None
     names = {simple_name(column) for column in columns}
-    classes = {kind: kind_class(kind) for kind in KINDS if kind != chosen}
-    for kind, other in sorted(classes.items(), key=lambda item: (not item[1].brings_answers, -len(item[1].needed))):
-        if not any(names.isdisjoint(other.columns[name]) for name in other.needed):
+    classes = [(kind, kind_class(kind)) for kind in KINDS]
+    classes.sort(key=lambda item: (not item[1].brings_answers, -len(item[1].needed)))
+    for kind, other in classes:
+        if other is not chosen and not any(names.isdisjoint(other.columns[name]) for name in other.needed):
             return kind
     return None

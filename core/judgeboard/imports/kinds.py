@@ -198,20 +198,19 @@ class RowOutcomes:
             names: External id and source (None: any) by the row's index.
             named: Stored responses or pairs by external id.
         """
-        found: dict[int, Found] = {}
+        matches: dict[int, Found] = {}
         for index, (external_id, source) in names.items():
             candidates = [each for each in named.get(external_id, ()) if source is None or each.source == source]
             if len(candidates) == 1:
-                found[index] = candidates[0]
-            elif candidates:
+                matches[index] = candidates[0]
+                continue
+            reason = f"no {what} {external_id!r}{'' if source is None else f' in source {source!r}'}"
+            reason += f": import the {what}s first"
+            if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
-                self.refuse(
-                    index, f"{what}_id", f"{external_id!r} is in the sources {sources}: choose one with --source"
-                )
-            else:
-                where = "" if source is None else f" in source {source!r}"
-                self.refuse(index, f"{what}_id", f"no {what} {external_id!r}{where}: import the {what}s first")
-        return found
+                reason = f"{external_id!r} is in the sources {sources}: choose one with --source"
+            self.refuse(index, f"{what}_id", reason)
+        return matches
 
     def stored(self) -> Stored:
         """Return the counts; a row with a problem is neither new nor unchanged."""

@@ -1,7 +1,7 @@
 """Two answers to a question, with a judge's verdicts in both orders and people's preferences."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -36,13 +36,7 @@ from judgeboard.store.pairs import ids_of_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.text import as_utc
 
-_WORDS: Mapping[str, Preference] = {
-    "a": Preference.A,
-    "b": Preference.B,
-    "tie": Preference.TIE,
-    "n": Preference.TIE,
-    "equal": Preference.TIE,
-}
+_WORDS = {word.value: word for word in Preference} | dict.fromkeys(("n", "equal"), Preference.TIE)
 _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
 
@@ -82,31 +76,28 @@ def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ..
         return preference_word("human", value), ()
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise Unusable("human", f"expected a letter or a list of objects, found {json_kind(value)}")
-    given = [_person(item) for item in value]
-    people = tuple(one for one in given if one.aspects)
-    if len({(one.annotator, one.shown) for one in people}) < len(people):
+    people = tuple(person for person in map(_person, value) if person.aspects)
+    if len({(person.annotator, person.shown) for person in people}) < len(people):
         raise Unusable("human", "a person occurs twice with the same order shown")
     return None, people
 
 
-def aspects_in(field: str, given: Mapping[str, Any], scale: NumberScale) -> dict[str, AspectPreference]:
-    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie."""
-    return {
-        _aspect(field, aspect): _said(f"{field}.{aspect}" if field else aspect, value, scale)
+def aspects_in(
+    field: str, given: Mapping[str, Any], scale: NumberScale, preference: Any = None
+) -> dict[str, AspectPreference]:
+    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
+
+    ``preference`` is the word for the aspect ``overall``, beside a grade on it.
+    """
+    aspects = {
+        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale)
         for aspect, value in given.items()
         if value is not None
     }
-
-
-def with_preference(
-    aspects: Mapping[str, AspectPreference], preference: Preference | None
-) -> dict[str, AspectPreference]:
-    """Return the aspects with an overall preference beside a grade on it, where there is one."""
-    if preference is None:
-        return dict(aspects)
-    grade = aspects.get(OVERALL)
-    said = AspectPreference(preference, *((grade.value, grade.scale) if grade else ()))
-    return {**aspects, OVERALL: said}
+    if preference is not None:
+        grade = aspects.get(OVERALL) or AspectPreference(Preference.TIE)
+        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference))
+    return aspects
 
 
 def aspects_as_row(aspects: Mapping[str, AspectPreference]) -> dict[str, Any]:
@@ -132,19 +123,12 @@ def _person(given: Mapping[str, Any]) -> GivenPreference:
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
     aspects = {key: value for key, value in given.items() if key not in _NO_ASPECT}
-    preference = given.get("preference")
-    said = with_preference(
-        aspects_in("human", aspects, scale_of_pairs("human", scale)),
-        None if preference is None else preference_word("human", preference),
-    )
-    return GivenPreference(name, said, shown_word("human", given.get("shown")), note, _moment(given.get("at")))
+    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), given.get("preference"))
+    at = None if given.get("at") is None else checked("human", as_utc, given["at"])
+    return GivenPreference(name, preferences, shown_word("human", given.get("shown")), note, at)
 
 
-def _moment(value: Any) -> datetime | None:
-    return None if value is None else checked("human", as_utc, value)
-
-
-def _said(field: str, value: Any, scale: NumberScale) -> AspectPreference:
+def _preference(field: str, value: Any, scale: NumberScale) -> AspectPreference:
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         return AspectPreference(None, scale.checked(field, number), str(scale))
@@ -179,10 +163,7 @@ PAIR_COLUMNS: ColumnNames = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedPair:
-    """A row of a file of pairs: the pair, one judge's verdicts by order, and people's preferences.
-
-    Only the whole file tells whether an order without a verdict was not asked or had no usable reply.
-    """
+    """A row of a file of pairs: the pair, one judge's verdicts by order, and people's preferences."""
 
     pair: Pair
     judge: str | None = None
@@ -191,53 +172,27 @@ class ImportedPair:
     people: tuple[GivenPreference, ...] = ()
 
 
-Key = tuple[str, str]
-"""Source and outside id of a pair."""
-
-
 @dataclass(slots=True)
-class MissingOrder:
-    """An order without a verdict: its raw text, and whether its row brought something else."""
+class _JudgeRows:
+    """The rows of one judge: the orders with verdicts, and by pair and order the raw text of those without one.
 
-    raw: str | None
-    row_is_new: bool
-
-
-@dataclass(slots=True)
-class MissingOrders:
-    """Collects, for each judge, the orders with verdicts and the (pair, order) without one.
-
-    Pairs are identified by source and external id, because the pairs of a dry run have no lasting ids. A judge with
-    verdicts in one order only was asked in that order. A judge with both was asked in both for each of its pairs. A
-    judge without any verdict in the file was asked with A first.
+    Pairs are identified by source and external id, because the pairs of a dry run have no lasting ids. ``known`` has
+    those whose rows are not new.
     """
 
-    _orders: dict[str, set[Shown]] = field(default_factory=dict)
-    _missing: dict[str, dict[tuple[Key, Shown], MissingOrder]] = field(default_factory=dict)
-
-    def note(self, judge: str, pair: Key, given: set[Shown], raws: dict[Shown, str], *, row_is_new: bool) -> None:
-        """Add a row of a judge."""
-        self._orders.setdefault(judge, set()).update(given)
-        missing = self._missing.setdefault(judge, {})
-        for shown in Shown:
-            if shown not in given:
-                missing.setdefault((pair, shown), MissingOrder(raws.get(shown), row_is_new))
-
-    def judges(self) -> list[str]:
-        """Return the judges that the file names."""
-        return list(self._orders)
-
-    def asked_in_vain(self, judge: str) -> dict[tuple[Key, Shown], MissingOrder]:
-        """Return the pairs and orders without a usable verdict of a judge."""
-        orders = self._orders[judge] or {Shown.AB}
-        return {key: one for key, one in self._missing[judge].items() if key[1] in orders}
+    orders: set[Shown] = field(default_factory=set)
+    missing: dict[tuple[tuple[str, str], Shown], str | None] = field(default_factory=dict)
+    known: set[tuple[tuple[str, str], Shown]] = field(default_factory=set)
 
 
 class PairImport(RecordedImport[ImportedPair]):
     """Pairs, comparisons of replay judge versions, and preferences; a pair has a row for every judge.
 
     ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first; both are
-    about the stored answers A and B. Comparisons without a usable verdict are stored at the end, see `MissingOrders`.
+    about the stored answers A and B. Comparisons without a usable verdict are stored at the end: only the whole file
+    tells whether an order without a verdict was asked. A judge with verdicts in one order only was asked in that
+    order. A judge with both was asked in both for each of its pairs. A judge without any verdict was asked with A
+    first.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -256,7 +211,7 @@ class PairImport(RecordedImport[ImportedPair]):
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
-        self._missing = MissingOrders()
+        self._rows_of_judges: dict[str, _JudgeRows] = {}
 
     def build(self, cells: Cells) -> ImportedPair:
         """Return the pair of a row."""
@@ -285,22 +240,24 @@ class PairImport(RecordedImport[ImportedPair]):
 
     def finish(self, connection: Connection, now: datetime) -> int:
         """Store the comparisons without a usable verdict; return how many rows brought nothing but these."""
-        late: set[tuple[str, Key]] = set()
-        for judge in self._missing.judges():
-            missing = self._missing.asked_in_vain(judge)
+        late: set[tuple[str, tuple[str, str]]] = set()
+        for judge, rows in self._rows_of_judges.items():
+            asked = rows.orders or {Shown.AB}
+            missing = {key: raw for key, raw in rows.missing.items() if key[1] in asked}
             if not missing:
                 continue
             version = recorded_version(connection, RecordedJudge(judge), now)
             ids = ids_of_pairs(connection, {pair for pair, _ in missing})
-            known = stored_comparisons(connection, version.id, ids.values())
+            stored = stored_comparisons(connection, version.id, ids.values())
             items = []
-            for (pair, shown), one in missing.items():
-                record = StepRecord(Status.UNPARSABLE, raw=one.raw)
-                item = NewComparison(ids[pair], shown, record) if pair in ids else None
-                if item is not None and key_of(item) not in known:
+            for (pair, shown), raw in missing.items():
+                if pair in ids:
+                    item = NewComparison(ids[pair], shown, StepRecord(Status.UNPARSABLE, raw=raw))
+                    if key_of(item) in stored:
+                        continue
                     items.append(item)
-                # In a dry run the pair is not there, and what is said of it would be new.
-                if not one.row_is_new and (item is None or key_of(item) not in known):
+                # In a dry run the pair is not stored, and its comparison would be new.
+                if (pair, shown) in rows.known:
                     late.add((judge, pair))
             if items:
                 store_comparisons(connection, version, self.run(connection, version, now), items, now)
@@ -334,12 +291,18 @@ class PairImport(RecordedImport[ImportedPair]):
         for judge, given in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
             store_recorded(connection, version, self, given, rows, now)
+            rows_of_judge = self._rows_of_judges.setdefault(judge, _JudgeRows())
             for index in given:
+                if index in rows.problems:
+                    continue
                 record = records[index]
-                if index not in rows.problems:
-                    orders, raws = set(record.verdicts), dict(record.raws)
-                    key = (record.pair.source, record.pair.external_id)
-                    self._missing.note(judge, key, orders, raws, row_is_new=index in rows.new)
+                rows_of_judge.orders |= record.verdicts.keys()
+                for shown in Shown:
+                    key = ((record.pair.source, record.pair.external_id), shown)
+                    if shown not in record.verdicts and key not in rows_of_judge.missing:
+                        rows_of_judge.missing[key] = record.raws.get(shown)
+                        if index not in rows.new:
+                            rows_of_judge.known.add(key)
 
 
 def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answers: bool = True) -> Pair:

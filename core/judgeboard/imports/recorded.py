@@ -59,21 +59,6 @@ class RecordedImport(ImportKind[Record]):
         return 0
 
 
-@dataclass(slots=True)
-class _Said:
-    """What is said under one key: stored already (``id``), or coming in with this batch (``item``)."""
-
-    status: str
-    preferences: dict[str, Preference]
-    id: int | None = None
-    item: NewComparison | None = None
-
-    def contradicts(self, item: NewComparison) -> bool:
-        return self.status != item.record.status or any(
-            self.preferences.get(aspect, said) is not said for aspect, said in item.preferences.items()
-        )
-
-
 def store_recorded(
     connection: Connection,
     version: StoredVersion,
@@ -87,37 +72,39 @@ def store_recorded(
     The same verdict again is unchanged, one on further aspects is added, another one is a conflict of its row.
     """
     pair_ids = {item.pair_id for items in given.values() for item in items}
-    said = {
-        key: _Said(one.status, {aspect: Preference(each) for aspect, each in one.preferences.items()}, one.id)
-        for key, one in stored_comparisons(connection, version.id, pair_ids).items()
+    stored = stored_comparisons(connection, version.id, pair_ids)
+    statuses: dict[ComparisonKey, str] = {key: comparison.status for key, comparison in stored.items()}
+    preferences = {
+        key: {aspect: Preference(value) for aspect, value in comparison.preferences.items()}
+        for key, comparison in stored.items()
     }
-    more: dict[int, dict[str, Preference]] = {}
+    new: dict[ComparisonKey, NewComparison] = {}
+    further: dict[int, dict[str, Preference]] = {}
+
+    def contradicts(item: NewComparison) -> bool:
+        known = preferences.get(key_of(item), {})
+        return statuses.get(key_of(item), item.record.status) != item.record.status or any(
+            known.get(aspect, value) is not value for aspect, value in item.preferences.items()
+        )
+
     for index, items in given.items():
-        wrong = [item for item in items if (known := said.get(key_of(item))) and known.contradicts(item)]
-        if wrong:
-            rows.refuse(index, None, _contradiction(version, wrong[0]), conflict=True)
+        if wrong := next(filter(contradicts, items), None):
+            reason = f"{version.name} has another verdict on this pair in the order {wrong.shown}"
+            rows.refuse(index, None, reason, conflict=True)
             continue
         for item in items:
-            if _adds(said, more, item):
-                rows.new.add(index)
-    new = [replace(one.item, preferences=one.preferences) for one in said.values() if one.item is not None]
+            key = key_of(item)
+            known = preferences.setdefault(key, {})
+            added = {aspect: value for aspect, value in item.preferences.items() if aspect not in known}
+            known |= added
+            if key not in statuses:
+                statuses[key], new[key] = item.record.status, item
+            elif not added:
+                continue
+            elif key in stored:
+                further.setdefault(stored[key].id, {}).update(added)
+            rows.new.add(index)
     if new:
-        store_comparisons(connection, version, kind.run(connection, version, now), new, now)
-    add_aspects(connection, more)
-
-
-def _adds(said: dict[ComparisonKey, _Said], more: dict[int, dict[str, Preference]], item: NewComparison) -> bool:
-    """Take over what an item says beyond what is known; return whether it says more."""
-    known = said.get(key_of(item))
-    if known is None:
-        said[key_of(item)] = _Said(item.record.status, dict(item.preferences), item=item)
-        return True
-    further = {aspect: each for aspect, each in item.preferences.items() if aspect not in known.preferences}
-    known.preferences.update(further)
-    if further and known.id is not None:
-        more.setdefault(known.id, {}).update(further)
-    return bool(further)
-
-
-def _contradiction(version: StoredVersion, item: NewComparison) -> str:
-    return f"{version.name} has another verdict on this pair in the order {item.shown}"
+        items = [replace(item, preferences=preferences[key]) for key, item in new.items()]
+        store_comparisons(connection, version, kind.run(connection, version, now), items, now)
+    add_aspects(connection, further)

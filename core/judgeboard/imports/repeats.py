@@ -1,9 +1,9 @@
 """Answers that a judge scored several times by a rubric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
@@ -27,7 +27,7 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport
 from judgeboard.imports.samples import listed
 from judgeboard.imports.scales import SCORE, scale_in
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, recorded_scores
 from judgeboard.store.responses import find_responses, key_of
 from judgeboard.store.storing import store_judgments, store_responses
@@ -43,17 +43,6 @@ class ImportedRepeats:
     scale: str
     scores: tuple[float | None, ...]
     raws: tuple[str | None, ...]
-
-
-class _Judge(NamedTuple):
-    name: str
-    rubric: str
-    scale: str
-
-    def version(self) -> JudgeVersion:
-        """The judge as it judged: by this rubric on this scale."""
-        params = {"scale": self.scale}
-        return JudgeVersion(self.name, RECORDED, model=self.name, params=params, prompt=self.rubric, scale=self.scale)
 
 
 class RepeatImport(RecordedImport[ImportedRepeats]):
@@ -117,18 +106,25 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             rows.refuse(clash.index, "external_id", reason, conflict=True)
         known = find_responses(connection, [key_of(response) for response in responses])
         new = set(stored.new)
-        by_judge: dict[_Judge, dict[int, int]] = {}
+        by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
         for index, record in enumerate(records):
             if index in rows.problems:
                 continue
             response_id = known[key_of(record.response)].id
-            by_judge.setdefault(_Judge(record.judge, record.rubric, record.scale), {})[index] = response_id
+            by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = response_id
             if response_id in new:
                 new.remove(response_id)
                 rows.new.add(index)
-        for judge, response_ids in by_judge.items():
-            version = ensure_version(connection, judge.version(), now)
-            self._store_scores(connection, version, records, response_ids, rows, now)
+        for (judge, rubric, scale), response_ids in by_judge.items():
+            # The judge as it judged: by this rubric on this scale.
+            judge_version = JudgeVersion(judge, RECORDED, judge, {"scale": scale}, rubric, scale)
+            version = ensure_version(connection, judge_version, now)
+            scores = recorded_scores(connection, version.id, response_ids.values())
+            judgments: list[NewJudgment] = []
+            for index, response_id in response_ids.items():
+                judgments += _new_judgments(records[index], response_id, scores, version.name, index, rows)
+            if judgments:
+                store_judgments(connection, version, self.run(connection, version, now), judgments, now)
         return rows.stored()
 
     def as_row(self, record: ImportedRepeats) -> dict[str, Any]:
@@ -145,28 +141,23 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             "scores": list(record.scores),
         }
 
-    def _store_scores(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        records: Sequence[ImportedRepeats],
-        response_ids: Mapping[int, int],
-        rows: RowOutcomes,
-        now: datetime,
-    ) -> None:
-        known = recorded_scores(connection, version.id, response_ids.values())
-        new: list[NewJudgment] = []
-        for index, response_id in response_ids.items():
-            for repeat, value in enumerate(records[index].scores):
-                there = known.get((response_id, repeat))
-                if there is None:
-                    new.append(NewJudgment(response_id, 0, repeat, _verdict(records[index], repeat)))
-                    rows.new.add(index)
-                elif there != ({} if value is None else {SCORE: value}):
-                    reason = f"{version.name} has another score in repeat {repeat + 1} of this answer"
-                    rows.refuse(index, "samples", reason, conflict=True)
-        if new:
-            store_judgments(connection, version, self.run(connection, version, now), new, now)
+
+def _new_judgments(
+    record: ImportedRepeats,
+    response_id: int,
+    scores: Mapping[tuple[int, int], Mapping[str, float | None]],
+    judge: str,
+    index: int,
+    rows: RowOutcomes,
+) -> Iterator[NewJudgment]:
+    for repeat, value in enumerate(record.scores):
+        stored_score = scores.get((response_id, repeat))
+        if stored_score is None:
+            rows.new.add(index)
+            yield NewJudgment(response_id, 0, repeat, _verdict(record, repeat))
+        elif stored_score != ({} if value is None else {SCORE: value}):
+            reason = f"{judge} has another score in repeat {repeat + 1} of this answer"
+            rows.refuse(index, "samples", reason, conflict=True)
 
 
 def _verdict(record: ImportedRepeats, repeat: int) -> Verdict:

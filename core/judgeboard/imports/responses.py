@@ -14,6 +14,7 @@ from judgeboard.imports.fields import (
     ANSWER,
     MAX_ID,
     METADATA,
+    NOT_JSON,
     QUESTION,
     REFERENCE,
     Cells,
@@ -36,7 +37,7 @@ class ResponseImport(ImportKind[Response]):
     """Logged responses; a known id with other content is a conflict.
 
     A row names its own source only beside an ``external_id``, as exports do; all others get ``source``. An id may
-    occur once in a file. Without an id it is the content hash, and the k-th equal row gets ``hash-k``.
+    occur once in a file. A row without an id gets its content hash, and the k-th equal row ``hash-k``.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -96,15 +97,19 @@ class ResponseImport(ImportKind[Response]):
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
             feedback=feedback_in(cells),
         )
-        return self._identified(response)
+        if not response.external_id:
+            return replace(response, external_id=self._free_id(response))
+        if not self.seen.add(f"{response.source}\0{response.external_id}"):
+            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
+        return response
 
     def store(self, connection: Connection, records: Sequence[Response], batch_id: int, now: datetime) -> Stored:
         """Store responses that are new, and feedback that is new on known ones."""
         stored = store_responses(connection, records, batch_id, now)
         result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
-        given = [records[conflict.index] for conflict in stored.conflicts]
-        kept = find_contents(connection, [key_of(record) for record in given])
-        for conflict, record in zip(stored.conflicts, given, strict=True):
+        kept = find_contents(connection, [key_of(records[conflict.index]) for conflict in stored.conflicts])
+        for conflict in stored.conflicts:
+            record = records[conflict.index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
             reason = f"{conflict.external_id!r} is stored with other content"
             reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
@@ -124,13 +129,6 @@ class ResponseImport(ImportKind[Response]):
             "metadata": record.metadata,
             "feedback": [{one.kind.value: one.value, "user": one.user} for one in record.feedback],
         }
-
-    def _identified(self, response: Response) -> Response:
-        if not response.external_id:
-            return replace(response, external_id=self._free_id(response))
-        if not self.seen.add(f"{response.source}\0{response.external_id}"):
-            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
-        return response
 
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row; k is found by doubling and halving, not by counting."""
@@ -199,7 +197,11 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     """
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
-        value = _list_in(value)
+        try:
+            value = parsed_json("context", value)
+        except Unusable as error:
+            if error.reason != NOT_JSON:
+                raise
     if value is None:
         return None, None
     if isinstance(value, str):
@@ -211,16 +213,6 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     passages = [_passage(number, item) for number, item in enumerate(value, start=1)]
     details = [rest for _, rest in passages]
     return tuple(text for text, _ in passages), details if any(details) else None
-
-
-def _list_in(text: str) -> Any:
-    try:
-        value = parsed_json("context", text)
-    except Unusable as error:
-        if error.reason == "a text that is not JSON":
-            return text
-        raise
-    return value
 
 
 def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
@@ -258,39 +250,33 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     are stars, and 1 or 0 cannot be told. An object names its scale: ``{"thumbs": "up"}``, ``{"stars": 4}``, or
     ``{"kind": "stars", "value": 4}``, with ``user`` and ``at`` beside; a list holds several.
     """
-    found: list[Feedback] = []
+    feedback: list[Feedback] = []
     for field, scale in _FIELDS:
         value = cells.get(field)
-        if value is not None:
-            found += _parsed(field, value, scale, textual=cells.textual)
-    return tuple(found)
-
-
-def _parsed(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool) -> list[Feedback]:
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        value = parsed_json(field, value)
-    if isinstance(value, list):
-        if not all(isinstance(item, dict) for item in value):
-            raise Unusable(field, "a list of feedback may contain only objects")
-        return [_from_object(field, item) for item in value]
-    if isinstance(value, dict):
-        return [_from_object(field, value)]
-    return [_from_value(field, value, scale, textual=textual)]
+        if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+            value = parsed_json(field, value)
+        if isinstance(value, list | dict):
+            items = value if isinstance(value, list) else [value]
+            if not all(isinstance(item, dict) for item in items):
+                raise Unusable(field, "a list of feedback may contain only objects")
+            feedback += [_from_object(field, item) for item in items]
+        elif value is not None:
+            feedback.append(_from_value(field, value, scale, textual=cells.textual))
+    return tuple(feedback)
 
 
 def _from_object(field: str, value: dict[str, Any]) -> Feedback:
-    scale, given = value.get("kind"), value.get("value")
+    scale, score = value.get("kind"), value.get("value")
     if scale is None:
         named = [kind for kind in FeedbackKind if value.get(kind.value) is not None]
         if len(named) != 1:
             raise Unusable(field, 'an object of feedback is {"thumbs": "up"} or {"stars": 4}')
-        scale, given = named[0].value, value[named[0].value]
-    kind = checked(field, FeedbackKind, scale)
+        scale, score = named[0].value, value[named[0].value]
     user, at = value.get("user"), value.get("at")
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
-    spoken = _from_value(field, given, kind, textual=False)
-    return Feedback(spoken.kind, spoken.value, user, None if at is None else checked(field, as_utc, at))
+    feedback = _from_value(field, score, checked(field, FeedbackKind, scale), textual=False)
+    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at))
 
 
 def _from_value(field: str, value: Any, scale: FeedbackKind | None, *, textual: bool) -> Feedback:

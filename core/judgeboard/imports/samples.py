@@ -14,7 +14,6 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.store.comparisons import NewComparison
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
 
 Value = TypeVar("Value")
@@ -82,7 +81,21 @@ class SampleImport(RecordedImport[ImportedSamples]):
                 by_judge.setdefault(record.judge, {})[index] = pair_id
         for judge, pair_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
-            self._store_tries(connection, version, records, pair_ids, rows, now)
+            known = stored_samples(connection, version.id, pair_ids.values())
+            new: list[NewSample] = []
+            for index, pair_id in pair_ids.items():
+                for number, sample in enumerate(records[index].tries):
+                    key = SampleKey(pair_id, number)
+                    if key not in known:
+                        known[key] = StoredSample(sample.answer, sample.status.value)
+                        step = StepRecord(sample.status, raw=sample.raw, model_reported=sample.model)
+                        new.append(NewSample(pair_id, number, sample.answer, step))
+                        rows.new.add(index)
+                    elif not _equals(known[key], sample):
+                        reason = f"{version.name} has another answer in sample {number + 1} of this question"
+                        rows.refuse(index, "samples", reason, conflict=True)
+            if new:
+                store_samples(connection, version, self.run(connection, version, now), new, now)
             given = {index: _comparisons(records[index], pair_id) for index, pair_id in pair_ids.items()}
             store_recorded(connection, version, self, given, rows, now)
         return rows.stored()
@@ -90,30 +103,6 @@ class SampleImport(RecordedImport[ImportedSamples]):
     def as_row(self, record: ImportedSamples) -> dict[str, Any]:
         """Return samples as an import takes them again."""
         return {**pair_as_row(record.pair), "judge": record.judge.name, "samples": [one.answer for one in record.tries]}
-
-    def _store_tries(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        records: Sequence[ImportedSamples],
-        pair_ids: Mapping[int, int],
-        rows: RowOutcomes,
-        now: datetime,
-    ) -> None:
-        known = stored_samples(connection, version.id, pair_ids.values())
-        new: list[NewSample] = []
-        for index, pair_id in pair_ids.items():
-            for number, one in enumerate(records[index].tries):
-                key = SampleKey(pair_id, number)
-                if key not in known:
-                    known[key] = StoredSample(one.answer, one.status.value)
-                    new.append(NewSample(pair_id, number, one.answer, _record(one)))
-                    rows.new.add(index)
-                elif not _equals(known[key], one):
-                    reason = f"{version.name} has another answer in sample {number + 1} of this question"
-                    rows.refuse(index, "samples", reason, conflict=True)
-        if new:
-            store_samples(connection, version, self.run(connection, version, now), new, now)
 
 
 def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
@@ -177,10 +166,6 @@ def _verdicts(cells: Cells) -> dict[str, dict[Shown, Preference | None]]:
 def _equals(stored: StoredSample, given: Try) -> bool:
     forgotten = stored.answer is None and stored.status == Status.OK
     return stored.status == given.status and (forgotten or stored.answer == given.answer)
-
-
-def _record(one: Try) -> StepRecord:
-    return StepRecord(one.status, raw=one.raw, model_reported=one.model)
 
 
 def _comparisons(record: ImportedSamples, pair_id: int) -> list[NewComparison]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import DimensionScore
-from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable
 
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)"
@@ -77,9 +76,7 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
     Without ``field``, the judge's reply (``raw``) is read where it is nothing but numbers by name on the
     row's scale.
     """
-    given = cells.json(field)
-    if given is not None and not isinstance(given, dict):
-        raise Unusable(field, f"expected an object, found {json_kind(given)}")
+    given = cells.object(field)
     if given is None and scale is not None:
         given = _numbers_by_name(cells.get("raw"), scale)
     if given and scale is None:

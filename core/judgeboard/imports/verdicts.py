@@ -1,6 +1,6 @@
 """Verdicts of judges that were recorded elsewhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -24,7 +24,6 @@ from judgeboard.imports.fields import (
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
 from judgeboard.store.pair_storing import sides_named
 from judgeboard.store.responses import NamedResponse, responses_named
@@ -114,7 +113,19 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             by_judge.setdefault(records[index].judge, {})[index] = response.id
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
-            self._store_of(connection, version, records, response_ids, rows, now)
+            known = first_recorded_verdicts(connection, version.id, set(response_ids.values()))
+            new: dict[int, NewJudgment] = {}
+            for index, response_id in response_ids.items():
+                verdict = records[index].verdict
+                if response_id not in known:
+                    new[index] = NewJudgment(response_id, 0, 0, verdict)
+                elif not known[response_id].equals(verdict):
+                    reason = f"{version.name} has another verdict on {records[index].response_id!r}"
+                    rows.refuse(index, "response_id", reason, conflict=True)
+            if new:
+                stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
+                # Another process may have stored some of them between the two statements.
+                rows.new |= set(list(new)[:stored])
         return rows.stored()
 
     def as_row(self, record: ImportedVerdict) -> dict[str, Any]:
@@ -131,26 +142,3 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             "reasoning": verdict.reasoning,
             "raw": verdict.raw,
         }
-
-    def _store_of(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        records: Sequence[ImportedVerdict],
-        response_ids: Mapping[int, int],
-        rows: RowOutcomes,
-        now: datetime,
-    ) -> None:
-        known = first_recorded_verdicts(connection, version.id, set(response_ids.values()))
-        new: dict[int, NewJudgment] = {}
-        for index, response_id in response_ids.items():
-            verdict = records[index].verdict
-            if response_id not in known:
-                new[index] = NewJudgment(response_id, 0, 0, verdict)
-            elif not known[response_id].equals(verdict):
-                reason = f"{version.name} has another verdict on {records[index].response_id!r}"
-                rows.refuse(index, "response_id", reason, conflict=True)
-        if new:
-            stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
-            # Another process may have stored some of them between the two statements.
-            rows.new |= set(list(new)[:stored])

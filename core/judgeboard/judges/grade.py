@@ -1,8 +1,8 @@
 """The judge that marks an answer as correct or incorrect."""
 
-from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Label, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, JudgeOptions, ModelJudge
-from judgeboard.judges.material import answer_material, chat, fill, load_prompt
+from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -22,21 +22,11 @@ class GradeJudge(ModelJudge):
     def __init__(self, endpoint: ModelEndpoint, *, name: str = "grade", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         """Make a judge of a chat model; ``max_output`` is in tokens."""
         super().__init__(endpoint, max_output)
-        self.version = JudgeVersion(
-            name=name,
-            kind="grade",
-            model=endpoint.model,
-            params={"temperature": TEMPERATURE, "max_output": max_output},
-            prompt=load_prompt("grade").text,
-            scale=SCALE,
-        )
+        self.version = self._version(name, "grade", SCALE)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
-        sections = load_prompt("grade").sections
-        token, material = answer_material(item)
-        messages = chat([sections["System"]], fill(sections["Task"], fence=token, material=material))
-        asked = await self._ask(self._request(messages, item.external_id), parse_mark)
+        asked = await self._ask(self._request(marking_messages("grade", item), item.external_id), parse_mark)
         record = asked.record(self._endpoint.price)
         if asked.value is None:
             return Verdict.of(record)

@@ -3,23 +3,27 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from judgeboard.domain import RECORDED, JudgeInput, JudgeVersion, Verdict
-from judgeboard.judges.material import Example, repair_of
+from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
+from judgeboard.judges.material import Example, load_prompt, repair_of
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import Asked, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
 
 DEFAULT_MAX_OUTPUT = 512
+ENDPOINT_OPTIONS = (
+    *("model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"),
+)
+"""The options that choose a model and its endpoint."""
 DEFAULT_DOMAIN = "general knowledge"
 
 
-class Judge(Protocol):
-    """Judges one answer at a time; can be called concurrently from one event loop."""
+class AskedJudge(Protocol):
+    """A judge, whatever it is asked; can be called concurrently from one event loop."""
 
     @property
     def version(self) -> JudgeVersion:
@@ -33,15 +37,19 @@ class Judge(Protocol):
     def priced(self) -> bool:
         """Whether the cost of a call is known."""
 
+    async def aclose(self) -> None:
+        """Release connections."""
+
+
+class Judge(AskedJudge, Protocol):
+    """Judges one answer at a time."""
+
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``; a failure of this one call is a verdict with another status.
 
         Raises:
             EndpointRefused: No call can succeed before the key, the address or the model name is corrected.
         """
-
-    async def aclose(self) -> None:
-        """Release connections."""
 
 
 TEMPERATURE = 0
@@ -90,6 +98,12 @@ class ModelJudge:
             logprobs=logprobs,
         )
 
+    def _version(self, name: str, kind: str, scale: str = VERDICT_SCALE, **params: Any) -> JudgeVersion:
+        """Return the judge version; its prompt shows examples if ``params`` has them."""
+        prompt = load_prompt(self.prompt_name).text + (load_prompt("examples").text if params.get("examples") else "")
+        usual = {"temperature": TEMPERATURE, "max_output": self._max_output}
+        return JudgeVersion(name, kind, self._endpoint.model, usual | params, prompt, scale)
+
     async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Asked[T]:
         return await ask(self._endpoint.chat, request, parse, repair=repair_of(self.prompt_name))
 
@@ -109,14 +123,7 @@ def fingerprint(version: JudgeVersion) -> str:
         ValueError: A parameter is NaN or infinite.
         TypeError: A parameter is not a JSON value.
     """
-    content = {
-        "name": version.name,
-        "kind": version.kind,
-        "model": version.model,
-        "params": version.params,
-        "prompt": None if version.prompt is None else prompt_hash(version.prompt),
-        "scale": version.scale,
-    }
+    content = asdict(version) | {"prompt": None if version.prompt is None else prompt_hash(version.prompt)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -174,15 +181,4 @@ class JudgeOptions:
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options, see `model_endpoint`; ``asker`` names the judge in messages."""
-        return model_endpoint(
-            asker,
-            model=self.model,
-            provider=self.provider,
-            base_url=self.base_url,
-            api_key=self.api_key,
-            concurrency=self.concurrency,
-            timeout_s=self.timeout_s,
-            tries=self.tries,
-            prices=self.prices,
-            replies=self.replies,
-        )
+        return model_endpoint(asker, **{name: getattr(self, name) for name in ENDPOINT_OPTIONS})

@@ -12,25 +12,15 @@ WEAKEST_SENTENCE_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What the words of an answer share with its passages and its query.
+    """What the words of an answer share with its passages and its query."""
 
-    Attributes:
-        words: Content words of the answer outside not-found sentences.
-        missing: Those of them that no passage holds, in order.
-        weakest: Share of words found in the worst-supported sentence, 0..1; 1 without any content word.
-        not_found_sentences: Sentences that only say something is not known or not given.
-        query_covered: Share of the query's content words that the answer takes up, 0..1; 1 for a query without any.
-        beyond_query: Distinct content words that the answer adds to the query's.
-        cut_off: The text stops in the middle of a sentence.
-    """
-
-    words: int
-    missing: tuple[Word, ...]
-    weakest: float
-    not_found_sentences: int
-    query_covered: float
-    beyond_query: int
-    cut_off: bool
+    words: int  # content words of the answer outside not-found sentences
+    missing: tuple[Word, ...]  # those of them that no passage holds, in order
+    weakest: float  # share of words found in the worst-supported sentence, 0..1; 1 without any content word
+    not_found_sentences: int  # sentences that only say something is not known or not given
+    query_covered: float  # share of the query's content words that the answer takes up, 0..1; 1 for a query without any
+    beyond_query: int  # distinct content words that the answer adds to the query's
+    cut_off: bool  # the text stops in the middle of a sentence
 
     @property
     def groundedness(self) -> float:
@@ -105,14 +95,9 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
     )
 
 
+MOST_NAMED = 12
 FORMULA = 1
 """The version of the formula and its word lists; every change of them gives a new judge version."""
-
-
-def _named(overlap_: Overlap, limit: int = 12) -> str:
-    seen = dict.fromkeys(word.written for word in overlap_.missing)
-    names = ", ".join(list(seen)[:limit])
-    return f"{names} and {len(seen) - limit} more" if len(seen) > limit else names
 
 
 def _reasoning(found: Overlap, passages: tuple[str, ...] | None) -> str:
@@ -125,9 +110,11 @@ def _reasoning(found: Overlap, passages: tuple[str, ...] | None) -> str:
     elif not found.missing:
         support = f"All {found.words} content words of the answer stand in the passages."
     else:
+        missing = list(dict.fromkeys(word.written for word in found.missing))
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         support = (
             f"{found.words - len(found.missing)} of {found.words} content words of the answer stand in the passages; "
-            f"not found: {_named(found)}."
+            f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
         )
     notes = [f"{found.query_covered:.0%} of the query's words are taken up"]
     if found.not_found_sentences:

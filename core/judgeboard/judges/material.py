@@ -88,8 +88,23 @@ _NOT_KEPT = "(The passages that the assistant saw were not kept.)"
 _NOTHING = "(The retrieval found nothing: there are no passages.)"
 
 
-def answer_material(item: JudgeInput, **more: str) -> tuple[str, str]:
-    """Return the fence token and the fenced question, passages and answer, then ``more`` by title.
+def item_task(prompt: str, item: JudgeInput, question: str = "QUESTION", *, reference: bool = False) -> str:
+    """Return the task of a prompt file with the fenced question, passages and answer, and the reference on request."""
+    passages = item.passages or ()
+    references = [item.reference] if reference and item.reference is not None else []
+    token = fence_token((item.query, item.answer, *references, *passages))
+    material = fenced_parts(
+        token,
+        (question, item.query),
+        *numbered("PASSAGE", passages),
+        *(("REFERENCE ANSWER", text) for text in references),
+        ("ANSWER", item.answer),
+    )
+    return fill(load_prompt(prompt).sections["Task"], fence=token, material=material)
+
+
+def marking_messages(prompt: str, item: JudgeInput, **more: str) -> list[Message]:
+    """Return the messages that ask for a mark: the fenced question, passages and answer, then ``more`` by title.
 
     Passages that were not logged, or not found, are replaced by a sentence.
     """
@@ -98,8 +113,12 @@ def answer_material(item: JudgeInput, **more: str) -> tuple[str, str]:
     shown = fenced_parts(token, *numbered("PASSAGE", passages))
     if not shown:
         shown = _NOT_KEPT if item.passages is None else _NOTHING
-    question = fenced("QUESTION", item.query, token)
-    return token, "\n\n".join([question, shown, fenced_parts(token, ("ANSWER", item.answer), *more.items())])
+    question, answer = (
+        fenced("QUESTION", item.query, token),
+        fenced_parts(token, ("ANSWER", item.answer), *more.items()),
+    )
+    sections, material = load_prompt(prompt).sections, f"{question}\n\n{shown}\n\n{answer}"
+    return chat([sections["System"]], fill(sections["Task"], fence=token, material=material))
 
 
 _TEXTS = ("query", "answer", "reference", "reasoning")
@@ -151,11 +170,6 @@ def example_responses(params: Mapping[str, Any]) -> frozenset[int]:
     listed = params.get("examples")
     examples = listed if isinstance(listed, list) else []  # a version recorded elsewhere may use the name otherwise
     return frozenset(each["response"] for each in examples if isinstance(each, dict) and "response" in each)
-
-
-def examples_prompt(examples: Sequence[Example]) -> str:
-    """Return the prompt text that examples add to a judge version; empty without examples."""
-    return load_prompt("examples").text if examples else ""
 
 
 def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = None) -> str:

@@ -1,39 +1,17 @@
 """The judge that compares the two answers of a pair, in one order."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from judgeboard.domain import OVERALL, JudgeVersion, Preference, Shown, StepRecord
+from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, TEMPERATURE, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry
-from judgeboard.llm.asking import read_json_object
+from judgeboard.llm.asking import JsonReply, read_json_object
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
-
-
-class SolvedQuestion(Protocol):
-    """A stored pair without its two answers, which a solver must not see."""
-
-    @property
-    def external_id(self) -> str:
-        """Finds the recorded replies."""
-
-    @property
-    def question(self) -> str | None:
-        """None only after forgetting."""
-
-    @property
-    def options(self) -> tuple[str, ...] | None:
-        """The options of a multiple-choice question."""
-
-    @property
-    def passages(self) -> tuple[str, ...] | None:
-        """The passages behind both answers."""
-
 
 FIRST, SECOND, TIE = "first", "second", "tie"
 LONGEST_ASPECT = 60
@@ -42,26 +20,6 @@ _MEANS = {
     Shown.AB: {FIRST: Preference.A, SECOND: Preference.B, TIE: Preference.TIE},
     Shown.BA: {FIRST: Preference.B, SECOND: Preference.A, TIE: Preference.TIE},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedComparison:
-    """A valid reply: verdict (first, second, tie) and reasoning by aspect."""
-
-    verdicts: Mapping[str, str]
-    reasonings: Mapping[str, str]
-    replaced: bool = False
-
-    def preferences(self, shown: Shown) -> dict[str, Preference]:
-        """Return the preferred stored answer by aspect; the answers were shown in this order."""
-        return {aspect: _MEANS[shown][verdict] for aspect, verdict in self.verdicts.items()}
-
-    @property
-    def reasoning(self) -> str:
-        """The reasoning as one text, with one line for each of several aspects."""
-        if len(self.reasonings) == 1:
-            return next(iter(self.reasonings.values()))
-        return "\n".join(f"{aspect}: {reasoning}" for aspect, reasoning in self.reasonings.items())
 
 
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
@@ -74,11 +32,6 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
     return tuple(aspects)
 
 
-def comparison_form(aspects: Sequence[str]) -> Form:
-    """Return the form of a verdict on these aspects; reasons come before verdicts."""
-    return Form(dict.fromkeys(aspects, entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})))
-
-
 def comparison_example(aspects: Sequence[str]) -> str:
     """Return a verdict of this form as JSON, for models that do not take a schema."""
     return json.dumps({aspect: {"reasoning": "…", "verdict": TIE} for aspect in aspects}, ensure_ascii=False)
@@ -86,18 +39,6 @@ def comparison_example(aspects: Sequence[str]) -> str:
 
 PAIRWISE = "pairwise"
 """The kind of judge versions that compare pairs."""
-
-
-class ComparedPair(SolvedQuestion, Protocol):
-    """A stored pair with its two answers."""
-
-    @property
-    def answer_a(self) -> str | None:
-        """None where it was never recorded, or is forgotten."""
-
-    @property
-    def answer_b(self) -> str | None:
-        """None where it was never recorded, or is forgotten."""
 
 
 class Comparison(NamedTuple):
@@ -133,18 +74,12 @@ class PairwiseJudge(ModelJudge):
         self.aspects = checked_aspects(aspects)
         super().__init__(endpoint, max_output)
         self._domain = domain
-        self._form = comparison_form(self.aspects)
-        params = {"temperature": TEMPERATURE, "max_output": max_output, "domain": domain}
-        self.version = JudgeVersion(
-            name=name,
-            kind=PAIRWISE,
-            model=endpoint.model,
-            params=params | {"aspects": list(self.aspects)},
-            prompt=load_prompt(PAIRWISE).text,
-            scale="a, b or tie",
-        )
+        # Reasons come before verdicts.
+        aspect = entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})
+        self._form = Form(dict.fromkeys(self.aspects, aspect))
+        self.version = self._version(name, PAIRWISE, "a, b or tie", domain=domain, aspects=list(self.aspects))
 
-    async def compare(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> Comparison:
+    async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer of ``pair`` is better.
 
         Args:
@@ -157,12 +92,18 @@ class PairwiseJudge(ModelJudge):
             ValueError: A text of the pair is missing.
         """
         asked = await self._ask(self.request(pair, shown, reference), self._parse)
-        record, parsed = asked.record(self._endpoint.price), asked.value
-        if parsed is None:
+        record = asked.record(self._endpoint.price)
+        if asked.value is None:
             return Comparison(record, {}, None)
-        return Comparison(record, parsed.preferences(shown), parsed.reasoning)
+        entries = asked.value.content
+        preferences = {aspect: _MEANS[shown][entries[aspect]["verdict"]] for aspect in self.aspects}
+        if len(self.aspects) == 1:
+            return Comparison(record, preferences, entries[self.aspects[0]]["reasoning"])
+        return Comparison(
+            record, preferences, "\n".join(f"{aspect}: {entries[aspect]['reasoning']}" for aspect in self.aspects)
+        )
 
-    def request(self, pair: ComparedPair, shown: Shown, reference: str | None = None) -> ChatRequest:
+    def request(self, pair: PairItem, shown: Shown, reference: str | None = None) -> ChatRequest:
         """Return the request of `compare`; arguments and errors as there."""
         if pair.question is None or pair.answer_a is None or pair.answer_b is None:
             raise ValueError(f"the pair {pair.external_id!r} lacks a text to compare")
@@ -193,14 +134,9 @@ class PairwiseJudge(ModelJudge):
         subject = f"{pair.external_id}:{shown.value}"
         return self._request(messages, subject, self._form.schema, "comparison")
 
-    def _parse(self, text: str) -> ParsedComparison:
+    def _parse(self, text: str) -> JsonReply:
         reply = read_json_object(text)
-        entries = self._form.read(reply.content)
-        return ParsedComparison(
-            {aspect: entries[aspect]["verdict"] for aspect in self.aspects},
-            {aspect: entries[aspect]["reasoning"] for aspect in self.aspects},
-            reply.replaced,
-        )
+        return JsonReply(self._form.read(reply.content), reply.replaced)
 
 
 def _letter(place: int) -> str:

@@ -9,21 +9,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict
 
-from judgeboard.domain import Claim, ClaimStatus, JudgeInput, JudgeVersion, Verdict
+from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import CLOSED, Text, read_yaml, unless_null
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, TEMPERATURE, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
 from judgeboard.judges.material import (
     Example,
     chat,
     check_examples,
     example_params,
     examples_part,
-    examples_prompt,
-    fence_token,
-    fenced_parts,
     fill,
+    item_task,
     load_prompt,
-    numbered,
 )
 from judgeboard.judges.reply_forms import (
     GROUNDEDNESS,
@@ -137,14 +134,8 @@ class RagJudge(ModelJudge):
         self._claims = claims
         self._examples = examples
         self._logprobs = logprobs
-        params = {"temperature": TEMPERATURE, "max_output": max_output, "domain": domain, "claims": claims}
-        self.version = JudgeVersion(
-            name=name,
-            kind="rag",
-            model=endpoint.model,
-            params=params | example_params(examples) | ({"logprobs": True} if logprobs else {}),
-            prompt=load_prompt("rag").text + examples_prompt(examples),
-        )
+        more = example_params(examples) | ({"logprobs": True} if logprobs else {})
+        self.version = self._version(name, "rag", domain=domain, claims=claims, **more)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
@@ -171,14 +162,10 @@ def rag_messages(
     item: JudgeInput, *, domain: str, form: VerdictForm, examples: tuple[Example, ...] = ()
 ) -> list[Message]:
     """Return the system and the user message that ask for a verdict on ``item``, its texts fenced."""
-    passages = item.passages or ()
-    token = fence_token((item.query, item.answer, *passages))
-    parts = (("QUESTION", item.query), *numbered("PASSAGE", passages), ("ANSWER", item.answer))
-    task = fill(load_prompt("rag").sections["Task"], fence=token, material=fenced_parts(token, *parts))
     instructions = [_instructions(domain, form, item.passages == ())]
     if examples:
         instructions.append(examples_part(examples, shown=form.fields))
-    return chat(instructions, task)
+    return chat(instructions, item_task("rag", item))
 
 
 @lru_cache(maxsize=32)
@@ -196,10 +183,8 @@ def _instructions(domain: str, form: VerdictForm, nothing_retrieved: bool) -> st
 
 
 def _span(quote: str | None, text: str | None) -> tuple[int | None, int | None]:
-    if not quote or text is None:
-        return None, None
-    start = text.find(quote)
-    return (None, None) if start < 0 else (start, start + len(quote))
+    start = text.find(quote) if quote and text is not None else -1
+    return (None, None) if start < 0 else (start, start + len(quote or ""))
 
 
 def located(claim: Claim, answer: str, passages: Sequence[str] | None) -> Claim:

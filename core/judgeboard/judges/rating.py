@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from judgeboard.domain import JudgeInput, JudgeVersion, Status, StepRecord, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, JudgeOptions, ModelJudge
-from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered
+from judgeboard.domain import JudgeInput, Status, StepRecord, Verdict
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.material import chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
 from judgeboard.llm.asking import read_json_object
 from judgeboard.llm.chat import Message
@@ -66,14 +66,7 @@ class RatingJudge(ModelJudge):
     def __init__(self, endpoint: ModelEndpoint, *, name: str = "refine", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         """Make a judge of a chat model; ``max_output`` is in tokens."""
         super().__init__(endpoint, max_output)
-        self.version = JudgeVersion(
-            name=name,
-            kind=KIND,
-            model=endpoint.model,
-            params={"temperature": TEMPERATURE, "max_output": max_output},
-            prompt=load_prompt("refine").text,
-            scale="quality 1-4",
-        )
+        self.version = self._version(name, KIND, "quality 1-4")
 
     async def rate(self, item: JudgeInput) -> Rated:
         """Ask for the rating of ``item``."""
@@ -88,13 +81,9 @@ class RatingJudge(ModelJudge):
 
 def rating_messages(item: JudgeInput) -> list[Message]:
     """Return the system and the user message that ask for a rating of ``item``, its texts fenced."""
-    passages = item.passages or ()
-    token = fence_token((item.query, item.answer, *passages))
-    material = fenced_parts(token, ("REQUEST", item.query), *numbered("PASSAGE", passages), ("ANSWER", item.answer))
     sections = load_prompt("refine").sections
     reply = fill(sections["Reply"], fields=", ".join(FORM.fields), example=_EXAMPLE)
-    task = fill(sections["Task"], fence=token, material=material)
-    return chat((sections["Role"], sections["Rating"], reply), task)
+    return chat((sections["Role"], sections["Rating"], reply), item_task("refine", item, "REQUEST"))
 
 
 def make_rating_judge(options: JudgeOptions) -> RatingJudge:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from string import ascii_uppercase
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import (
     ConfigDict,
@@ -41,18 +41,20 @@ def _text(name: str, value: Any) -> str:
 
 
 def _rating(name: str, value: Any) -> int:
-    if value is None:
-        raise ValueError(f"{name} is null")
     try:
-        return cast("int", checked_quality(value))
+        checked = checked_quality(value)
     except ValueError as error:
         raise ValueError(str(error).replace("quality", name, 1)) from None
+    if checked is None:
+        raise ValueError(f"{name} is null")
+    return checked
 
 
 def _groundedness(name: str, value: Any) -> float:
-    if value is None:
+    checked = checked_groundedness(value)
+    if checked is None:
         raise ValueError(f"{name} is null")
-    return cast("float", checked_groundedness(value))
+    return checked
 
 
 def _passage_number(name: str, value: Any) -> int | None:

@@ -7,19 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Verdict
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, TEMPERATURE, JudgeOptions, ModelJudge
-from judgeboard.judges.material import (
-    chat,
-    example_params,
-    examples_part,
-    examples_prompt,
-    fence_token,
-    fenced_parts,
-    fill,
-    load_prompt,
-    numbered,
-)
+from judgeboard.domain import DimensionScore, JudgeInput, Verdict
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeOptions, ModelJudge
+from judgeboard.judges.material import chat, example_params, examples_part, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import TEXT, Form, entry, expected_scores, integer_field
 from judgeboard.judges.rubric_file import (
     LEVELS,
@@ -46,8 +36,7 @@ class ScoredRubric:
     replaced: bool = False
 
 
-_SCORE = integer_field(LEVELS)
-_ENTRY = {"reasoning": TEXT, "score": _SCORE}
+_ENTRY = {"reasoning": TEXT, "score": integer_field(LEVELS)}
 
 
 def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
@@ -60,13 +49,11 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
         UnusableReply: With the reason; also where no dimension was scored at all.
     """
     reply = read_json_object(text)
-    entries = Form(dict.fromkeys(rubric.weights, entry(_ENTRY, optional=True)), optional=True).read(
-        {
-            name: {key: value for key, value in each.items() if value is not None} if isinstance(each, dict) else each
-            for name, each in reply.content.items()
-            if name in rubric.weights and each is not None
-        }
-    )
+    given = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
+    for name, each in given.items():
+        if isinstance(each, dict):
+            given[name] = {key: value for key, value in each.items() if value is not None}
+    entries = Form(dict.fromkeys(rubric.weights, entry(_ENTRY, optional=True)), optional=True).read(given)
     for name, each in entries.items():
         if "score" in each and "reasoning" not in each:
             raise UnusableReply(f"{name}: the field 'reasoning' is missing")
@@ -119,25 +106,19 @@ class RubricJudge(ModelJudge):
         self._schema = rubric_schema(rubric)
         field = domain or rubric.domain or DEFAULT_DOMAIN
         self._instructions = _instructions(rubric, field)
-        self.version = JudgeVersion(
-            name=name or rubric.name,
-            kind="rubric",
-            model=endpoint.model,
-            params={
-                "temperature": TEMPERATURE,
-                "max_output": max_output,
-                "domain": field,
-                "dimensions": [dimension.as_json() for dimension in rubric.dimensions],
-                **example_params(rubric.examples),
-                **({"logprobs": True} if logprobs else {}),
-            },
-            prompt=load_prompt("rubric").text + examples_prompt(rubric.examples),
-            scale=SCALE,
+        self.version = self._version(
+            name or rubric.name,
+            "rubric",
+            SCALE,
+            domain=field,
+            dimensions=[dimension.as_json() for dimension in rubric.dimensions],
+            **example_params(rubric.examples),
+            **({"logprobs": True} if logprobs else {}),
         )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
-        messages = chat(self._instructions, _task(item))
+        messages = chat(self._instructions, item_task("rubric", item, reference=True))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric))
         record, scored = asked.record(self._endpoint.price), asked.value
@@ -190,17 +171,3 @@ def _words(dimension: Dimension) -> str:
     head = dimension.name if dimension.description is None else f"{dimension.name}: {dimension.description}"
     levels = zip(reversed(LEVELS), reversed(dimension.levels), strict=True)
     return "\n".join([f"## {head}", *(f"- {level}: {words}" for level, words in levels)])
-
-
-def _task(item: JudgeInput) -> str:
-    references = [] if item.reference is None else [item.reference]
-    passages = item.passages or ()
-    token = fence_token((item.query, item.answer, *references, *passages))
-    material = fenced_parts(
-        token,
-        ("QUESTION", item.query),
-        *numbered("PASSAGE", passages),
-        *(("REFERENCE ANSWER", text) for text in references),
-        ("ANSWER", item.answer),
-    )
-    return fill(load_prompt("rubric").sections["Task"], fence=token, material=material)

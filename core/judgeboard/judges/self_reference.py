@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from judgeboard.domain import JudgeVersion, StepRecord
+from judgeboard.domain import PairItem, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ModelJudge
 from judgeboard.judges.material import chat, fence_token, fenced_parts, fill, load_prompt, numbered, repair_of
-from judgeboard.judges.pairwise import PairwiseJudge, SolvedQuestion
+from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.reply_forms import TEXT, Form, letter_in, letters_of, text_field
 from judgeboard.llm.asking import UnusableReply, ask, read_json_object
 from judgeboard.llm.chat import ChatRequest
@@ -47,7 +48,7 @@ class SelfSolver:
         self._endpoint = endpoint
         self._domain = domain
 
-    async def solve(self, item: SolvedQuestion, number: int) -> Solved:
+    async def solve(self, item: PairItem, number: int) -> Solved:
         """Sample an answer; ``number`` (from 0) finds the recorded reply.
 
         Raises:
@@ -58,7 +59,7 @@ class SelfSolver:
         asked = await ask(self._endpoint.chat, self.request(item, number), read, repair=repair_of(_PROMPT))
         return Solved(asked.value, asked.record(self._endpoint.price))
 
-    def request(self, item: SolvedQuestion, number: int) -> ChatRequest:
+    def request(self, item: PairItem, number: int) -> ChatRequest:
         """Return the request of `solve`; arguments and errors as there."""
         if item.question is None:
             raise ValueError(f"the question of {item.external_id!r} is forgotten")
@@ -157,11 +158,5 @@ class SelfReferenceJudge(ModelJudge):
         self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
-        self.version = JudgeVersion(
-            name=name,
-            kind=SELF_REFERENCE,
-            model=verdicts.model,
-            params={**verdicts.params, **sampling},
-            prompt=f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}",
-            scale=verdicts.scale,
-        )
+        prompt = f"{load_prompt(_PROMPT).text}\n{verdicts.prompt}"
+        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)

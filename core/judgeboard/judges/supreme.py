@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, JudgeVersion, StepRecord, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, Judge, ModelJudge
-from judgeboard.judges.material import answer_material, chat, fill, load_prompt
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Judge, ModelJudge
+from judgeboard.judges.material import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -30,20 +30,11 @@ class SupremeJudge(ModelJudge):
     def __init__(self, endpoint: ModelEndpoint, *, name: str = "supreme", max_output: int = DEFAULT_MAX_OUTPUT) -> None:
         """Make a supreme judge of a chat model; ``max_output`` is in tokens."""
         super().__init__(endpoint, max_output)
-        self.version = JudgeVersion(
-            name=name,
-            kind=AUDIT,
-            model=endpoint.model,
-            params={"temperature": TEMPERATURE, "max_output": max_output, "approach": 1},
-            prompt=load_prompt("supreme").text,
-            scale="of a verdict: correct 1, incorrect 0",
-        )
+        self.version = self._version(name, AUDIT, "of a verdict: correct 1, incorrect 0", approach=1)
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Mark:
         """Ask whether ``verdict`` on ``item`` is correct."""
-        sections = load_prompt("supreme").sections
-        token, material = answer_material(item, VERDICT=verdict_text(verdict))
-        messages = chat([sections["System"]], fill(sections["Task"], fence=token, material=material))
+        messages = marking_messages("supreme", item, VERDICT=verdict_text(verdict))
         asked = await self._ask(self._request(messages, item.external_id), parse_mark)
         return Mark(asked.value, asked.record(self._endpoint.price))
 

@@ -220,20 +220,8 @@ _OTHER = (
     r"\bне (?:знаю|могу|найден\w*|указан\w*|упомина\w*)\b",  # noqa: RUF001  Russian
 )
 _HINTS = (
-    "no",
-    "n't",
-    "unable",
-    "insufficient",
-    "impossible",
-    "kein",
-    "nich",
-    "pas",
-    "ne ",
-    "не ",
-    "りません",
-    "法",
-    "没有",
-    "不到",
+    *("no", "n't", "unable", "insufficient", "impossible", "kein", "nich", "pas", "ne ", "не "),
+    *("りません", "法", "没有", "不到"),
 )
 _REFUSAL = re.compile("|".join((*_ENGLISH_REFUSALS, *_OTHER)))
 

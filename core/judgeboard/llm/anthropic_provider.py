@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, ReplyFormat
-from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
-from judgeboard.text import storable
+from judgeboard.llm.provider import Completion, Provider, RequestShape, text_or_none, token_count, usage_in
 
 VERSION = "2023-06-01"
 """The version of the API, sent with each request."""
@@ -35,27 +34,20 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
     return content
 
 
-def read(text: str) -> Completion | None:
-    """Read the body of a message: the input of its tool as JSON, else its text."""
-    try:
-        content = json.loads(text)
-        blocks = [block for block in content["content"] if isinstance(block, dict)]
-        inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
-        written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
-        stop, model = content.get("stop_reason"), content.get("model")
-        usage = content.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return None
-    answer, replaced = storable(json.dumps(inputs[0], ensure_ascii=False) if inputs else written)
+def read(content: Any) -> Completion:
+    """Read a message: the input of its tool as JSON, else its text."""
+    blocks = [block for block in content["content"] if isinstance(block, dict)]
+    inputs = [block["input"] for block in blocks if block.get("type") == "tool_use"]
+    written = "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
+    answer = json.dumps(inputs[0], ensure_ascii=False) if inputs else written
+    stop, usage = text_or_none(content.get("stop_reason")), usage_in(content)
     return Completion(
         text=answer,
         refusal=(answer or "refusal") if stop == "refusal" else None,
-        finish_reason="length" if stop in _CUT_OFF else storable(stop)[0] if isinstance(stop, str) else None,
-        model=storable(model)[0] if isinstance(model, str) else None,
+        finish_reason="length" if stop in _CUT_OFF else stop,
+        model=text_or_none(content.get("model")),
         prompt_tokens=_prompt_tokens(usage),
         completion_tokens=token_count(usage.get("output_tokens")),
-        replaced=replaced,
     )
 
 

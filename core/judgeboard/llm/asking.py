@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, TypeVar
 
 from judgeboard.domain import Attempt, Status, StepRecord
-from judgeboard.llm.chat import ChatModel, ChatRequest, Message, NoReply, Reply, TokenChance
+from judgeboard.llm.chat import REPLACED, ChatModel, ChatRequest, Message, NoReply, Reply, TokenChance
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.prices import Price
-from judgeboard.text import storable
+from judgeboard.text import storable_json
 
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
@@ -55,19 +55,6 @@ def _candidates(text: str) -> Iterator[str]:
         yield spoken[start : end + 1]
 
 
-def _storable(content: Any) -> tuple[Any, bool]:
-    """Replace what cannot be stored in every text of ``content``: an escaped NUL comes to life in parsing."""
-    if isinstance(content, str):
-        return storable(content)
-    if isinstance(content, list):
-        entries = [_storable(entry) for entry in content]
-        return [entry for entry, _ in entries], any(changed for _, changed in entries)
-    if isinstance(content, dict):
-        pairs = [(_storable(name), _storable(value)) for name, value in content.items()]
-        return {name[0]: value[0] for name, value in pairs}, any(name[1] or value[1] for name, value in pairs)
-    return content, False
-
-
 def read_json_object(text: str) -> JsonReply:
     """Return the JSON object in ``text``, tolerating text and code fences around it.
 
@@ -86,22 +73,20 @@ def read_json_object(text: str) -> JsonReply:
         except (ValueError, RecursionError):
             continue
         if isinstance(content, dict):
-            return JsonReply(*_storable(content)) if "\\u" in candidate else JsonReply(content, replaced=False)
+            return JsonReply(*storable_json(content)) if "\\u" in candidate else JsonReply(content, replaced=False)
     raise UnusableReply("there is no JSON object in the reply")
 
 
 T = TypeVar("T")
-
-REPLACED = "characters that cannot be stored became U+FFFD"
 
 _REPLIES = frozenset({"ok", "unparsable", "refused", "truncated"})
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[T]):
-    """What became of one question: ``value`` where ``status`` is ok, else ``error`` says why there is none.
+    """The result of one question: ``value`` if ``status`` is ok, else ``error`` is the reason.
 
-    ``raw`` is the model's last text; ``attempts`` are all calls, each with its own; ``tokens`` are those of that text.
+    ``raw`` is the model's last text, ``tokens`` are its tokens; ``attempts`` are all calls.
     """
 
     status: Status
@@ -114,44 +99,24 @@ class Asked(Generic[T]):
     dropped_parameters: tuple[str, ...] = ()
     tokens: tuple[TokenChance, ...] | None = None
 
-    @property
-    def replies(self) -> tuple[Attempt, ...]:
-        """The calls that the model answered, usably or not: those that cost something."""
-        return tuple(attempt for attempt in self.attempts if attempt.status in _REPLIES)
-
-    @property
-    def prompt_tokens(self) -> int | None:
-        """Tokens sent in all; None where the endpoint reported none."""
-        return _total(attempt.prompt_tokens for attempt in self.attempts)
-
-    @property
-    def completion_tokens(self) -> int | None:
-        """Tokens received in all; None where the endpoint reported none."""
-        return _total(attempt.completion_tokens for attempt in self.attempts)
-
-    @property
-    def latency_ms(self) -> int | None:
-        """Time spent in calls, without the waits between them; None where nothing was called."""
-        return _total(attempt.latency_ms for attempt in self.attempts)
-
-    def cost_micro(self, price: Price | None) -> int | None:
-        """Micro-dollars over all calls that the model answered; None as soon as one of them cannot be priced."""
-        if price is None:
-            return None
-        if any(reply.prompt_tokens is None or reply.completion_tokens is None for reply in self.replies):
-            return None
-        return price.cost_micro(self.prompt_tokens or 0, self.completion_tokens or 0)
-
     def record(self, price: Price | None) -> StepRecord:
-        """Return the account of this question, as it is stored."""
+        """Return the account of this question, as it is stored.
+
+        Tokens and milliseconds are totals over all calls, None where no call reported any. The cost is None if one of
+        the calls that the model answered cannot be priced.
+        """
+        replies = [attempt for attempt in self.attempts if attempt.status in _REPLIES]
+        sent = _total(attempt.prompt_tokens for attempt in self.attempts)
+        received = _total(attempt.completion_tokens for attempt in self.attempts)
+        counted = all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
         return StepRecord(
             status=self.status,
             raw=self.raw,
             model_reported=self.model,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cost_micro=self.cost_micro(price),
-            latency_ms=self.latency_ms,
+            prompt_tokens=sent,
+            completion_tokens=received,
+            cost_micro=price.cost_micro(sent or 0, received or 0) if price is not None and counted else None,
+            latency_ms=_total(attempt.latency_ms for attempt in self.attempts),
             attempts=self.attempts,
             reply_format=self.reply_format,
             dropped_parameters=self.dropped_parameters,

@@ -11,6 +11,9 @@ from typing import Any, Protocol, TypedDict
 from judgeboard.domain import Attempt
 from judgeboard.text import storable
 
+REPLACED = "characters that cannot be stored became U+FFFD"
+"""The detail of an attempt whose text had such characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenChance:

@@ -1,9 +1,10 @@
 """PROVIDERS, and the model that a command, a page or a library call chooses: provider, address, price."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlsplit
 
 from judgeboard.errors import BadInput
@@ -48,7 +49,7 @@ class ModelEndpoint:
 
     @property
     def priced(self) -> bool:
-        """Whether a call's cost is known; what recorded replies once cost is not."""
+        """Whether the cost of a call is known."""
         return self.price is not None
 
     async def aclose(self) -> None:
@@ -61,28 +62,12 @@ class _ChatOnFirstUse:
     """Makes the real chat model when it is first asked; its client takes seconds to import and 20 ms to make."""
 
     host: str
-    model: str
-    provider: Provider
-    base_url: str | None
-    api_key: str | None
-    concurrency: int
-    timeout_s: float
-    tries: int | None
+    make: Callable[[], ChatModel]
     chat: ChatModel | None = None
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         if self.chat is None:
-            from judgeboard.llm.endpoint_chat import EndpointChat
-
-            self.chat = EndpointChat(
-                self.model,
-                provider=self.provider,
-                base_url=self.base_url,
-                api_key=self.api_key,
-                concurrency=self.concurrency,
-                timeout_s=self.timeout_s,
-                tries=self.tries,
-            )
+            self.chat = self.make()
         return await self.chat.complete(request)
 
     async def aclose(self) -> None:
@@ -93,15 +78,12 @@ class _ChatOnFirstUse:
 def model_endpoint(
     asker: str,
     *,
-    model: str | None,
+    model: str | None = None,
     provider: str | None = None,
     base_url: str | None = None,
-    api_key: str | None = None,
-    concurrency: int = 16,
-    timeout_s: float = 60.0,
-    tries: int | None = None,
     prices: Path | None = None,
     replies: Path | None = None,
+    **options: Any,
 ) -> ModelEndpoint:
     """Return the model that these options name; nothing is sent yet.
 
@@ -110,19 +92,16 @@ def model_endpoint(
         model: Name of the chat model at its endpoint.
         provider: A key of ``PROVIDERS`` (default: see `choose_provider`).
         base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
-        api_key: Not needed with ``base_url``.
-        concurrency: Maximum number of calls in flight.
-        timeout_s: Maximum number of seconds for one call.
-        tries: Maximum number of calls for one question (default: see ``RETRIES``).
         prices: Price file of the user.
         replies: File of recorded raw replies to use instead of an endpoint.
+        options: Further options of `EndpointChat`: api_key, concurrency, timeout_s, tries.
     """
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:
         raise BadInput(f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)")
     chosen = choose_provider(provider, model=model, base_url=base_url)
-    if not base_url and not api_key:
+    if not base_url and not options.get("api_key"):
         raise BadInput(
             f"no key: set {chosen.key_variable}, or give the address of a server of your own (--base-url URL)"
         )
@@ -131,5 +110,10 @@ def model_endpoint(
     host = host_of(base_url or chosen.base_url)
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} carries a user or password: give a key instead")
-    chat = _ChatOnFirstUse(host, model, chosen, base_url, api_key, concurrency, timeout_s, tries)
-    return ModelEndpoint(chat, model, price_of(model, prices))
+
+    def make() -> ChatModel:
+        from judgeboard.llm.endpoint_chat import EndpointChat
+
+        return EndpointChat(model, provider=chosen, base_url=base_url, **options)
+
+    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices))

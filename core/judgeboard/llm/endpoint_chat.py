@@ -1,6 +1,7 @@
 """A chat model at an endpoint: makes the calls, retries them, and records every call."""
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,7 +15,7 @@ import openai
 
 from judgeboard.domain import Attempt
 from judgeboard.errors import EndpointRefused
-from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.chat import REPLACED, ChatRequest, NoReply, Reply
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import (
     NO_KEY,
@@ -27,7 +28,7 @@ from judgeboard.llm.provider import (
     host_of,
     read_error,
 )
-from judgeboard.text import storable
+from judgeboard.text import storable, storable_json
 
 _STORED_CHARACTERS = 10_000
 _SHOWN_CHARACTERS = 300
@@ -47,40 +48,19 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
-    """The same call may succeed later, after ``asked_wait_s`` if the endpoint gave a time."""
+class Failed:
+    """The reason why a call gave no reply; ``refused`` tells that the endpoint refused the content.
 
-    reason: str
-    retries: RetryPolicy
-    asked_wait_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PutDifferently:
-    """The endpoint does not accept a part of every request."""
-
-    rejected: Rejected
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowFailed:
-    """This request gets no reply; others may."""
+    ``rejected`` is a part of every request that the endpoint does not accept. ``retries`` is given if the same call may
+    succeed later, ``asked_wait_s`` if the endpoint named the seconds to wait.
+    """
 
     reason: str
     refused: bool = False
+    rejected: Rejected | None = None
+    retries: RetryPolicy | None = None
+    asked_wait_s: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class AllFail:
-    """No call can succeed before the ``fix``; ``key_refused`` tells that the key is wrong."""
-
-    reason: str
-    fix: str
-    key_refused: bool = False
-
-
-Outcome = Completion | Later | PutDifferently | RowFailed | AllFail
 
 _FIXES = {
     401: "set {key} to a key that it takes",
@@ -162,39 +142,35 @@ class EndpointChat:
         attempts: list[Attempt] = []
         while True:
             called = await self._call(self._provider.body(self.model, request, shape))
-            decided = self._outcome(called)
-            attempts.append(_attempt(called, decided, why))
+            outcome, replaced = self._outcome(called)
+            attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
-            no_reply: str | None = None
-            match decided:
-                case Completion():
-                    self.shape = self.shape.joined(shape)
-                    return Reply(
-                        decided.text,
-                        tuple(attempts),
-                        refusal=decided.refusal,
-                        finish_reason=decided.finish_reason,
-                        model=decided.model,
-                        reply_format=shape.reply_format.value,
-                        dropped_parameters=shape.given_up(request),
-                        tokens=decided.tokens,
-                    )
-                case AllFail():
-                    raise EndpointRefused(self._none_served(decided))
-                case PutDifferently(rejected, reason) if (other := shape.after(rejected)) is not None:
-                    shape, why = other, "format" if rejected is Rejected.REPLY_FORMAT else "parameter"
-                case Later(_, retries, asked_s) if retries.again(failures := failures + 1, asked_s):
-                    await self._sleep(retries.wait_s(failures, asked_s, self._chance()))
+            if isinstance(outcome, Completion):
+                self.shape = self.shape.joined(shape)
+                return Reply(
+                    outcome.text,
+                    tuple(attempts),
+                    refusal=outcome.refusal,
+                    finish_reason=outcome.finish_reason,
+                    model=outcome.model,
+                    reply_format=shape.reply_format.value,
+                    dropped_parameters=shape.given_up(request),
+                    tokens=outcome.tokens,
+                )
+            reason, retries = outcome.reason, outcome.retries
+            if outcome.rejected is not None and (other := shape.after(outcome.rejected)) is not None:
+                shape, why = other, "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter"
+                continue
+            if retries is not None:
+                failures += 1
+                if retries.again(failures, outcome.asked_wait_s):
+                    await self._sleep(retries.wait_s(failures, outcome.asked_wait_s, self._chance()))
                     # Others may have found out meanwhile what the endpoint does not take.
                     shape, why = shape.joined(self.shape), "retry"
-                case Later():
-                    no_reply = self._too_late(decided, called, failures)
-                case PutDifferently(reason=reason) | RowFailed(reason=reason):
-                    no_reply = reason
-            if no_reply is not None:
-                refused = isinstance(decided, RowFailed) and decided.refused
-                given_up = shape.given_up(request)
-                return NoReply(no_reply, tuple(attempts), refused, shape.reply_format.value, given_up)
+                    continue
+                reason = self._too_late(outcome, called, failures, retries)
+            given_up = shape.given_up(request)
+            return NoReply(reason, tuple(attempts), outcome.refused, shape.reply_format.value, given_up)
 
     async def _call(self, body: dict[str, Any]) -> Called:
         started = time.perf_counter()
@@ -220,52 +196,54 @@ class EndpointChat:
             text = text.replace(self._key, "***")
         return Called(latency_ms, response.status_code, text, response.headers)
 
-    def _outcome(self, called: Called) -> Outcome:
-        if called.failure is not None:
-            return Later(called.failure, self._retries(RETRIES[called.failure]))
-        if 200 <= called.status < 300:
-            completion = self._provider.read(called.body)
-            return RowFailed(f"not a chat completion: {_shown(called.body)}") if completion is None else completion
-        return self._failed(called)
+    def _outcome(self, called: Called) -> tuple[Completion | Failed, bool]:
+        """Return the completion, and whether it has characters in place of others that cannot be stored."""
+        if not 200 <= called.status < 300:
+            return self._failed(called), False
+        try:
+            content = json.loads(called.body)
+            content, replaced = storable_json(content) if "\\u" in called.body else (content, False)
+            return self._provider.read(content), replaced
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            return Failed(f"not a chat completion: {_shown(called.body)}"), False
 
-    def _failed(self, called: Called) -> Outcome:
+    def _failed(self, called: Called) -> Failed:
+        if called.failure is not None:
+            return Failed(called.failure, retries=self._retries(called.failure))
         error = read_error(called.body)
         reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
-        fix = _FIXES.get(402 if error.out_of_quota else 404 if error.unknown_model else called.status)
-        if fix is not None:
-            # The body of a 401 often repeats part of the key.
-            key_refused = called.status == 401
-            fix = fix.format(key=self._provider.key_variable)
-            return AllFail("HTTP 401" if key_refused else reason, fix, key_refused)
+        if fix := _FIXES.get(402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status):
+            raise EndpointRefused(self._none_served(called.status, reason, fix.format(key=self._provider.key_variable)))
         if error.content_refused:
-            return RowFailed(reason, refused=True)
+            return Failed(reason, refused=True)
         if called.status in {400, 422} and error.rejected:
-            return PutDifferently(error.rejected, reason)
+            return Failed(reason, rejected=error.rejected)
         if called.status in RETRIES:
             asked_s = asked_wait_s(called.headers, datetime.now(UTC))
-            return Later(reason, self._retries(RETRIES[called.status]), asked_s)
-        return RowFailed(reason)
+            return Failed(reason, retries=self._retries(called.status), asked_wait_s=asked_s)
+        return Failed(reason)
 
-    def _retries(self, policy: RetryPolicy) -> RetryPolicy:
-        return policy if self._tries is None else replace(policy, tries=self._tries)
+    def _retries(self, status: int | str) -> RetryPolicy:
+        return RETRIES[status] if self._tries is None else replace(RETRIES[status], tries=self._tries)
 
-    def _too_late(self, later: Later, called: Called, failures: int) -> str:
-        """Say why one row fails that was not answered in its tries, or raise where all rows would."""
+    def _too_late(self, failed: Failed, called: Called, failures: int, retries: RetryPolicy) -> str:
+        """Return why one request failed that was not answered in its tries; raise EndpointRefused if all would."""
         if called.failure == "connection" and not self._heard:
             raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
-        if later.asked_wait_s is not None and failures < later.retries.tries:
+        if failed.asked_wait_s is not None and failures < retries.tries:
             raise EndpointRefused(
-                f"{self.host} asks to wait {later.asked_wait_s:,.0f} s ({later.reason}): continue after that time"
+                f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): go on after that"
             )
-        return f"{later.reason} ({failures} tries)"
+        return f"{failed.reason} ({failures} tries)"
 
-    def _none_served(self, why: AllFail) -> str:
-        if not why.key_refused:
-            return f"{self.host} does not serve {self.model!r}: {why.reason}; {why.fix}"
+    def _none_served(self, status: int, reason: str, fix: str) -> str:
+        if status != 401:
+            return f"{self.host} does not serve {self.model!r}: {reason}; {fix}"
+        # The body of a 401 often repeats part of the key.
         if self._key == NO_KEY:
             key, address = self._provider.key_variable, self._provider.address_variable
-            return f"{self.host} wants a key ({why.reason}): set {key}; jobs send it only to {address}"
-        return f"{self.host} refused the key ({why.reason}): {why.fix}"
+            return f"{self.host} wants a key (HTTP 401): set {key}; jobs send it only to {address}"
+        return f"{self.host} refused the key (HTTP 401): {fix}"
 
 
 def _shown(message: str) -> str:
@@ -275,24 +253,24 @@ def _shown(message: str) -> str:
     return plain if len(plain) <= _SHOWN_CHARACTERS else f"{plain[:_SHOWN_CHARACTERS]}…"
 
 
-def _attempt(called: Called, decided: Outcome, why: str) -> Attempt:
+def _attempt(called: Called, outcome: Completion | Failed, why: str, *, replaced: bool) -> Attempt:
     """Record a call for the judgment: the model's text in full, the body of an error up to 10,000 characters."""
-    if isinstance(decided, Completion):
+    if isinstance(outcome, Completion):
         return Attempt(
             why=why,
             status="ok",
-            raw=decided.text or decided.refusal or "",
-            prompt_tokens=decided.prompt_tokens,
-            completion_tokens=decided.completion_tokens,
+            raw=outcome.text or outcome.refusal or "",
+            prompt_tokens=outcome.prompt_tokens,
+            completion_tokens=outcome.completion_tokens,
             latency_ms=called.latency_ms,
-            detail="characters that cannot be stored became U+FFFD" if decided.replaced else None,
+            detail=REPLACED if replaced else None,
         )
     return Attempt(
         why=why,
         status=called.failure or f"http_{called.status}",
         raw=storable(called.body[:_STORED_CHARACTERS])[0] or None,
         latency_ms=called.latency_ms,
-        detail=decided.reason,
+        detail=outcome.reason,
     )
 
 

@@ -1,13 +1,11 @@
 """OpenAI's chat completions, which most other servers speak too."""
 
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
 
 from judgeboard.llm.chat import ChatRequest, ReplyFormat, TokenChance
-from judgeboard.llm.provider import Completion, Provider, RequestShape, token_count
-from judgeboard.text import storable
+from judgeboard.llm.provider import Completion, Provider, RequestShape, text_or_none, token_count, usage_in
 
 MOST_ALTERNATIVES = 10
 """How many tokens are asked for at each place; servers that allow fewer than 20 still allow this many, mostly."""
@@ -28,29 +26,16 @@ def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any
     return content
 
 
-def read(text: str) -> Completion | None:
-    """Read the body of a chat completion; None where it is none."""
-    try:
-        content = json.loads(text)
-        choice = content["choices"][0]
-        message = choice["message"]
-        usage = content.get("usage")
-        usage = usage if isinstance(usage, dict) else {}  # an odd one makes the cost unknown, not the reply useless
-        written, refused = message.get("content"), message.get("refusal")
-        prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
-        finish_reason, model = _name(choice.get("finish_reason")), _name(content.get("model"))
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return None
-    answer, replaced = storable(_content_text(written))
-    refusal, refusal_replaced = storable(refused) if isinstance(refused, str) else ("", False)
+def read(content: Any) -> Completion:
+    """Read a chat completion."""
+    choice, usage = content["choices"][0], usage_in(content)
     return Completion(
-        text=answer,
-        refusal=refusal or None,
-        finish_reason=finish_reason,
-        model=model,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        replaced=replaced or refusal_replaced,
+        text=_content_text(choice["message"].get("content")),
+        refusal=text_or_none(choice["message"].get("refusal")) or None,
+        finish_reason=text_or_none(choice.get("finish_reason")),
+        model=text_or_none(content.get("model")),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
         tokens=read_token_chances(choice),
     )
 
@@ -63,10 +48,6 @@ def _content_text(content: Any) -> str:
         parts = (part.get("text") for part in content if isinstance(part, dict))
         return "".join(part for part in parts if isinstance(part, str))
     return ""
-
-
-def _name(value: Any) -> str | None:
-    return storable(value)[0] if isinstance(value, str) else None
 
 
 def read_token_chances(choice: Any) -> tuple[TokenChance, ...] | None:

@@ -28,23 +28,10 @@ class Price:
         return int(cost.to_integral_value(ROUND_HALF_UP))
 
 
-@dataclass(frozen=True, slots=True)
-class PriceList:
-    """Prices by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins."""
-
-    prices: dict[str, Price]
-
-    def of(self, model: str) -> Price | None:
-        """Return the price of ``model``; None is unknown, which is not free."""
-        names = {model.casefold(), _DATE.sub("", model.casefold())}
-        fitting = [pattern for pattern in self.prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
-        return self.prices[max(fitting, key=len)] if fitting else None
-
-
-def _parse(text: str, where: str) -> PriceList:
+def _parse(text: str, where: str) -> dict[str, Price]:
     try:
         models = tomllib.loads(text, parse_float=Decimal)["models"]
-        return PriceList({pattern: _price(entry, pattern) for pattern, entry in models.items()})
+        return {pattern: _price(entry, pattern) for pattern, entry in models.items()}
     except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
         form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
         raise BadInput(f"the price file {where} cannot be used ({error}); expected {form}") from error
@@ -64,19 +51,26 @@ def _amount(value: Any, pattern: str) -> Decimal:
 
 
 @cache
-def shipped_prices() -> PriceList:
-    """Return the prices that come with the package; ``prices.toml`` says of which day they are."""
+def _shipped_prices() -> dict[str, Price]:
     text = resources.files(__package__).joinpath("prices.toml").read_text(encoding="utf-8")
     return _parse(text, "prices.toml")
 
 
 def price_of(model: str, own: Path | None = None) -> Price | None:
-    """Return the price of ``model``: from the user's file ``own`` if it names the model, else the shipped one."""
+    """Return the price of ``model``: from the user's file ``own`` if it names the model, else the shipped one.
+
+    Prices are by pattern of the model's name (``gpt-4o-*``); the longest pattern that fits wins. None is unknown, which
+    is not free.
+    """
+    lists = [_shipped_prices()]
     if own is not None:
         try:
-            text = own.read_text(encoding="utf-8")
+            lists.insert(0, _parse(own.read_text(encoding="utf-8"), str(own)))
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"the price file {own} cannot be read: {error}") from error
-        if (price := _parse(text, str(own)).of(model)) is not None:
-            return price
-    return shipped_prices().of(model)
+    names = {model.casefold(), _DATE.sub("", model.casefold())}
+    for prices in lists:
+        fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
+        if fitting:
+            return prices[max(fitting, key=len)]
+    return None

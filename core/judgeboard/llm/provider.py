@@ -75,7 +75,7 @@ class RequestShape:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply of a model, as storable text; ``replaced`` tells that some characters were not storable.
+    """A reply of a model.
 
     ``finish_reason`` is "length" where the reply was cut off, "content_filter" where a filter stopped it.
     """
@@ -86,7 +86,6 @@ class Completion:
     model: str | None
     prompt_tokens: int | None
     completion_tokens: int | None
-    replaced: bool
     tokens: tuple[TokenChance, ...] | None = None
 
 
@@ -99,7 +98,8 @@ class Provider:
         base_url: Address of the API.
         path: Path of requests below the address.
         body: Makes the JSON body from model, request and shape.
-        read: Reads the body of a successful call; returns None for a body that is no reply (such as a login page).
+        read: Reads the JSON value that a successful call returned; may raise LookupError, TypeError, ValueError or
+            AttributeError if it is no reply.
         headers: Makes the headers with the key (default: a bearer token).
         shape: The first way to write a request.
         models: Beginnings of its models' names, which choose the provider by default.
@@ -109,7 +109,7 @@ class Provider:
     base_url: str
     path: str
     body: Callable[[str, ChatRequest, RequestShape], dict[str, Any]]
-    read: Callable[[str], Completion | None]
+    read: Callable[[Any], Completion]
     headers: Callable[[str], Mapping[str, str]] | None = None
     shape: RequestShape = RequestShape()
     models: tuple[str, ...] = ()
@@ -144,6 +144,17 @@ def token_count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
 
 
+def text_or_none(value: Any) -> str | None:
+    """Return a text, None for any other value."""
+    return value if isinstance(value, str) else None
+
+
+def usage_in(content: Any) -> dict[str, Any]:
+    """Return the ``usage`` of a reply; an odd one makes the cost unknown, not the reply unusable."""
+    usage = content.get("usage")
+    return usage if isinstance(usage, dict) else {}
+
+
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|too (?:long|many tokens)|exceeds? the (?:model|maximum|context)"
     r"|reduce the length|prompt is too large"
@@ -154,12 +165,7 @@ _NOT_TAKEN = re.compile(
     r"|must be|cannot|failed to|no longer|deprecated"
 )
 _FORMAT_WORDS = (
-    "response_format",
-    "json_schema",
-    "json_object",
-    "structured output",
-    "response format",
-    "grammar",
+    *("response_format", "json_schema", "json_object", "structured output", "response format", "grammar"),
     "tool_choice",
 )
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
@@ -183,11 +189,6 @@ class EndpointError:
     def out_of_quota(self) -> bool:
         """Whether the account has no credit left."""
         return self.code in _QUOTA_CODES or self.message.startswith("Your credit balance is too low")
-
-    @property
-    def unknown_model(self) -> bool:
-        """Whether the name of the model is wrong."""
-        return self.code == "model_not_found"
 
     @property
     def rejected(self) -> Rejected | None:
@@ -270,27 +271,12 @@ class RetryPolicy:
         return backoff * (0.5 + chance / 2)
 
 
-_USUAL = RetryPolicy()
-
-RETRIES: Mapping[int | str, RetryPolicy] = MappingProxyType(
-    {
-        "timeout": _USUAL,
-        "connection": _USUAL,
-        408: _USUAL,  # request timeout
-        409: _USUAL,  # conflict, as some gateways call a lock
-        429: _USUAL,  # rate limit
-        500: _USUAL,
-        502: _USUAL,  # trouble of the server or of a gateway before it
-        503: _USUAL,
-        504: _USUAL,
-        520: _USUAL,  # 520 to 524: Cloudflare
-        521: _USUAL,
-        522: _USUAL,
-        523: _USUAL,
-        524: _USUAL,
-        529: _USUAL,  # overloaded, as Anthropic says it
-    }
+_TEMPORARY = (
+    *("timeout", "connection"),
+    *(408, 409, 429),  # request timeout, conflict (as some gateways call a lock), rate limit
+    *(500, 502, 503, 504, 520, 521, 522, 523, 524, 529),  # 520 to 524: Cloudflare; 529: Anthropic is overloaded
 )
+RETRIES: Mapping[int | str, RetryPolicy] = MappingProxyType(dict.fromkeys(_TEMPORARY, RetryPolicy()))
 """For each HTTP status or failure the policy of further calls; other calls are not made again."""
 
 

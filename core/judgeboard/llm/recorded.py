@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.domain import Attempt
 from judgeboard.errors import BadInput
-from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.chat import REPLACED, ChatRequest, NoReply, Reply
 from judgeboard.text import storable
 
 Replies = Mapping[str, Sequence[str]]
@@ -40,7 +40,7 @@ class RecordedChat:
             what = "to the repair request" if request.repair else f"for response {request.subject!r}"
             return NoReply(f"no recorded reply {what}", attempts=())
         text, replaced = storable(recorded[turn])
-        detail = "characters that cannot be stored became U+FFFD" if replaced else None
+        detail = REPLACED if replaced else None
         return Reply(text, (Attempt(why=request.why, status="ok", raw=text, detail=detail),))
 
     async def aclose(self) -> None:
@@ -66,8 +66,7 @@ def _read_line(line: str, where: str) -> tuple[str, str]:
         row: Any = json.loads(line)
     except ValueError as error:
         raise BadInput(f"{where}: not JSON ({error})") from error
-    response_id = row.get("response_id") if isinstance(row, dict) else None
-    raw = row.get("raw") if isinstance(row, dict) else None
+    response_id, raw = (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
     if not isinstance(response_id, str | int) or isinstance(response_id, bool) or not isinstance(raw, str | dict):
         raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')
     return str(response_id), raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)

@@ -3,13 +3,11 @@
 import argparse
 import asyncio
 import json
-import math
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Self
 
 GOOD_VERDICT = {"reasoning": "Every statement stands in passage 1.", "groundedness": 1.0, "quality": 4}
@@ -53,24 +51,6 @@ def completion(
     return ScriptedReply(body)
 
 
-def with_chances(reply: ScriptedReply, tokens: Sequence[tuple[str, Mapping[str, float]]]) -> ScriptedReply:
-    """Return a completion with its tokens' probabilities: each token's text, and the likeliest texts at its place."""
-    content = [
-        {"token": text, "logprob": _log(chances.get(text, 1.0)), "top_logprobs": _top(chances)}
-        for text, chances in tokens
-    ]
-    choice = {**reply.body["choices"][0], "logprobs": {"content": content}}
-    return replace(reply, body={**reply.body, "choices": [choice]})
-
-
-def _top(chances: Mapping[str, float]) -> list[dict[str, Any]]:
-    return [{"token": text, "logprob": _log(chance)} for text, chance in chances.items()]
-
-
-def _log(chance: float) -> float:
-    return math.log(chance) if chance > 0 else -9999.0  # as servers write what cannot come
-
-
 def verdict(**changes: Any) -> ScriptedReply:
     """Return a completion with a good verdict, or one with ``changes`` to its fields."""
     return completion(json.dumps({**GOOD_VERDICT, **changes}))
@@ -79,73 +59,6 @@ def verdict(**changes: Any) -> ScriptedReply:
 def failure(status: int, message: str, *, code: str | None = None, param: str | None = None) -> ScriptedReply:
     """Return an error in OpenAI's dialect."""
     return ScriptedReply({"error": {"message": message, "type": "error", "param": param, "code": code}}, status)
-
-
-def anthropic_failure(status: int, kind: str, message: str) -> ScriptedReply:
-    """Return an error as Anthropic's API sends it; ``kind`` is its type, like overloaded_error."""
-    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"}
-    return ScriptedReply(error, status)
-
-
-def as_anthropic(then: Script) -> Script:
-    """Answer like Anthropic's Messages API: refuse what it refuses, and send what ``then`` completes in its form."""
-
-    def script(request: dict[str, Any], number: int) -> ScriptedReply:
-        if fault := _messages_fault(request):
-            return anthropic_failure(400, "invalid_request_error", fault)
-        reply = then(request, number)
-        if not isinstance(reply, ScriptedReply):
-            raise TypeError("a scripted message is there at once")
-        is_completion = isinstance(reply.body, dict) and "choices" in reply.body
-        return replace(reply, body=_message(reply.body, request)) if is_completion else reply
-
-    return script
-
-
-_TAKEN = frozenset({"model", "messages", "max_tokens", "system", "temperature", "tools", "tool_choice"})
-
-
-def _messages_fault(request: Mapping[str, Any]) -> str | None:
-    for name in ("model", "messages", "max_tokens"):
-        if name not in request:
-            return f"{name}: Field required"
-    if strange := sorted(set(request) - _TAKEN):
-        return f"{strange[0]}: Extra inputs are not permitted"
-    for place, message in enumerate(request["messages"]):
-        if message["role"] not in {"user", "assistant"}:
-            return f'messages: Unexpected role "{message["role"]}". Use the top-level `system` parameter'
-        if not message["content"]:
-            return f"messages.{place}: all messages must have non-empty content"
-    if request.get("tool_choice", {}).get("type") == "tool":
-        named = request["tool_choice"]["name"]
-        if named not in [tool["name"] for tool in request.get("tools", ())]:
-            return f"tool_choice: Tool '{named}' not found in provided tools"
-    return None
-
-
-def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """A chat completion in the form of a message; a text that is JSON becomes the input of the tool."""
-    choice = completed["choices"][0]
-    text = choice["message"]["content"] or ""
-    stop = {"length": "max_tokens", "stop": "end_turn"}.get(choice["finish_reason"], choice["finish_reason"])
-    block: dict[str, Any] = {"type": "text", "text": choice["message"]["refusal"] or text}
-    if choice["message"]["refusal"]:
-        stop = "refusal"
-    elif "tool_choice" in request and text.startswith("{"):
-        name = request["tool_choice"]["name"]
-        block = {"type": "tool_use", "id": "toolu_scripted", "name": name, "input": json.loads(text)}
-        stop = "tool_use" if stop == "end_turn" else stop
-    usage = completed.get("usage")
-    return {
-        "id": "msg_scripted",
-        "type": "message",
-        "role": "assistant",
-        "model": completed["model"],
-        "content": [block],
-        "stop_reason": stop,
-        "stop_sequence": None,
-        "usage": usage and {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
-    }
 
 
 def always(reply: ScriptedReply) -> Script:
@@ -235,9 +148,7 @@ class RecordingEndpoint:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 

@@ -11,14 +11,13 @@ from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verd
 from judgeboard.errors import BadInput
 from judgeboard.flags.judges_disagree import differences_of
 from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, AskedJudge
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, Mark, SupremeJudge
 from judgeboard.methods.audit_report import AuditReport, AuditSample, audit_report
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
-    AskedJudge,
     AskOnceMethod,
     Begun,
     RunAccount,

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Unreadable
-from judgeboard.formats.table import find_format
+from judgeboard.formats.files import ByteSource, Unreadable, find_format
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.stats.arrays import TIE
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Pair, Shown
+from judgeboard.domain import Pair, PairItem, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, read_records
 from judgeboard.imports.pairs import ImportedPair
@@ -24,7 +24,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.pairs import PairItem, load_pairs, pairs_named
+from judgeboard.store.pairs import load_pairs, pairs_named
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 

@@ -17,7 +17,7 @@ from judgeboard.llm.asking import Generated, Generator
 from judgeboard.methods import generation
 from judgeboard.methods.refine import AttemptId, Refinement, RefineRule, attempt_until_good
 from judgeboard.runs.blocking import blocking
-from judgeboard.runs.method import Begun, HandOut, RunAccount, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, run_method, task_reader
 from judgeboard.runs.runner import Keep
 from judgeboard.store import refinements
 from judgeboard.store.engine import Store
@@ -285,9 +285,9 @@ class _RefinePrompts(_RefineMethod):
         return Selected(self.question(prompts=address), len(self._prompts))
 
     def tasks(self, begun: Begun) -> Callable[[int], list[Prompt]]:
-        return HandOut(
+        return task_reader(
             begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
-        ).read
+        )
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return len(self._unfinished(connection, begun, self._prompts))

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Shown, Status
+from judgeboard.domain import PairItem, Shown, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.self_reference import SELF_REFERENCE, SelfReferenceJudge
@@ -23,7 +23,7 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.runs.blocking import blocking
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, HandOut, Method, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method, task_reader
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
     PLAIN,
@@ -35,7 +35,7 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import PairItem, load_pairs
+from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
 
@@ -211,7 +211,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
             return [task for task in tasks if task.calls_left(plan)]
 
-        return HandOut(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared).read
+        return task_reader(begun.store, self._pair_ids, unfinished, backwards=begun.run.shared)
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Estimate, Status
+from judgeboard.domain import OVERALL, Estimate, PairItem, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods import own_answers
 from judgeboard.methods import self_reference_scores as figures
@@ -17,7 +17,7 @@ from judgeboard.store import samples
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import PairItem, load_pairs
+from judgeboard.store.pairs import load_pairs
 
 
 @dataclass(slots=True)

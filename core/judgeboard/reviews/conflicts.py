@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import ItemState, Stage
+from judgeboard.domain import ItemState, PairItem, Stage
 from judgeboard.errors import NotAllowed
 from judgeboard.people.permissions import Action, may
 from judgeboard.reviews.outcome import outcome
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import Skipped, skips_of
-from judgeboard.store.pairs import PairItem, load_pairs
+from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_items import (
     AnswerText,
     QueueItem,

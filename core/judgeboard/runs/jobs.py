@@ -99,10 +99,6 @@ class CallEstimate:
     continues: int | None = None
     version_title: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON values, to be stored with the job."""
-        return asdict(self)
-
 
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
@@ -187,7 +183,7 @@ def request_rejudge(
     mode: str = "all",
     max_cost: float | None = None,
     concurrency: int = 16,
-    estimate: dict[str, Any] | None = None,
+    estimate: CallEstimate | None = None,
     actor: Actor,
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
@@ -220,14 +216,14 @@ def request_rejudge(
         judge=judge,
         run_id=None,
         actor=actor_name(actor),
-        estimate=estimate or {},
+        estimate=asdict(estimate) if estimate else {},
         created_at=now,
         cancelled_at=None,
         failed=None,
     )
     with allowed(store, actor, Action.REJUDGE_ONE) as connection:
         if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
-            job = _as_set_up(connection, _of_one_answer(connection, job, actor), actor)
+            job = _for_reviewer(connection, job, actor)
         _refuse_twice(connection, job)
         insert_job(connection, job)
         record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
@@ -257,7 +253,7 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         counts = None if run is None else run_counts(connection, [run.id])[run.id]
         continued = run is not None and is_continued(connection, job)
         served = bool(live_workers(connection, datetime.now(UTC)))
-        state = _ended(job) if continued else _state(job, run, served=served)
+        state = _state(job, run, continued=continued, served=served)
     known = counts is not None and not counts.unpriced
     return JobProgress(
         id=job.id,
@@ -301,29 +297,24 @@ def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> N
         raise BadInput(f"the number of calls at the same time must be 1 to {MOST_IN_FLIGHT:,}")
 
 
-def _of_one_answer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """The job, kept to the one answer that its filter means now; refused where that is not one."""
-    where = from_dict(job.filter["where"])
-    found = matching(connection, where, limit=2)
-    if len(found) > 1:
-        require(connection, actor, Action.REJUDGE_MANY)
-    return replace(job, filter=job.filter | {"where": replace(where, response_ids=tuple(found)).as_dict()})
+def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+    """Return the job of a reviewer: for one answer, with a stored judge version at its usual address.
 
-
-def _as_set_up(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
-    """The job, with its judge as it is asked anyway; refused where there is no such judge version.
-
-    A verdict counts as its version's whoever answered: at an address of their own a person could say it themselves.
+    At an address of their own, a person could write the verdict themselves.
     """
-    known = spec_as_set_up(connection, job.judge)
-    if known is None:
+    where = from_dict(job.filter["where"])
+    response_ids = matching(connection, where, limit=2)
+    if len(response_ids) > 1:
+        require(connection, actor, Action.REJUDGE_MANY)
+    judge = spec_as_set_up(connection, job.judge)
+    if judge is None:
         require(connection, actor, Action.CHOOSE_JUDGE)
-        return job
-    return replace(job, judge=known)
+    where = replace(where, response_ids=tuple(response_ids))
+    return replace(job, filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:
-    """Refuse what another job is at: both would go on with one run, and ask the judge everything twice."""
+    """Refuse the same job twice: both would continue one run, and ask the judge everything twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
             asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
@@ -332,19 +323,16 @@ def _refuse_twice(connection: Connection, job: StoredJob) -> None:
             raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 
-def _ended(job: StoredJob) -> str:
-    return "stopped" if job.cancelled_at is None else "cancelled"
-
-
-def _state(job: StoredJob, run: StoredRun | None, *, served: bool) -> str:
+def _state(job: StoredJob, run: StoredRun | None, *, continued: bool, served: bool) -> str:
+    cancelled = job.cancelled_at is not None
+    if continued or (job.failed is None and run is not None and run.state is RunState.STOPPED):
+        return "cancelled" if cancelled else "stopped"
     if job.failed is not None:
         return "failed"
     if run is None:
-        return "waiting" if job.cancelled_at is None else "cancelled"
+        return "cancelled" if cancelled else "waiting"
     if run.state is RunState.DONE:
         return "done"
-    if run.state is RunState.STOPPED:
-        return _ended(job)
     if not served:
         return "waiting"
-    return "running" if job.cancelled_at is None else "stopping"
+    return "stopping" if cancelled else "running"

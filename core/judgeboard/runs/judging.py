@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Judge, JudgeOptions
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, ENDPOINT_OPTIONS, Judge, JudgeOptions
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.blocking import blocking
@@ -136,16 +136,16 @@ async def judge_pending_async(
     limit: int | None = None,
     **options: Unpack[RunOptions],
 ) -> JudgingSummary:
-    """Judge what is selected, storing every verdict at the latest 50 ms after it came.
+    """Judge responses; every verdict is stored at the latest 50 ms after it came.
 
     An unfinished run of the same judge version, filter and mode is continued.
 
     Args:
-        store: Where the responses are.
-        judge: Who is asked; closed at the end.
-        where: Which responses; all of the log by default.
+        store: The database.
+        judge: Closed at the end.
+        where: Selects responses (default: all of the log).
         mode: ``plain`` (those without any judgment of this version), ``failed`` (whose latest is not ok) or ``all``.
-        limit: Ask for this many at most.
+        limit: Maximum number of responses.
         options: Fields of `RunOptions`: concurrency, max_cost, actor, …
 
     Raises:
@@ -158,18 +158,9 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-_FOR_A_MODEL = {
-    "model": "--model",
-    "provider": "--provider",
-    "base_url": "--base-url",
-    "replies": "--replies",
-    "prices": "--prices",
-    "max_output": "--max-output",
-    "timeout_s": "--timeout",
-    "domain": "--domain",
-    "claims": "--claims",
-    "logprobs": "--logprobs",
-}
+_FOR_A_MODEL = (
+    *("model", "provider", "base_url", "replies", "prices", "max_output", "timeout_s", "domain", "claims", "logprobs"),
+)
 # What only some kinds read.
 _FOR_KINDS = {
     "rubric": ("--rubric", ("rubric",)),
@@ -192,7 +183,11 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
-    useless = [option for name, option in _FOR_A_MODEL.items() if chosen.get(name) not in (None, False)]
+    useless = [
+        f"--{name.removesuffix('_s').replace('_', '-')}"
+        for name in _FOR_A_MODEL
+        if chosen.get(name) not in (None, False)
+    ]
     if kind in OFFLINE and useless:
         raise BadInput(f"{', '.join(useless)}: the {kind} judge uses no model, so these options do not apply")
     for name, (option, kinds) in _FOR_KINDS.items():
@@ -208,9 +203,7 @@ def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
         asker: Who needs it, for messages: "the pairwise judge".
         chosen: Keywords of `model_endpoint`; None counts as not chosen, others are left out.
     """
-    known = {"model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"}
-    given = {name: value for name, value in _chosen(chosen).items() if name in known}
-    return model_endpoint(asker, **{"model": None, **given})
+    return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
 
 
 def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -240,11 +233,11 @@ async def judge(
     the scores are None.
 
     Args:
-        query: What the user asked.
-        answer: What the assistant said.
-        passages: What was retrieved; None where that is not known (groundedness then stays None), empty for nothing.
-        judge: A kind of judge (``lexical``, ``rag``), made for this call, or one that `make_judge` made: that one
-            keeps its connections over many calls, and whoever made it closes it.
+        query: The question of the user.
+        answer: The answer of the assistant.
+        passages: The retrieved texts; None if they are not known (groundedness then is None), empty if there are none.
+        judge: A kind of judge (``lexical``, ``rag``), made for this call, or a judge of `make_judge`, which keeps its
+            connections over many calls and is closed by the caller.
         query_type: The type of the question.
         reference: A right answer, for judges that read one.
         options: Fields of `JudgeOptions` for a kind of judge: model, base_url, api_key, domain, claims, …
@@ -253,11 +246,13 @@ async def judge(
         BadInput: There is no such judge, the options do not make one, or a text is no text.
         EndpointRefused: The endpoint refuses the key, the model or the address.
     """
+    if isinstance(passages, str):
+        raise BadInput("passages must be a list of texts, not one text")
     item = JudgeInput(
         response_id=0,
         query=_text("query", query),
         answer=_text("answer", answer),
-        passages=_passages(passages),
+        passages=None if passages is None else tuple(_text("a passage", passage) for passage in passages),
         query_type=query_type,
         reference=reference,
     )
@@ -281,19 +276,8 @@ def _text(what: str, given: str) -> str:
     return given
 
 
-def _passages(given: Sequence[str] | None) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    if isinstance(given, str):
-        raise BadInput("passages must be a list of texts, not one text")
-    return tuple(_text("a passage", passage) for passage in given)
-
-
 def judge_options(version: StoredVersion) -> str | None:
-    """Return the options that name this judge to a command that asks, None where nobody can be asked by name.
-
-    That is a judge whose verdicts were recorded, and one that sums up what others said (a jury, repeats).
-    """
+    """Return the command options that name this judge; None for recorded judges, juries and repeats."""
     if version.kind not in JUDGES:
         return None
     words = ["--judge", version.kind]

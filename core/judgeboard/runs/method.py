@@ -1,6 +1,7 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
 import asyncio
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeVersion, RunState
+from judgeboard.domain import RunState
 from judgeboard.errors import UnknownPrice
+from judgeboard.judges.judge import AskedJudge
 from judgeboard.runs.blocking import on_first_ctrl_c
-from judgeboard.runs.runner import INTERRUPTED, Ended, Keep, Runner, S, T, Tally
+from judgeboard.runs.runner import INTERRUPTED, Keep, Runner, S, T, Tally
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
@@ -43,22 +45,17 @@ class EarlierAsk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """That what failed is asked again; what the run ``run_id`` asked itself counts as done in it."""
+    """Ask again what failed, except for the asks of the run ``run_id`` itself."""
 
     run_id: int | None = None
 
     def opens(self, run_id: int | None) -> bool:
-        """Whether a step of this run that failed is to be asked again."""
+        """Whether a failed step of this run is asked again."""
         return self.run_id is None or run_id != self.run_id
 
 
 def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
-    """Return the number of the next ask; None where there is nothing to ask.
-
-    Args:
-        earlier: The latest ask; None where there was none.
-        again: Given where failed ones are to be asked again.
-    """
+    """Return the number of the ask after ``earlier``, the latest one; None if there is nothing to ask."""
     if earlier is None:
         return 0
     if again is None or earlier.usable or not again.opens(earlier.run_id):
@@ -69,39 +66,28 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 K = TypeVar("K")
 
 
-class HandOut(Generic[K, T]):
-    """Reads each task just before it is done, and leaves out what is gone by then.
+def task_reader(
+    store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
+) -> Callable[[int], list[T]]:
+    """Return a function that reads up to n further tasks, fewer only at the end, each just before it is done.
 
     Args:
-        store: Where the tasks are read.
-        keys: What is to be done, in this order.
+        store: The database.
+        keys: The keys of the tasks, in order.
         load: Returns the tasks of some keys, in their order, without those that are forgotten or done meanwhile.
-        backwards: Begin at the other end, where another process is at the same run: the two then meet, instead of
+        backwards: Begin at the other end because another process works on the same run: the two then meet, instead of
             paying for each answer twice.
     """
+    left = iter(keys[::-1] if backwards else keys)
 
-    def __init__(
-        self,
-        store: Store,
-        keys: Sequence[K],
-        load: Callable[[Connection, Sequence[K]], list[T]],
-        *,
-        backwards: bool = False,
-    ) -> None:
-        self._store = store
-        self._keys = keys[::-1] if backwards else keys
-        self._load = load
-        self._at = 0
+    def read(limit: int) -> list[T]:
+        tasks: list[T] = []
+        while batch := list(itertools.islice(left, limit - len(tasks))):
+            with store.reading() as connection:
+                tasks += load(connection, batch)
+        return tasks
 
-    def read(self, limit: int) -> list[T]:
-        """Return up to ``limit`` further tasks; fewer only at the end."""
-        found: list[T] = []
-        while self._at < len(self._keys) and len(found) < limit:
-            batch = self._keys[self._at : self._at + limit - len(found)]
-            self._at += len(batch)
-            with self._store.reading() as connection:
-                found += self._load(connection, batch)
-        return found
+    return read
 
 
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
@@ -136,17 +122,8 @@ class RunAccount(AskCounts):
         return SOME_FAILED if self.error else DONE
 
 
-def account_of(
-    store: Readable, run_id: int, ended: Ended | None = None, *, not_reached: int | None = None
-) -> RunAccount:
-    """Return what a run has come to, its earlier parts included.
-
-    Args:
-        store: Where it is.
-        run_id: Which run.
-        ended: How it ended just now; the stored state by default.
-        not_reached: Items that it did not get to; by default selected less asked, for methods that know their steps.
-    """
+def account_of(store: Readable, run_id: int, *, not_reached: int | None = None) -> RunAccount:
+    """Return the account of a run, its earlier parts included; ``not_reached`` is by default selected less asked."""
     with store.reading() as connection:
         run = get_run(connection, run_id)
         counts = run_counts(connection, [run_id])[run_id]
@@ -154,8 +131,8 @@ def account_of(
         run_id=run_id,
         not_reached=max(0, (run.selected or 0) - counts.asked) if not_reached is None else not_reached,
         cost=None if counts.unpriced else (counts.cost_micro or 0) / 1_000_000,
-        state=ended.state if ended else run.state,
-        why_stopped=ended.why_stopped if ended else run.why_stopped,
+        state=run.state,
+        why_stopped=run.why_stopped,
         **counts.by_status,
     )
 
@@ -164,7 +141,7 @@ R = TypeVar("R")
 
 
 class RunOptions(TypedDict, total=False):
-    """How a run is done, whatever it asks: keywords of every function that starts one.
+    """The keywords of every function that starts a run.
 
     Attributes:
         concurrency: Maximum number of tasks in flight (default: 16).
@@ -197,31 +174,11 @@ class AskedModel(Protocol):
         """Release connections."""
 
 
-class AskedJudge(Protocol):
-    """What a method needs to know of its judge, whatever the judge is asked."""
-
-    @property
-    def version(self) -> JudgeVersion:
-        """The judge version under which everything is stored."""
-
-    @property
-    def endpoint_host(self) -> str | None:
-        """Host and port that the texts are sent to; None when nothing leaves the process."""
-
-    @property
-    def priced(self) -> bool:
-        """Whether the cost of a call is known."""
-
-    async def aclose(self) -> None:
-        """Release connections."""
-
-
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a method has to ask.
+    """The number of items or steps to ask, and the question: the JSON values that identify the run.
 
-    ``question`` holds the JSON values that identify the run: an unfinished run with the same question is continued; its
-    ``up_to`` (the highest id at the start) is not compared. ``count`` is the number of items or steps to ask.
+    An unfinished run with the same question is continued; its ``up_to`` (the highest id at the start) is not compared.
     """
 
     question: Mapping[str, Any]
@@ -230,7 +187,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that has begun: the store, the judge version that is asked, and the run as stored."""
+    """A run that has begun, with its judge version."""
 
     store: Store
     version: StoredVersion
@@ -239,7 +196,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run came to; ``run`` is None, and the account empty, where there was nothing to ask."""
+    """The end of a run; ``run`` is None, and the account empty, if there was nothing to ask."""
 
     store: Store
     version: StoredVersion
@@ -347,10 +304,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         *,
         few: bool = False,
     ) -> list[tuple[K, int]]:
-        """Return the keys that are still to ask about, each with the number of its next ask.
-
-        What the run ``run_id`` asked itself counts as done in it.
-        """
+        """Return the keys that are still to ask about, each with the number of its next ask (see `Again`)."""
         latest = self.latest(connection, version, keys, few=few)
         again = Again(run_id) if self.again else None
         return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
@@ -364,7 +318,7 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 
         with begun.store.reading() as connection:
             asks = self.open_asks(connection, version, self.keys(begun), run.id)
-        return HandOut(begun.store, [key for key, _ in asks], load, backwards=run.shared).read
+        return task_reader(begun.store, [key for key, _ in asks], load, backwards=run.shared)
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
@@ -377,9 +331,11 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         UnknownPrice: A cost limit is given and a model has no price.
         BadInput: The judge version is retired, or the method refuses what it is to ask.
     """
-    actor = options.get("actor", "library")
+    actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
-        _require_prices(method, options.get("max_cost"))
+        require_price(max_cost, priced=method.judge.priced, model=method.judge.version.model)
+        if method.answering is not None:
+            require_price(max_cost, priced=method.answering.priced, model=method.answering.model)
         with store.writing() as connection:
             attempt = connection.begin_nested()
             version = ensure_version(connection, method.judge.version)
@@ -392,7 +348,9 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         if run is not None:
             account = await ask_run(Begun(store, version, run), method, **options)
     finally:
-        await close_models(method)
+        await method.judge.aclose()
+        if method.answering is not None:
+            await method.answering.aclose()
     return method.summarise(RunOutcome(store, version, run, account, actor))
 
 
@@ -446,14 +404,7 @@ async def ask_run(
             beside.cancel()
         with store.writing() as connection:
             finish_run(connection, run.id, state, why_stopped=why)
-    return account_of(store, run.id, Ended(state, why, runner.tally), not_reached=left())
-
-
-async def close_models(method: Method[T, S, R]) -> None:
-    """Close the models that a method asks."""
-    await method.judge.aclose()
-    if method.answering is not None:
-        await method.answering.aclose()
+    return account_of(store, run.id, not_reached=left())
 
 
 def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
@@ -464,9 +415,3 @@ def require_price(max_cost: float | None, *, priced: bool, model: str | None) ->
     """
     if max_cost is not None and not priced:
         raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")
-
-
-def _require_prices(method: Method[T, S, R], max_cost: float | None) -> None:
-    require_price(max_cost, priced=method.judge.priced, model=method.judge.version.model)
-    if method.answering is not None:
-        require_price(max_cost, priced=method.answering.priced, model=method.answering.model)

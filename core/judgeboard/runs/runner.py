@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from judgeboard.domain import RunState, Status, StepRecord, Verdict
+from judgeboard.domain import Status, StepRecord
 from judgeboard.errors import EndpointRefused
 
 # What came back is committed at the latest 50 ms later: this long a batch gathers, the rest is for the commit itself.
@@ -41,7 +41,7 @@ class Answered(Generic[T, V]):
 
     task: T
     result: V
-    record: StepRecord | Verdict
+    record: StepRecord
 
     @property
     def status(self) -> Status:
@@ -89,15 +89,6 @@ class Tally:
             self.cost_micro = None
         elif self.cost_micro is not None:
             self.cost_micro += step.cost_micro
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The end of a run: its state, the reason if it was stopped, and the counts of this process."""
-
-    state: RunState
-    why_stopped: str | None
-    tally: Tally
 
 
 class Runner(Generic[T, S]):
@@ -154,7 +145,11 @@ class Runner(Generic[T, S]):
         producer = asyncio.create_task(self._produce())
         workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
         try:
-            await self._first_failure([producer, writer, *workers], until=workers)
+            left = {producer, writer, *workers}
+            while any(not task.done() for task in workers):
+                done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()  # raises its exception
         finally:
             for task in (producer, *workers):
                 task.cancel()
@@ -163,14 +158,6 @@ class Runner(Generic[T, S]):
             self._something_waits.set()
             await writer
         return self.tally
-
-    @staticmethod
-    async def _first_failure(tasks: list[asyncio.Task[None]], until: list[asyncio.Task[None]]) -> None:
-        left = set(tasks)
-        while any(not task.done() for task in until):
-            done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
 
     async def _produce(self) -> None:
         while self.stopped_because is None:

@@ -10,16 +10,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import Judge
 from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun, RunAccount, ask_run
@@ -43,24 +41,18 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
 
 
-@dataclass(frozen=True, slots=True)
-class TakingRight:
-    """Held while a process takes jobs; ``executor_id`` is what its durable work is filed under."""
+class TakingRight(NamedTuple):
+    """Held while a process takes jobs; its durable work has the ``executor_id``. Closing the lock releases it."""
 
     executor_id: str
     lock: sqlite3.Connection | None = None
 
-    def release(self) -> None:
-        """Let another process take jobs."""
-        if self.lock is not None:
-            self.lock.close()
-
 
 def taking_right(store: Store) -> TakingRight | None:
-    """Return the right to take jobs, None while another process on this SQLite file has it.
+    """Return the right to take jobs; None while another process on this SQLite file has it.
 
-    The lock is a transaction on a small file beside the database: the system ends it with the process, however that
-    ends. The one holder always has the same executor id, so what a killed one left is taken up at once.
+    The lock is a transaction on a small file beside the database: the system ends it with the process. The one holder
+    always has the same executor id, so that the next one continues the jobs of a killed one at once.
     """
     if not store.is_sqlite:
         return TakingRight(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
@@ -88,18 +80,23 @@ LOOK_SECONDS = 0.2
 
 
 def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, Any]:
-    """Do a job to its end and return what came of it; done again after a crash, it asks only what is left.
+    """Do a job to its end and return its state; done again after a crash, it asks only what is left.
 
-    Everything that can go wrong is a state of the job or of its run, so that no durable step fails for ever. When
-    ``closing`` is set the calls in flight are finished and the run is left as interrupted, to be continued.
+    Every expected error becomes a state of the job or of its run, so that no durable step fails for ever. When
+    ``closing`` is set, the calls in flight are finished and the run is left as interrupted, to be continued.
     """
     with store.reading() as connection:
         job = get_job(connection, job_id)
-    if job.cancelled_at is not None:
-        return _cancelled(store, job)
+    if job.cancelled_at is not None:  # before this process took it up
+        with store.writing() as connection:
+            run = None if job.run_id is None else get_run(connection, job.run_id)
+            if run is not None and run.state in {RunState.RUNNING, RunState.INTERRUPTED}:
+                finish_run(connection, run.id, RunState.STOPPED, why_stopped=CANCELLED)
+        return {"state": CANCELLED}
     try:
         judge = make_judge(**_with_key_for(job.judge), concurrency=job.filter["concurrency"])
-        begun = _begun(store, job, judge)
+        method = Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
+        begun = _begun(store, job, method)
     except JudgeboardError as error:
         with store.writing() as connection:
             set_failed(connection, job_id, str(error))
@@ -107,14 +104,14 @@ def rejudge(store: Store, job_id: str, closing: threading.Event) -> dict[str, An
     run = begun.run
     if run.state in {RunState.DONE, RunState.STOPPED}:  # it ended, and the crash came before that was noted
         return {"state": run.state.value}
-    account = asyncio.run(_judge(begun, judge, job, closing))
+    account = asyncio.run(_judge(begun, method, job, closing))
     return {"state": account.state.value, "asked": account.asked, "selected": run.selected or 0}
 
 
 def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
-    """The judge as asked for, without our key where it is another address that was asked for.
+    """Return the requested judge, without our key if its address is another than that of the environment.
 
-    Whoever opens a page may name an address; the key is for the one that the environment names.
+    Any person on a page may name an address.
     """
     named = judge.get("provider") or load_settings().provider
     gateway = judge.get("base_url") or provider_address("openai")
@@ -124,32 +121,20 @@ def _with_key_for(judge: dict[str, Any]) -> dict[str, Any]:
     return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
 
 
-def _cancelled(store: Store, job: StoredJob) -> dict[str, Any]:
-    """What is left to do for a job that was cancelled before this process took it up."""
+def _begun(store: Store, job: StoredJob, method: Judging) -> Begun:
+    """Return the run of a job; it is made once, in the transaction that notes it."""
     with store.writing() as connection:
-        if job.run_id is not None and get_run(connection, job.run_id).state in {RunState.RUNNING, RunState.INTERRUPTED}:
-            finish_run(connection, job.run_id, RunState.STOPPED, why_stopped=CANCELLED)
-    return {"state": CANCELLED}
-
-
-def _method(job: StoredJob, judge: Judge) -> Judging:
-    return Judging(judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
-
-
-def _begun(store: Store, job: StoredJob, judge: Judge) -> Begun:
-    """The run of a job: made once, in the transaction that notes it."""
-    with store.writing() as connection:
-        version = ensure_version(connection, judge.version)
+        version = ensure_version(connection, method.judge.version)
         if job.run_id is not None:
             run = get_run(connection, job.run_id)
             run = resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
         else:
-            run = _method(job, judge).begin(connection, version, job.actor)
+            run = method.begin(connection, version, job.actor)
             set_run(connection, job.id, run.id)
         return Begun(store, version, run)
 
 
-async def _judge(begun: Begun, judge: Judge, job: StoredJob, closing: threading.Event) -> RunAccount:
+async def _judge(begun: Begun, method: Judging, job: StoredJob, closing: threading.Event) -> RunAccount:
     store = begun.store
     with store.reading() as connection:
         spent = run_counts(connection, [begun.run.id])[begun.run.id].cost_micro or 0
@@ -157,41 +142,29 @@ async def _judge(begun: Begun, judge: Judge, job: StoredJob, closing: threading.
     try:
         return await ask_run(
             begun,
-            _method(job, judge),
-            on_start=lambda runner: _Watch(store, job.id, runner, closing).begin(),
+            method,
+            on_start=lambda runner: asyncio.create_task(_watch(store, job.id, runner, closing)),
             concurrency=job.filter["concurrency"],
             max_cost=None if limit is None else max(limit - spent / 1_000_000, 0),
         )
     finally:
-        await judge.aclose()
+        await method.judge.aclose()
 
 
-class _Watch:
-    """Looks whether somebody cancelled the job, from whichever process, or whether this process ends."""
+async def _watch(store: Store, job_id: str, runner: Runner[Any, Any], closing: threading.Event) -> None:
+    """Stop the runner when somebody cancels the job, from whichever process, or when this process ends."""
 
-    def __init__(self, store: Store, job_id: str, runner: Runner[Any, Any], closing: threading.Event) -> None:
-        self._closing = closing
-        self._store = store
-        self._job_id = job_id
-        self._runner = runner
+    def is_cancelled() -> bool:
+        with store.reading() as connection:
+            return get_job(connection, job_id).cancelled_at is not None
 
-    def begin(self) -> asyncio.Task[None]:
-        return asyncio.create_task(self._look())
-
-    async def _look(self) -> None:
-        while True:
-            started = time.monotonic()
-            if self._closing.is_set():
-                self._runner.stop(INTERRUPTED)
-                return
-            if await asyncio.to_thread(self._is_cancelled):
-                self._runner.stop(CANCELLED)
-                return
-            await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
-
-    def _is_cancelled(self) -> bool:
-        with self._store.reading() as connection:
-            return get_job(connection, self._job_id).cancelled_at is not None
+    while not closing.is_set():
+        started = time.monotonic()
+        if await asyncio.to_thread(is_cancelled):
+            runner.stop(CANCELLED)
+            return
+        await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - started)))
+    runner.stop(INTERRUPTED)
 
 
 QUEUE = "judgeboard-jobs"
@@ -209,7 +182,7 @@ _log = logging.getLogger("judgeboard.jobs")
 
 
 class _Workplace:
-    """What the workflows below work on: they are registered once per process, before any database is open."""
+    """The database of the workflows below, which are registered once per process, before any database is open."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
@@ -217,10 +190,6 @@ class _Workplace:
         self.closed = threading.Event()  # the workflows' database is closed: nothing more is recorded there
         self._active = 0
         self._changed = threading.Condition()
-
-    def open(self, store: Store, closing: threading.Event) -> None:
-        self.store, self.closing = store, closing
-        self.closed.clear()
 
     @contextmanager
     def working(self) -> Iterator[Store]:
@@ -251,10 +220,6 @@ class _CutOff(Exception):
 _workplace = _Workplace()
 
 
-def _may_be_tried_again(error: BaseException) -> bool:
-    return not isinstance(error, _CutOff)
-
-
 # A database that is away for a moment breaks a run off; what it has stored is not asked again.
 @DBOS.step(
     name="rejudge",
@@ -262,7 +227,7 @@ def _may_be_tried_again(error: BaseException) -> bool:
     interval_seconds=0.3,
     max_attempts=4,
     backoff_rate=3,
-    should_retry=_may_be_tried_again,
+    should_retry=lambda error: not isinstance(error, _CutOff),
 )
 def _rejudge_step(job_id: str) -> dict[str, Any]:
     with _workplace.working() as store:
@@ -341,7 +306,8 @@ class Worker:
         while (right := taking_right(self._store)) is None:
             if self._closing.wait(TURN_SECONDS):
                 return
-        _workplace.open(self._store, self._closing)
+        _workplace.store, _workplace.closing = self._store, self._closing
+        _workplace.closed.clear()
         for name in ("dbos", "dbos.dbos"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -359,7 +325,8 @@ class Worker:
                 with self._store.writing() as connection:
                     remove_worker(connection, right.executor_id)
             finally:
-                right.release()
+                if right.lock is not None:
+                    right.lock.close()
 
     def _start_engine(self, right: TakingRight) -> None:
         config: DBOSConfig = {

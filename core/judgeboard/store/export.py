@@ -29,8 +29,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import OVERALL, Decision, Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import Column, ColumnType
-from judgeboard.formats.table import write_rows
+from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen

@@ -1,40 +1,15 @@
 """Stored pairs: found by their outside ids, read by id with both answers, and up to which rows they are stored."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.domain import Preference
+from judgeboard.domain import PairItem, Preference
 from judgeboard.store.method_tables import COMPARISON, PAIR, SAMPLE
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW
-
-
-@dataclass(frozen=True, slots=True)
-class PairItem:
-    """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
-
-    ``passages`` are those that both answers were given, None where they differ or are not known.
-    """
-
-    id: int
-    source: str
-    external_id: str
-    query_type: str
-    question: str | None
-    options: tuple[str, ...] | None
-    reference: str | None
-    answer_a: str | None
-    answer_b: str | None
-    model_a: str | None
-    model_b: str | None
-    response_a_id: int | None
-    response_b_id: int | None
-    gold: Preference | None
-    passages: tuple[str, ...] | None = None
 
 
 class NamedPair(NamedTuple):

@@ -327,7 +327,7 @@ def form(place: Place, where: RowFilter) -> Place:
             mode=selected.mode,
             max_cost=limit,
             concurrency=judge.concurrency,
-            estimate=estimate.as_dict(),
+            estimate=estimate,
             actor=reviewer,
         )
     except JudgeboardError as error:

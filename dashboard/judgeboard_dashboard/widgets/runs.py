@@ -232,9 +232,7 @@ def _retry(line: RunLine, version_id: int) -> None:
     )
     if pressed:
         try:
-            job_id = request_rejudge(
-                store(), judge=spec, where=where, mode="failed", estimate=estimate.as_dict(), actor=reviewer
-            )
+            job_id = request_rejudge(store(), judge=spec, where=where, mode="failed", estimate=estimate, actor=reviewer)
         except JudgeboardError as error:
             problem(f"The job was not started: {error}.")
             return

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.formats.csv import defused
-from judgeboard.formats.files import Column, ColumnType
-from judgeboard.formats.table import write_rows
+from judgeboard.formats.files import Column, ColumnType, write_rows
 
 
 def written(row, columns):

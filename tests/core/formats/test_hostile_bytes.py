@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
-from judgeboard.formats.table import FORMATS
+from judgeboard.formats.files import FORMATS
 from judgeboard.imports.importing import read_records
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
-from judgeboard.formats.table import write_rows
+from judgeboard.formats.files import write_rows
 from judgeboard.imports.importing import read_records
 from judgeboard.store.export import RESPONSE_COLUMNS, response_row
 

@@ -9,8 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import Column, ColumnType
-from judgeboard.formats.table import FORMATS, write_rows
+from judgeboard.formats.files import FORMATS, Column, ColumnType, write_rows
 
 COLUMNS = [Column("id", ColumnType.INTEGER), Column("text")]
 

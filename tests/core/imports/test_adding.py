@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgeboard.cli.import_command import kind_lines
-from judgeboard.formats.files import write_whole
-from judgeboard.formats.table import FORMATS, Format, write_rows
+from judgeboard.formats.files import FORMATS, Format, write_rows, write_whole
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
@@ -71,9 +70,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bars.py").write_text(FORMAT, encoding="utf-8")
     (tmp_path / "traces.py").write_text(KIND, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    import bars  # type: ignore[import-not-found]
-
-    monkeypatch.setitem(FORMATS, "bars", Format("bars", (".bars",), bars.read, bars.write))
+    monkeypatch.setitem(FORMATS, "bars", Format("bars", (".bars",), "bars"))
     monkeypatch.setitem(KINDS, "traces", Kind("traces:TraceImport", "Traces", "trace", "questions of a tracing tool"))
 
 

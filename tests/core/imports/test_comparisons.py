@@ -14,24 +14,26 @@ def said(one, **more):
 
 def test_a_verdict_in_one_order(one):
     got = said(one, verdict="n", raw={"x": 1}, reasoning="why", reference="42", condition="reference", ask=2)
-    assert (got.pair_id, got.judge, got.shown, got.preferences) == (
+    comparison = got.comparison
+    assert (got.pair_id, got.judge, comparison.shown, comparison.preferences) == (
         *("p", RecordedJudge("j"), Shown.BA),
         {"overall": Preference.TIE},
     )
-    assert (got.record.status, got.record.raw, got.reasoning) == (Status.OK, '{"x": 1}', "why")
-    assert (got.condition, got.reference, got.ask) == ("reference", "42", 2)
+    record = comparison.record
+    assert (record.status, record.raw, comparison.reasoning) == (Status.OK, '{"x": 1}', "why")
+    assert (comparison.condition, comparison.reference, comparison.ask) == ("reference", "42", 2)
 
 
 def test_a_verdict_on_an_aspect(one):
-    assert said(one, verdict="A", aspect="depth").preferences == {"depth": Preference.A}
-    assert said(one, verdict={"depth": "a"}).preferences == {"depth": Preference.A}
+    assert said(one, verdict="A", aspect="depth").comparison.preferences == {"depth": Preference.A}
+    assert said(one, verdict={"depth": "a"}).comparison.preferences == {"depth": Preference.A}
 
 
 @pytest.mark.parametrize(
     ("given", "status"), [({}, "unparsable"), ({"verdict": None}, "unparsable"), ({"status": "refused"}, "refused")]
 )
 def test_none_is_asked_and_unusable(one, given, status):
-    got = said(one, raw="I cannot", **given)
+    got = said(one, raw="I cannot", **given).comparison
     assert (got.record.status, got.preferences, got.record.raw) == (status, {}, "I cannot")
 
 

@@ -8,7 +8,14 @@ import pytest
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, rag
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.runs.jobs import cancel_job, estimate_calls, job_progress, recent_jobs, request_rejudge
+from judgeboard.runs.jobs import (
+    CallEstimate,
+    cancel_job,
+    estimate_calls,
+    job_progress,
+    recent_jobs,
+    request_rejudge,
+)
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -57,7 +64,12 @@ def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
 
 
 def test_without_a_worker_a_job_waits(log: Store) -> None:
-    job_id = ask(log, RAG, where=RowFilter(query_types=("simple",)), estimate={"calls": ANSWERS})
+    job_id = ask(
+        log,
+        RAG,
+        where=RowFilter(query_types=("simple",)),
+        estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True),
+    )
     job = job_progress(log, job_id)
     assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
     with log.writing() as connection:

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +26,30 @@ from judgeboard.llm.recording_endpoint import (
     in_turn,
     rejects_parameter,
     verdict,
-    with_chances,
 )
 from judgeboard.store.engine import Store
 from judging_log import address, judgments, store_answers
 
 ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
 TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'
+
+
+def with_chances(reply: ScriptedReply, tokens: Sequence[tuple[str, Mapping[str, float]]]) -> ScriptedReply:
+    """Return a completion with its tokens' probabilities: each token's text, and the likeliest texts at its place."""
+    content = [
+        {"token": text, "logprob": _log(chances.get(text, 1.0)), "top_logprobs": _top(chances)}
+        for text, chances in tokens
+    ]
+    choice = {**reply.body["choices"][0], "logprobs": {"content": content}}
+    return replace(reply, body={**reply.body, "choices": [choice]})
+
+
+def _top(chances: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [{"token": text, "logprob": _log(chance)} for text, chance in chances.items()]
+
+
+def _log(chance: float) -> float:
+    return math.log(chance) if chance > 0 else -9999.0  # as servers write what cannot come
 
 
 def judged(script: Script, kind: str = "rag", **options: Any) -> tuple[Verdict, RecordingEndpoint]:

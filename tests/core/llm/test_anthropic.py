@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,6 @@ from judgeboard.llm.recording_endpoint import (
     Script,
     ScriptedReply,
     always,
-    anthropic_failure,
-    as_anthropic,
     completion,
     in_turn,
     verdict,
@@ -36,6 +35,73 @@ REQUEST = ChatRequest(
     parameters={"temperature": 0},
 )
 ANSWER = JudgeInput(1, "What colour is the sky?", "Blue.", ("The sky is blue.",))
+
+
+def anthropic_failure(status: int, kind: str, message: str) -> ScriptedReply:
+    """Return an error as Anthropic's API sends it; ``kind`` is its type, like overloaded_error."""
+    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"}
+    return ScriptedReply(error, status)
+
+
+def as_anthropic(then: Script) -> Script:
+    """Answer like Anthropic's Messages API: refuse what it refuses, and send what ``then`` completes in its form."""
+
+    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+        if fault := _messages_fault(request):
+            return anthropic_failure(400, "invalid_request_error", fault)
+        reply = then(request, number)
+        if not isinstance(reply, ScriptedReply):
+            raise TypeError("a scripted message is there at once")
+        is_completion = isinstance(reply.body, dict) and "choices" in reply.body
+        return replace(reply, body=_message(reply.body, request)) if is_completion else reply
+
+    return script
+
+
+_TAKEN = frozenset({"model", "messages", "max_tokens", "system", "temperature", "tools", "tool_choice"})
+
+
+def _messages_fault(request: Mapping[str, Any]) -> str | None:
+    for name in ("model", "messages", "max_tokens"):
+        if name not in request:
+            return f"{name}: Field required"
+    if strange := sorted(set(request) - _TAKEN):
+        return f"{strange[0]}: Extra inputs are not permitted"
+    for place, message in enumerate(request["messages"]):
+        if message["role"] not in {"user", "assistant"}:
+            return f'messages: Unexpected role "{message["role"]}". Use the top-level `system` parameter'
+        if not message["content"]:
+            return f"messages.{place}: all messages must have non-empty content"
+    if request.get("tool_choice", {}).get("type") == "tool":
+        named = request["tool_choice"]["name"]
+        if named not in [tool["name"] for tool in request.get("tools", ())]:
+            return f"tool_choice: Tool '{named}' not found in provided tools"
+    return None
+
+
+def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """A chat completion in the form of a message; a text that is JSON becomes the input of the tool."""
+    choice = completed["choices"][0]
+    text = choice["message"]["content"] or ""
+    stop = {"length": "max_tokens", "stop": "end_turn"}.get(choice["finish_reason"], choice["finish_reason"])
+    block: dict[str, Any] = {"type": "text", "text": choice["message"]["refusal"] or text}
+    if choice["message"]["refusal"]:
+        stop = "refusal"
+    elif "tool_choice" in request and text.startswith("{"):
+        name = request["tool_choice"]["name"]
+        block = {"type": "tool_use", "id": "toolu_scripted", "name": name, "input": json.loads(text)}
+        stop = "tool_use" if stop == "end_turn" else stop
+    usage = completed.get("usage")
+    return {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": completed["model"],
+        "content": [block],
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage and {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+    }
 
 
 def asked(script: Script, *requests: ChatRequest, **options: Any) -> tuple[list[Reply | NoReply], RecordingEndpoint]:
@@ -169,10 +235,10 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
 def test_tokens_of_a_cache_are_counted() -> None:
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 2}
     message = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "usage": usage}
-    found = read(json.dumps(message))
-    assert found is not None
+    found = read(message)
     assert (found.text, found.prompt_tokens, found.completion_tokens) == ("ab", 543, 2)
-    assert read("[]") is None
+    with pytest.raises(TypeError):
+        read([])
 
 
 def test_prices_are_known() -> None:

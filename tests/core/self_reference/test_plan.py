@@ -4,10 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from judgeboard.domain import Shown
+from judgeboard.domain import PairItem, Shown
 from judgeboard.methods.own_answers import majority
 from judgeboard.methods.self_reference import Plan, Task
-from judgeboard.store.pairs import PairItem
 
 PAIR = PairItem(1, "s", "p1", "QA", "?", None, None, "a", "b", None, None, 1, 2, None)
 ON, OFF, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", None, "x"], [None] * 5
