@@ -134,6 +134,6 @@ class GradedLog:
 
     def _reviewer(self, connection: Any, name: str) -> int:
         if name not in self.reviewers:
-            row = {"origin": "desk", "name": name, "role": "reviewer", "created_at": NOON}
+            row = {"origin": "page", "name": name, "role": "reviewer", "created_at": NOON}
             self.reviewers[name] = connection.execute(insert(REVIEWER).returning(REVIEWER.c.id), row).scalar_one()
         return self.reviewers[name]

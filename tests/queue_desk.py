@@ -158,7 +158,7 @@ class QueueDesk:
 def queue_desk(store: Store) -> QueueDesk:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-    people = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon", "Ada", "Lead"))
+    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada", "Lead"))
     return QueueDesk(store, *people)
 
 
