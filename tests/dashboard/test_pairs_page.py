@@ -13,7 +13,7 @@ from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session

@@ -26,7 +26,7 @@ from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
-from judgeboard.store.pair_storing import sides_named
+from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import NamedResponse, responses_named
 from judgeboard.store.storing import store_judgments
 

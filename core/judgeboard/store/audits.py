@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
-from judgeboard.domain import FlagState, Label, ResponseKind, Status, StepRecord, Verdict
+from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
 from judgeboard.flags import supreme_disagrees
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
 from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_columns
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.settings import rules_in_force
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 
 
 class AuditedJudgment(NamedTuple):
@@ -139,21 +138,11 @@ def audits_done(connection: Connection) -> list[tuple[int, int]]:
 def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[int, Verdict]:
     """Return the verdicts of usable judgments with their scores and reasoning, by id."""
     scores = dimension_scores(connection, list(judgment_ids))
-    columns = ("id", "groundedness", "quality", "label", "reasoning")
+    columns = ("id", "status", "groundedness", "quality", "label", "reasoning")
     judged = select(*(JUDGMENT.c[name] for name in columns)).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.status == Status.OK.value
     )
-    return {
-        row.id: Verdict(
-            Status.OK,
-            groundedness=row.groundedness,
-            quality=row.quality,
-            label=None if row.label is None else Label(row.label),
-            reasoning=row.reasoning,
-            scores=tuple(scores.get(row.id, ())),
-        )
-        for row in connection.execute(judged)
-    }
+    return {row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ()))) for row in connection.execute(judged)}
 
 
 def store_judgment_reviews(

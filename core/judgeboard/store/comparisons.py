@@ -1,18 +1,17 @@
 """What judges made of pairs, one row per order shown."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, true
+from sqlalchemy import Connection, Row, Select, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import COMPARISON, COMPARISON_SCORE, PAIR
-from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.statements import batches, insert_or_skip, record_of, rows_with
+from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE
 from judgeboard.text import storable_or_none
 
 SCORE = COMPARISON_SCORE
@@ -57,7 +56,7 @@ class StoredComparison(NamedTuple):
 
     id: int
     status: str
-    preferences: dict[str, str]
+    preferences: dict[str, Preference]
     run_id: int | None = None
 
 
@@ -78,6 +77,12 @@ class BothOrders(NamedTuple):
     asked_ab: bool
     asked_ba: bool
     gold: Preference | None
+
+
+# Rows of comparisons, one for each aspect that a comparison has.
+_WITH_SCORES = select(COMPARISON, SCORE.c.aspect, SCORE.c.preference).join(
+    SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True
+)
 
 
 def store_comparisons(
@@ -125,21 +130,14 @@ def stored_comparisons(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[ComparisonKey, StoredComparison]:
     """Return what a judge version said of these pairs, by key."""
-    columns = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
-    found: dict[ComparisonKey, StoredComparison] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        query = (
-            select(*columns, COMPARISON.c.id, COMPARISON.c.status, COMPARISON.c.run_id)
-            .add_columns(SCORE.c.aspect, SCORE.c.preference)
-            .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-            .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id.in_(batch))
-        )
-        for pair_id, condition, shown, ask, id_, status, run_id, aspect, preference in connection.execute(query):
-            key = ComparisonKey(pair_id, condition, shown, ask)
-            one = found.setdefault(key, StoredComparison(id_, status, {}, run_id))
-            if aspect is not None:
-                one.preferences[aspect] = preference
-    return found
+    query = _WITH_SCORES.where(COMPARISON.c.judge_version_id == version_id)
+    comparisons: dict[ComparisonKey, StoredComparison] = {}
+    for row in _on_pairs(connection, query, pair_ids):
+        key = record_of(ComparisonKey, row)
+        comparison = comparisons.setdefault(key, StoredComparison(row.id, row.status, {}, row.run_id))
+        if row.aspect is not None:
+            comparison.preferences[row.aspect] = row.preference
+    return comparisons
 
 
 def load_comparisons(
@@ -149,16 +147,11 @@ def load_comparisons(
     condition: str | None = None,
     run_id: int | None = None,
 ) -> list[BothOrders]:
-    """Return what these versions say of every pair they were asked about, one row per aspect, in a fixed order.
+    """Return the verdicts of these versions on pairs in both orders, one for each aspect, in a fixed order.
 
     Of several asks in one order the latest usable one counts. An order that was asked without a usable verdict is
-    unmeasured on every aspect that the version speaks of (``overall`` where it speaks of none).
-
-    Args:
-        connection: A transaction.
-        version_ids: Judge versions.
-        condition: Only ``plain`` or ``reference``; both where it is not given.
-        run_id: Only what this run asked.
+    unmeasured on every aspect of the version's verdicts (``overall`` if it has none). The result can be limited to the
+    condition ``plain`` or ``reference`` and to a run.
     """
     asked = _asked(connection, version_ids, condition, run_id)
     aspects: dict[tuple[int, str], set[str]] = {}
@@ -183,24 +176,14 @@ def _asked(
     connection: Connection, version_ids: Collection[int], condition: str | None, run_id: int | None
 ) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
     """The preferences by (version, condition, pair, order shown); empty where no ask was usable."""
-    query = (
-        select(
-            COMPARISON.c.judge_version_id,
-            COMPARISON.c.condition,
-            COMPARISON.c.pair_id,
-            COMPARISON.c.shown,
-            COMPARISON.c.ask,
-            SCORE.c.aspect,
-            SCORE.c.preference,
-        )
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(COMPARISON.c.judge_version_id.in_(version_ids))
-    )
+    columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
+    query = _WITH_SCORES.with_only_columns(
+        *(COMPARISON.c[name] for name in columns), SCORE.c.aspect, SCORE.c.preference, maintain_column_froms=True
+    ).where(COMPARISON.c.judge_version_id.in_(version_ids))
     if condition is not None:
         query = query.where(COMPARISON.c.condition == condition)
     if run_id is not None:
         query = query.where(COMPARISON.c.run_id == run_id)
-    known = {preference.value: preference for preference in Preference}  # a look-up is cheaper than a call
     asked: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
     latest: dict[tuple[int, str, int, str], int] = {}
     for version_id, kept, pair_id, shown, ask, aspect, preference in connection.execute(query):
@@ -211,17 +194,17 @@ def _asked(
         if ask > latest.get(key, 0):
             said.clear()
         latest[key] = ask
-        said[aspect] = known[preference]
+        said[aspect] = preference
     return asked
 
 
 def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str, Preference | None]]:
-    found: dict[int, tuple[str, Preference | None]] = {}
-    for batch in batches(sorted(set(ids))):
-        query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold).where(PAIR.c.id.in_(batch))
-        for id_, query_type, gold in connection.execute(query):
-            found[id_] = (query_type, None if gold is None else Preference(gold))
-    return found
+    query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
+    return {id_: (query_type, gold) for id_, query_type, gold in rows_with(connection, query, PAIR.c.id, ids)}
+
+
+def _on_pairs(connection: Connection, query: Select[Any], pair_ids: Collection[int]) -> Iterator[Row[Any]]:
+    return rows_with(connection, query, COMPARISON.c.pair_id, pair_ids)
 
 
 def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
@@ -230,7 +213,7 @@ def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime
         "judge_version_id": version_id,
         "condition": item.condition,
         "reference": storable_or_none(item.reference),
-        "shown": item.shown.value,
+        "shown": item.shown,
         "ask": item.ask,
         "reasoning": storable_or_none(item.reasoning),
         **step_columns(item.record, run_id, now),
@@ -286,10 +269,7 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
         .where(PAIR.c.question.is_not(None), a.c.answer.is_not(None), b.c.answer.is_not(None))
         .order_by(PAIR.c.id)
     )
-    found: list[int] = []
-    for batch in batches(sorted(set(pair_ids))):
-        found += connection.execute(query.where(PAIR.c.id.in_(batch))).scalars()
-    return tuple(found)
+    return tuple(row.id for row in rows_with(connection, query, PAIR.c.id, pair_ids))
 
 
 def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, PairHead]:
@@ -301,10 +281,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
         .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
     )
-    found: dict[int, PairHead] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        found |= {id_: PairHead(*rest) for id_, *rest in connection.execute(query.where(PAIR.c.id.in_(batch)))}
-    return found
+    return {id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)}
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
@@ -315,9 +292,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .order_by(PAIR.c.id)
     )
     return [
-        BothOrders(
-            0, PLAIN, id_, query_type, OVERALL, None, None, False, False, None if gold is None else Preference(gold)
-        )
+        BothOrders(0, PLAIN, id_, query_type, OVERALL, None, None, asked_ab=False, asked_ba=False, gold=gold)
         for id_, query_type, gold in connection.execute(query)
     ]
 
@@ -326,19 +301,17 @@ def latest_asks(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[tuple[int, Shown], LatestInOrder]:
     """Return the latest plain ask of these pairs by pair and order shown."""
-    columns = (COMPARISON.c.pair_id, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.status, COMPARISON.c.run_id)
-    found: dict[tuple[int, Shown], LatestInOrder] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        query = select(*columns).where(
-            COMPARISON.c.judge_version_id == version_id,
-            COMPARISON.c.condition == PLAIN,
-            COMPARISON.c.pair_id.in_(batch),
-        )
-        for pair_id, shown, ask, status, run_id in connection.execute(query.order_by(COMPARISON.c.ask)):
-            key = (pair_id, Shown(shown))
-            usable = status == Status.OK.value or (key in found and found[key].usable)
-            found[key] = LatestInOrder(ask, usable, run_id)
-    return found
+    names = ("pair_id", "shown", "ask", "status", "run_id")
+    query = (
+        select(*(COMPARISON.c[name] for name in names))
+        .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.condition == PLAIN)
+        .order_by(COMPARISON.c.ask)
+    )
+    latest: dict[tuple[int, Shown], LatestInOrder] = {}
+    for pair_id, shown, ask, status, run_id in _on_pairs(connection, query, pair_ids):
+        usable = status is Status.OK or ((pair_id, shown) in latest and latest[pair_id, shown].usable)
+        latest[pair_id, shown] = LatestInOrder(ask, usable, run_id)
+    return latest
 
 
 def status_counts(
@@ -351,41 +324,23 @@ def status_counts(
         .group_by(COMPARISON.c.status)
     )
     counts = dict.fromkeys(Status, 0)
-    limits = [true()] if pair_ids is None else [COMPARISON.c.pair_id.in_(b) for b in batches(sorted(set(pair_ids)))]
-    for limit in limits:
-        for status, n in connection.execute(query.where(limit)):
-            counts[Status(status)] += n
+    every = connection.execute(query) if pair_ids is None else _on_pairs(connection, query, pair_ids)
+    for status, n in every:
+        counts[status] += n
     return counts
 
 
 def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
     """Return what a version said of a pair without further help, one entry for each order asked, ab first."""
-    query = (
-        select(
-            COMPARISON.c.id,
-            COMPARISON.c.shown,
-            COMPARISON.c.status,
-            COMPARISON.c.reasoning,
-            COMPARISON.c.error,
-            SCORE.c.aspect,
-            SCORE.c.preference,
-        )
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(
-            COMPARISON.c.judge_version_id == version_id,
-            COMPARISON.c.pair_id == pair_id,
-            COMPARISON.c.condition == PLAIN,
-        )
-        .order_by(COMPARISON.c.ask)
-    )
-    found: dict[Shown, LatestComparison] = {}
-    for id_, order, status, reasoning, error, aspect, preference in connection.execute(query):
-        shown = Shown(order)
-        said = found.get(shown)
-        if said is None or said.comparison_id != id_:
-            if said is not None and said.status is Status.OK and status != Status.OK.value:
+    of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
+    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition == PLAIN).order_by(COMPARISON.c.ask)
+    latest: dict[Shown, LatestComparison] = {}
+    for row in connection.execute(query):
+        comparison = latest.get(row.shown)
+        if comparison is None or comparison.comparison_id != row.id:
+            if comparison is not None and comparison.status is Status.OK and row.status is not Status.OK:
                 continue
-            said = found[shown] = LatestComparison(id_, shown, Status(status), {}, reasoning, error)
-        if aspect is not None:
-            said.preferences[aspect] = Preference(preference)
-    return [found[shown] for shown in Shown if shown in found]
+            comparison = latest[row.shown] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
+        if row.aspect is not None:
+            comparison.preferences[row.aspect] = row.preference
+    return [latest[shown] for shown in Shown if shown in latest]

@@ -34,20 +34,26 @@ from judgeboard.formats.table import write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.method_tables import (
+from judgeboard.store.preferences import CurrentPreference, load_preferences
+from judgeboard.store.responses import response_of
+from judgeboard.store.tables import (
+    COMMENT,
     COMPARISON,
     COMPARISON_SCORE,
+    FEEDBACK,
+    FLAG,
     GENERATION,
+    JUDGMENT,
     JUDGMENT_REVIEW,
+    JUDGMENT_SCORE,
     PAIR,
     PREFERENCE_SCORE,
     REFINEMENT,
+    RESPONSE,
+    REVIEW,
     SAMPLE,
+    VERSION,
 )
-from judgeboard.store.preferences import CurrentPreference, load_preferences
-from judgeboard.store.queue_tables import COMMENT
-from judgeboard.store.responses import response_of
-from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
 from judgeboard.text import iso_z
 
 # No column may be added that the importer would read as a column of the log: an export can be imported unchanged.

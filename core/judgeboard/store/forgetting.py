@@ -11,11 +11,9 @@ from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
-from judgeboard.store.method_tables import GENERATION, PAIR, REFINEMENT
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, waiting_items_on
-from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import FORGETTABLE, JUDGMENT, RESPONSE
+from judgeboard.store.tables import FORGETTABLE, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 
 _NAMES = {
     "response": ("id",),

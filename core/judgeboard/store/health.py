@@ -15,10 +15,24 @@ from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
 from judgeboard.store.runs import RESUMABLE
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, batches, read_columns
-from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
+from judgeboard.store.tables import (
+    COMPARISON,
+    CURRENT,
+    EVENT,
+    FEEDBACK,
+    JUDGMENT,
+    JUDGMENT_REVIEW,
+    JUDGMENT_SCORE,
+    PAIR,
+    RESPONSE,
+    REVIEW,
+    RUN,
+    SAMPLE,
+    SETTING,
+    STEP_TABLES,
+)
 
 # These tables only grow; forgetting writes an event.
 _GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)

@@ -1,7 +1,7 @@
 """Judgments: rows and scores, the current judgment of each judge version, and recorded judgments of an import."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from judgeboard.domain import (
     ClaimStatus,
     DimensionScore,
     Feedback,
-    FeedbackKind,
     Status,
     StepRecord,
     Verdict,
@@ -117,7 +116,7 @@ def read_states(connection: Connection, responses: Sequence[ShortResponse]) -> l
         else:
             state.failed[judge] = judgment
     for response_id, kind, value in connection.execute(_FEEDBACK, ids):
-        states[response_id].feedback = Feedback(FeedbackKind(kind), value)
+        states[response_id].feedback = Feedback(kind, value)
     return list(states.values())
 
 
@@ -153,13 +152,7 @@ def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJ
     )
     ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
     rows = [
-        {
-            "judgment_id": ids[key],
-            "dimension": score.dimension,
-            "value": score.value,
-            "scale": score.scale,
-            "reasoning": storable_or_none(score.reasoning),
-        }
+        asdict(score) | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
         for item in items
         if (key := (item.response_id, item.ask, item.repeat)) in ids
         for score in item.verdict.scores
@@ -177,7 +170,7 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
         "repeat": item.repeat,
         "groundedness": verdict.groundedness,
         "quality": verdict.quality,
-        "label": None if verdict.label is None else verdict.label.value,
+        "label": verdict.label,
         "reasoning": storable_or_none(verdict.reasoning),
         "claims": None if verdict.claims is None else [_json(claim, _CLAIM) for claim in verdict.claims],
         **step_columns(verdict, run_id, now),
@@ -185,10 +178,10 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
 
 
 def step_columns(record: StepRecord | Verdict, run_id: int | None, now: datetime) -> dict[str, Any]:
-    """Return the values of the step columns (`method_tables.step_columns`) of a row."""
+    """Return the values of the step columns (`tables.step_columns`) of a row."""
     return {
         "run_id": run_id,
-        "status": record.status.value,
+        "status": record.status,
         "raw": storable_or_none(record.raw),
         "model_reported": storable_or_none(record.model_reported),
         "prompt_tokens": record.prompt_tokens,

@@ -10,10 +10,9 @@ from judgeboard.flags.random_sample import draw
 from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.tables import FLAG, REVIEW
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, REVIEW, SKIP
 
 EARLIEST = timedelta(days=7)
 

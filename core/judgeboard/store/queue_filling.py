@@ -13,7 +13,6 @@ from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
 from judgeboard.flags.random_sample import draw
 from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.method_tables import PAIR
 from judgeboard.store.queue_items import (
     NewItem,
     QueueItem,
@@ -28,11 +27,10 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import ANSWERS, Queue, any_open_queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, batches
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW_SCORE
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)

@@ -27,11 +27,10 @@ from judgeboard.domain import Response, Status, StepRecord
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.store.responses import Origin, key_of, read_origins
 from judgeboard.store.statements import insert_or_skip
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEWER, RUN
+from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, REFINEMENT, RESPONSE, REVIEWER, RUN, SELECTED_ATTEMPT
 from judgeboard.text import storable_or_none
 
 

@@ -9,8 +9,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.method_tables import COMPARISON, GENERATION, JUDGMENT_REVIEW, PAIR, SAMPLE
-from judgeboard.store.tables import JUDGMENT, RESPONSE, VERSION
+from judgeboard.store.tables import COMPARISON, GENERATION, JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, SAMPLE, VERSION
 
 
 class LatestAsk(NamedTuple):

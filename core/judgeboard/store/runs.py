@@ -27,10 +27,9 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
-from judgeboard.store.method_tables import STEP_TABLES
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.statements import NOT_OK
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

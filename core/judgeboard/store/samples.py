@@ -12,16 +12,14 @@ from judgeboard.domain import OVERALL, Preference, Status, StepRecord
 from judgeboard.store.comparisons import REFERENCE
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import COMPARISON, COMPARISON_SCORE, PAIR, SAMPLE
-from judgeboard.store.statements import batches, insert_or_skip
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, rows_with
+from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, SAMPLE
 from judgeboard.text import storable_or_none
 
 _KEY = ("pair_id", "judge_version_id", "number", "ask")
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
 """The call gave nothing: the model may well have had an answer. An unparsable reply is a try without an answer."""
-
-_Question = tuple[str, str, tuple[str, ...] | None, str | None, Preference | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +95,18 @@ def store_samples(
 
 def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
     """Return what a version tried at these questions, by key, the latest ask of each try."""
-    columns = (SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status, SAMPLE.c.ask, SAMPLE.c.run_id)
-    ordered, found = sorted(set(pair_ids)), {}
-    for some in batches(ordered):
-        query = select(*columns).where(SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id.in_(some))
-        for pair_id, number, *said in connection.execute(query.order_by(SAMPLE.c.ask)):
-            found[SampleKey(pair_id, number)] = StoredSample(*said)
-    return found
+    query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
+    query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
+    return {
+        SampleKey(pair_id, number): StoredSample(*sample)
+        for pair_id, number, *sample in rows_with(connection, query, SAMPLE.c.pair_id, pair_ids)
+    }
 
 
 def load_samples(
     connection: Connection, version_ids: Collection[int], *, run_id: int | None = None
 ) -> list[SampledQuestion]:
-    """Return the tries of these versions at every question, by version and question.
-
-    Args:
-        connection: A transaction.
-        version_ids: Judge versions: what sampled, as its judge.
-        run_id: Only what this run sampled.
-    """
+    """Return the samples of these versions, or of one run of them, by version and question."""
     tried = select(
         SAMPLE.c.judge_version_id, SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status
     ).where(SAMPLE.c.judge_version_id.in_(version_ids))
@@ -126,27 +117,15 @@ def load_samples(
         tries.setdefault((version_id, pair_id), {})[number] = (answer, status)
     pairs = _pairs(connection, {pair_id for _, pair_id in tries})
     questions = []
-    for (version_id, pair_id), some in sorted(tries.items()):
-        in_order = [some[number] for number in sorted(some)]
-        answers, statuses = tuple(one[0] for one in in_order), tuple(one[1] for one in in_order)
+    for (version_id, pair_id), by_number in sorted(tries.items()):
+        answers, statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
         questions.append(SampledQuestion(version_id, pair_id, *pairs[pair_id], answers, statuses))
     return questions
 
 
-def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, _Question]:
-    ordered, found = sorted(ids), {}
-    columns = (PAIR.c.id, PAIR.c.source, PAIR.c.query_type, PAIR.c.options, PAIR.c.reference, PAIR.c.gold)
-    for some in batches(ordered):
-        query = select(*columns).where(PAIR.c.id.in_(some))
-        for id_, source, query_type, options, reference, gold in connection.execute(query):
-            found[id_] = (
-                source,
-                query_type,
-                None if options is None else tuple(options),
-                reference,
-                None if gold is None else Preference(gold),
-            )
-    return found
+def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
+    query = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
+    return {id_: tuple(columns) for id_, *columns in rows_with(connection, query, PAIR.c.id, ids)}
 
 
 def _row(version_id: int, run_id: int | None, item: NewSample, now: datetime) -> dict[str, Any]:
@@ -214,8 +193,9 @@ class StoredOrder(NamedTuple):
 
 def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
     """Return what a version sampled of a question, in its order, the latest ask of each try."""
-    columns = (SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status, SAMPLE.c.raw)
-    query = select(*columns).where(SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id)
+    query = select(*columns_of(StoredTry, SAMPLE)).where(
+        SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
+    )
     rows = connection.execute(query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
     return list({row.number: StoredTry(*row) for row in rows}.values())
 

@@ -11,9 +11,8 @@ from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
 from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, SUITE_CASE, SUITE_RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):

@@ -33,8 +33,7 @@ from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.tables import FLAG, JUDGMENT, RUN, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
 
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")

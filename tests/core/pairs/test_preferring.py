@@ -14,10 +14,9 @@ from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.method_tables import COMPARISON, PREFERENCE_SCORE
 from judgeboard.store.preferences import load_preferences, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.tables import EVENT, REVIEW
+from judgeboard.store.tables import COMPARISON, EVENT, PREFERENCE_SCORE, REVIEW
 from pair_log import add_pairs, people_say, record
 from review_desk import rows_of
 

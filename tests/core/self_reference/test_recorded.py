@@ -14,7 +14,7 @@ from judgeboard.methods.self_reference_report import measure_self_reference
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.samples import NewSample, store_samples
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference

@@ -10,7 +10,7 @@ from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, Ste
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.samples import NewSample, store_samples
 from page_rows import HOSTILE
 
