@@ -27,7 +27,7 @@ from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
 from judgeboard.store.pairs import sides_named
-from judgeboard.store.responses import NamedResponse, responses_named
+from judgeboard.store.responses import Named, responses_named
 from judgeboard.store.storing import store_judgments
 
 
@@ -108,7 +108,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         unknown = {external_id for external_id, _ in names.values()} - named.keys()
         if unknown:  # a log has no empty answers, pairs do
             sides = sides_named(connection, unknown)
-            named |= {name: [NamedResponse(*side) for side in found] for name, found in sides.items()}
+            named |= {name: [Named(*side) for side in found] for name, found in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
         for index, response in rows.find("response", names, named).items():
             by_judge.setdefault(records[index].judge, {})[index] = response.id

@@ -1,12 +1,13 @@
 """Events: who did what, written in the transaction of the change."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
@@ -105,11 +106,10 @@ def _conditions(given: EventFilter) -> list[ColumnElement[bool]]:
 def _events(
     connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
 ) -> tuple[StoredEvent, ...]:
-    columns = {column.name: column for column in EVENT.c} | {"response": RESPONSE.c.external_id}
     query = (
-        select(*(columns[field.name].label(field.name) for field in fields(StoredEvent)))
+        select(*columns_of(StoredEvent, EVENT), RESPONSE.c.external_id.label("response"))
         .select_from(EVENT.outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id))
         .where(*conditions)
         .order_by(EVENT.c.id.desc())
     )
-    return tuple(StoredEvent(*row) for row in connection.execute(query.limit(limit)))
+    return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))

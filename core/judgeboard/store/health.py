@@ -16,7 +16,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.runs import RESUMABLE
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, batches, read_columns
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
     CURRENT,
@@ -54,7 +54,6 @@ _REQUESTS = (
     (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000
-_CHUNK = 5_000
 
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
@@ -156,14 +155,12 @@ class AnswerFacts:
 
 def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
     """Return the facts of these answers, in their order."""
-    found: dict[int, tuple[float, str]] = {}
     ids = response_ids.tolist()
-    for some in batches(ids, _CHUNK):
-        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model).where(
-            RESPONSE.c.id.in_(some)
-        )
-        for id_, length, model in connection.execute(query):
-            found[id_] = (np.nan if length is None else float(length), model or "")
+    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model)
+    found = {
+        id_: (np.nan if length is None else float(length), model or "")
+        for id_, length, model in rows_with(connection, query, RESPONSE.c.id, ids)
+    }
     rows = [found[id_] for id_ in ids]
     return AnswerFacts([row[0] for row in rows], [row[1] for row in rows])
 
@@ -227,22 +224,12 @@ class Original:
 
 def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]:
     """Return these answers in the order of ``ids`` without forgotten ones; at most 1,000."""
+    names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "generator_model")
+    columns = (*names, "reference", "asked_at")
+    query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
     found = {
-        row.id: Original(
-            row.id,
-            Response(
-                source=row.source,
-                external_id=row.external_id,
-                query=row.query,
-                answer=row.answer,
-                passages=None if row.passages is None else tuple(row.passages),
-                query_type=row.query_type,
-                generator_model=row.generator_model,
-                reference=row.reference,
-                asked_at=row.asked_at,
-            ),
-        )
-        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)))
+        row.id: Original(row.id, record_of(Response, row))
+        for row in connection.execute(query)
         if row.query is not None and row.answer is not None
     }
     return [found[id_] for id_ in ids if id_ in found]

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.responses import PairHash, find_responses, pair_hash
+from judgeboard.store.responses import Named, PairHash, find_responses, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.storing import store_responses
@@ -39,13 +39,6 @@ class PairItem:
     response_b_id: int | None
     gold: Preference | None
     passages: tuple[str, ...] | None = None
-
-
-class NamedPair(NamedTuple):
-    """A pair that answers to an outside id."""
-
-    id: int
-    source: str
 
 
 def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
@@ -108,13 +101,9 @@ def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> d
     return {key: found[key] for key in keys if key in found}
 
 
-def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[NamedPair]]:
-    """Return, for each outside id that is stored, the pairs of every source that have it, the oldest first."""
-    found: dict[str, list[NamedPair]] = {}
-    query = select(PAIR.c.external_id, PAIR.c.id, PAIR.c.source).order_by(PAIR.c.id)
-    for external_id, pair_id, source in connection.execute(query.where(PAIR.c.external_id.in_(external_ids))):
-        found.setdefault(external_id, []).append(NamedPair(pair_id, source))
-    return found
+def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
+    """Return the pairs of every source with these external ids, the oldest first, by external id."""
+    return named(connection, PAIR, external_ids)
 
 
 class LastRows(NamedTuple):
@@ -228,10 +217,10 @@ def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[O
 
 def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     """Return the stored responses that pairs name their answers by, by outside id."""
-    named = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
+    names = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
     found: dict[str, list[Origin]] = {}
     query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
-    for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, named):
+    for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, names):
         found.setdefault(external_id, []).append(Origin(*origin))
     return found
 

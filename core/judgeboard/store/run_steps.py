@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import COMPARISON, GENERATION, JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, SAMPLE, VERSION
 
 
@@ -30,9 +31,8 @@ def latest_asks(
     connection: Connection, version_id: int, response_ids: Collection[int] | None = None
 ) -> dict[int, LatestAsk]:
     """Return the latest ask of a version on each response that it judged, by response."""
-    columns = (JUDGMENT.c[name] for name in LatestAsk._fields)
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
-    query = select(*columns).where(*of_version).order_by(JUDGMENT.c.id)
+    query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
     if response_ids is not None:
         query = query.where(JUDGMENT.c.response_id.in_(response_ids))
     return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
@@ -138,7 +138,7 @@ class RunProblem:
 def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> list[RunProblem]:
     """Return the problems of a run, the most frequent first."""
     problems = [
-        RunProblem(row.status, row.reason, row.steps, row.response_id, row.pair_id, row.example)
+        record_of(RunProblem, row)
         for steps, example in _STEPS
         for row in connection.execute(_grouped(steps, run_id, example).limit(limit))
     ]

@@ -28,7 +28,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
 from judgeboard.store.responses import last_response_id
-from judgeboard.store.statements import NOT_OK
+from judgeboard.store.statements import NOT_OK, record_of
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
 
 
@@ -445,20 +445,13 @@ _RUNS = select(RUN, VERSION.c.name, VERSION.c.number).join_from(
 
 def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
     return [
-        StoredRun(
-            id=row.id,
-            kind=row.kind,
+        record_of(
+            StoredRun,
+            row,
             version_id=row.judge_version_id,
             version_title=None if row.name is None else version_title(row.name, row.number),
             selection=_from_json(row.filter) if "mode" in row.filter else None,
             question=row.filter,
-            selected=row.selected,
-            actor=row.actor,
-            endpoint_host=row.endpoint_host,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            state=RunState(row.state),
-            why_stopped=row.why_stopped,
         )
         for row in connection.execute(query)
     ]
