@@ -44,21 +44,24 @@ from judgeboard.methods.self_reference_scores import (
 )
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
-from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
-from judgeboard.store.engine import Readable
-from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import PairItem, load_pairs
-from judgeboard.store.samples import (
+from judgeboard.store.comparisons import (
     FAILED,
+    PLAIN,
+    REFERENCE,
+    BothOrders,
     SampledQuestion,
     StoredOrder,
     StoredTry,
     compared_pairs,
+    load_comparisons,
     load_samples,
     orders_of,
     sampling_versions,
     tries_at,
 )
+from judgeboard.store.engine import Readable
+from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.pairs import PairItem, load_pairs
 
 
 @dataclass(slots=True)

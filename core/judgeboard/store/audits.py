@@ -120,10 +120,7 @@ def latest_reviews(
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
-    """Return the (audited, supreme) version ids that have reviews, the latest first.
-
-    Audits without a usable review come last.
-    """
+    """Return the (audited, supreme) version ids that have reviews, those with a usable one first, the latest first."""
     # A lookup per review: a join would read all judgments.
     columns = JUDGMENT_REVIEW.c
     audited_version = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.id == columns.judgment_id).scalar_subquery()

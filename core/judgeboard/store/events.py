@@ -62,11 +62,7 @@ def record_event(
 def event_page(
     connection: Connection, given: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
-    """Return a page of events, newest first (`KeyedList.page`).
-
-    Raises:
-        BadInput: A key is invalid.
-    """
+    """Return a page of events, newest first (`KeyedList.page`); raise BadInput if a key is invalid."""
     listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
     return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
 

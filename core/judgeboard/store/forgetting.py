@@ -31,11 +31,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow it only after the event
     of the forgetting is written, which happens first in the same transaction.
 
-    Args:
-        connection: A writing transaction.
-        named: The external id.
-        source: The source of the log, required if several have the id.
-        actor: The person who forgets.
+    ``source`` is required if several sources have the external id ``named``.
 
     Raises:
         NotFound: No response has this id.
@@ -109,16 +105,9 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
     ids, new = [response_id], [response_id]
     while new:
         derived = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))).scalars()
-        new = [
-            each
-            for each in (
-                *derived,
-                *_beside(connection, new),
-                *_at_the_same_prompt(connection, new),
-                *_with_their_answer(connection, new),
-            )
-            if each not in ids
-        ]
+        related = (_beside, _at_the_same_prompt, _with_their_answer)
+        found = [*derived, *(id_ for related_to in related for id_ in related_to(connection, new))]
+        new = [id_ for id_ in found if id_ not in ids]
         ids += new
     return ids
 

@@ -108,10 +108,7 @@ def read_grades(columns: list[Any], n: int) -> Grades:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAndAfter:
-    """Grades of a person before and after they saw a verdict, a row per person and answer.
-
-    Labels are 1 (grounded) or 0; the other grades are on their own scale.
-    """
+    """Grades of a person and answer before and after they saw a verdict; labels are 1 (grounded) or 0."""
 
     response_ids: IntArray
     judge: FloatArray

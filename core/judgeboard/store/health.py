@@ -176,10 +176,7 @@ def control_id(original: str, kind: str, seed: int) -> str:
 
 
 def control_kind(external_id: str) -> str | None:
-    """Return the kind of the control answer with this external id, None for other ids.
-
-    The id remains after forgetting, which blanks the metadata.
-    """
+    """Return the kind of a control answer by its external id, which remains after forgetting; None for other ids."""
     _, found, rest = external_id.rpartition(_MARK)
     return rest.rpartition("-")[0] if found else None
 

@@ -150,11 +150,7 @@ class Item:
 
 
 def response_of_flag(connection: Connection, flag_id: int) -> int:
-    """Return the response of a flag.
-
-    Raises:
-        NotFound: The flag does not exist or is hidden from the reader.
-    """
+    """Return the response of a flag; raise NotFound if it does not exist or is hidden from the reader."""
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
     response_id = connection.execute(query).scalar_one_or_none()
     if response_id is None:
@@ -280,7 +276,13 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
     if hidden.people:
         query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
     reviews = tuple(
-        record_of(ItemReview, row, claim_marks=marks_from(row.claim_marks), stands=bool(row.stands))
+        record_of(
+            ItemReview,
+            row,
+            spans=None if row.spans is None else tuple(row.spans),
+            claim_marks=marks_from(row.claim_marks),
+            stands=bool(row.stands),
+        )
         for row in connection.execute(with_hidden_rows(query))
     )
     if hidden.judge:  # these fields refer to the judge

@@ -38,11 +38,7 @@ def insert_job(connection: Connection, job: StoredJob) -> None:
 
 
 def get_job(connection: Connection, job_id: str) -> StoredJob:
-    """Return a job.
-
-    Raises:
-        NotFound: No job has this id.
-    """
+    """Return a job, or raise NotFound."""
     row = connection.execute(select(*_COLUMNS).where(JOB.c.id == job_id)).one_or_none()
     if row is None:
         raise NotFound(f"no job {job_id}")

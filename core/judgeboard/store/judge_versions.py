@@ -225,11 +225,7 @@ def retired_versions(connection: Connection) -> dict[int, Retired]:
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:
-    """Check that a judge version is not retired.
-
-    Raises:
-        BadInput: It is retired.
-    """
+    """Raise BadInput if a judge version is retired."""
     retirement = retired_versions(connection).get(version.id)
     if retirement is not None:
         raise BadInput(

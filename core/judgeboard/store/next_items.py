@@ -90,9 +90,7 @@ def take_lease(
     """
     other = LEASE.alias("other")
     mine = exists().where(
-        other.c.queue_item_id == PLACE.c.queue_item_id,
-        other.c.reviewer_id == reviewer_id,
-        other.c.id != PLACE.c.id,
+        other.c.queue_item_id == PLACE.c.queue_item_id, other.c.reviewer_id == reviewer_id, other.c.id != PLACE.c.id
     )
     skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (

@@ -104,11 +104,7 @@ ORDERS: dict[str, Order] = {
 
 
 def order_named(name: str) -> Order:
-    """Return an order of the queue.
-
-    Raises:
-        BadInput: There is none of this name.
-    """
+    """Return an order of the list, or raise BadInput."""
     if name not in ORDERS:
         raise BadInput(f"the queue is sorted by one of {', '.join(ORDERS)}, not {name!r}")
     return ORDERS[name]
@@ -159,11 +155,7 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure.
-
-    Raises:
-        BadInput: No such order, or a key that names no place.
-    """
+    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
     listed = queue_list(connection, given, order_named(sort), reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -171,11 +163,7 @@ def queue_page(
 def neighbours(
     connection: Connection, given: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
-    """Return the place of a flag in a list and the flags beside it, None where there is no such flag.
-
-    Raises:
-        BadInput: No such order.
-    """
+    """Return the position of a flag in a list and the flags beside it, or None if there is no such flag."""
     order = order_named(sort)
     found = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
     if found is None:

@@ -87,13 +87,7 @@ def own_reviews_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return the current reviews of a person, of answers or of ``pairs``, the newest first.
-
-    The page begins behind ``after``, before ``before``, or with the newest.
-
-    Raises:
-        BadInput: A key names no place.
-    """
+    """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first."""
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
     own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
@@ -111,6 +105,7 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     grade = record_of(
         Grade,
         row,
+        spans=None if row.spans is None else tuple(row.spans),
         scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
         claim_marks=marks_from(row.claim_marks),
     )

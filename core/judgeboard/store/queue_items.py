@@ -116,10 +116,7 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
-    """Return the flags that waiting items of a queue stand for and somebody decided all the same, answer by answer.
-
-    Answers are locked in the order of their ids wherever several are.
-    """
+    """Return the flags of waiting items of a queue that somebody decided elsewhere, by answer: the order of locks."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
     query = (
         select(QUEUE_ITEM_FLAG.c.flag_id)
@@ -131,11 +128,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
-    """Return an item, locked if ``lock`` is set: after its response or pair, as where judgments are stored.
-
-    Raises:
-        NotFound: No such item.
-    """
+    """Return an item, or raise NotFound; lock it after its response or pair, as where judgments are stored."""
     query = select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:

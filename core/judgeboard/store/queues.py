@@ -78,11 +78,7 @@ def find_queue(connection: Connection, name: str) -> Queue | None:
 
 
 def queue_named(connection: Connection, name: str) -> Queue:
-    """Return the queue of a name.
-
-    Raises:
-        NotFound: There is none; the message lists those there are.
-    """
+    """Return the queue of a name, or raise NotFound with the names of all queues."""
     found = find_queue(connection, name)
     if found is None:
         names = connection.execute(select(QUEUE.c.name).order_by(QUEUE.c.name)).scalars().all()

@@ -53,22 +53,14 @@ ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
 
 def order_of(given: RowFilter, sort: str) -> Order:
-    """Return the order of the list for ``sort``: newest first if the filter selects answers without a groundedness.
-
-    Raises:
-        BadInput: There is no such order.
-    """
+    """Return the order of a name, or newest first if the filter selects answers without a groundedness."""
     if sort not in ORDERS:
         raise BadInput(f"answers are sorted by one of {', '.join(ORDERS)}, not {sort!r}")
     return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
 
 
 def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order; ``lowest`` contains only answers with a groundedness of the filter's judge.
-
-    Raises:
-        BadInput: There is no such order.
-    """
+    """Return the list in its order; ``lowest`` has only answers with a groundedness of the filter's judge."""
     order = order_of(given, sort)
     narrow = given.response_ids is not None or bool(given.ids)
     if given.text is not None:
@@ -216,11 +208,7 @@ def response_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
-    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``.
-
-    Raises:
-        BadInput: No such order, or an invalid key.
-    """
+    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``, or raise BadInput."""
     return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
 
 
@@ -247,12 +235,7 @@ def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tupl
 
 def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
     query: Select[Any] = (
-        select(
-            CURRENT.c.response_id,
-            *columns_of(JudgedLine, CURRENT),
-            VERSION.c.name,
-            VERSION.c.number,
-        )
+        select(CURRENT.c.response_id, *columns_of(JudgedLine, CURRENT), VERSION.c.name, VERSION.c.number)
         .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
         .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, given))
         .order_by(CURRENT.c.judgment_id)

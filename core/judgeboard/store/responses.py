@@ -32,11 +32,7 @@ _TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_m
 
 
 def check_storable(response: Response) -> None:
-    """Check that every text of a response can be stored; imports reject such rows earlier.
-
-    Raises:
-        BadInput: A text contains NUL or a lone surrogate.
-    """
+    """Raise BadInput if a text has NUL or a lone surrogate; imports reject such rows earlier."""
     texts = [(name, getattr(response, name)) for name in _TEXTS]
     texts += [("passages", passage) for passage in response.passages or ()]
     for name, text in texts:
@@ -77,11 +73,7 @@ def content(response: Response) -> dict[str, Any]:
 
 
 def content_hash(response: Response) -> str:
-    """Return the SHA-256 (64 hex digits) of a response's content.
-
-    Raises:
-        ValueError: The metadata or messages contain a number that is not finite.
-    """
+    """Return the SHA-256 (64 hex digits) of a response's content; raise ValueError if a number in it is not finite."""
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
@@ -229,7 +221,8 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
 
 def response_of(row: Row[Any]) -> Response:
     """Return the response of a row, without feedback."""
-    return record_of(Response, row, metadata=row.extra)
+    messages = None if row.messages is None else tuple(row.messages)
+    return record_of(Response, row, messages=messages, metadata=row.extra)
 
 
 class Named(NamedTuple):
@@ -251,6 +244,13 @@ def named(connection: Connection, table: Table, external_ids: Collection[str]) -
     for external_id, *row in connection.execute(query.where(table.c.external_id.in_(external_ids))):
         found.setdefault(external_id, []).append(Named(*row))
     return found
+
+
+def next_by_id(query: Select[Any], after_id: int | None, *, downwards: bool, limit: int) -> Select[Any]:
+    """Return the query of the first responses after an id, or before it if ``downwards``; None starts at the end."""
+    if after_id is not None:
+        query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
+    return query.order_by(RESPONSE.c.id.desc() if downwards else RESPONSE.c.id).limit(limit)
 
 
 def last_response_id(connection: Connection) -> int:

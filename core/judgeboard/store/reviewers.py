@@ -61,11 +61,7 @@ def store_reviewer(
 
 
 def checked_name(name: str) -> str:
-    """Return a name as it is stored, runs of white space as one blank.
-
-    Raises:
-        BadInput: Nothing is left, more than 80 characters are, or one cannot be shown.
-    """
+    """Return a name as it is stored, runs of white space as one blank; raise BadInput if it cannot be a name."""
     tidy = " ".join(name.split())
     if not tidy:
         raise BadInput("a reviewer needs a name")

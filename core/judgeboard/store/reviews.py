@@ -148,11 +148,7 @@ class NewReview:
 
 
 def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
-    """Hold the answer or the pair that a review is about; return the answer, None for a pair.
-
-    Raises:
-        NotFound: There is none of this id.
-    """
+    """Lock the answer or the pair that a review is about, or raise NotFound; return the answer, None for a pair."""
     if response_id is not None:
         return lock_response(connection, response_id)
     if connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first() is None:
@@ -186,11 +182,7 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
 
 
 def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
-    """Read a flag with its response and hold both.
-
-    Raises:
-        NotFound: No such flag.
-    """
+    """Read a flag with its response and lock both; raise NotFound if there is none."""
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
@@ -214,11 +206,7 @@ def review_by_key(connection: Connection, request_key: str) -> StoredReview | No
 def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[StoredReview, LockedFlag | None, LockedResponse | None]:
-    """Read a review and hold what it is about: its flag, where it decided one, and the answer (None for a pair).
-
-    Raises:
-        NotFound: No such review.
-    """
+    """Read a review and lock its flag, if it decided one, and its answer (None for a pair); or raise NotFound."""
     review = review_by_id(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
@@ -368,10 +356,7 @@ class Comment:
 
 
 def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the current comments on an answer, the oldest first.
-
-    Only their own if ``viewer`` must review the answer blind and has not.
-    """
+    """Return the current comments on an answer, the oldest first; only the viewer's if it is blind for them."""
     query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
     comments = {row.id: record_of(Comment, row) for row in connection.execute(query)}
     if not comments:

@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.responses import next_by_id
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import COMPARISON, GENERATION, JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, SAMPLE, VERSION
 
@@ -62,10 +63,8 @@ def next_answers(
     connection: Connection, where: RowFilter, *, after_id: int, up_to: int, limit: int, backwards: bool = False
 ) -> list[int]:
     """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
-    beyond = RESPONSE.c.id < after_id if backwards else RESPONSE.c.id > after_id
-    query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to), beyond)
-    order = RESPONSE.c.id.desc() if backwards else RESPONSE.c.id
-    return list(connection.execute(query.order_by(order).limit(limit)).scalars())
+    query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
+    return list(connection.execute(next_by_id(query, after_id, downwards=backwards, limit=limit)).scalars())
 
 
 def missing_repeats(connection: Connection, version_id: int, repeats: int, response_ids: list[int]) -> list[Repeat]:

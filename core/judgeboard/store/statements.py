@@ -14,7 +14,6 @@ from sqlalchemy import (
     Connection,
     Float,
     FromClause,
-    Row,
     Select,
     String,
     Table,
@@ -46,7 +45,7 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 
 def rows_with(
     connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any]
-) -> Iterator[Row[Any]]:
+) -> Iterator[Any]:
     """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values."""
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
@@ -58,11 +57,6 @@ def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
         as_json: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
         return select(literal_column("value")).select_from(func.json_each(as_json))
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
-
-
-def insert_into(connection: Connection, table: Table) -> "Insertion":
-    """Return an INSERT with ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
-    return _insert(connection.dialect.name, table)
 
 
 def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
@@ -95,7 +89,7 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
-def record_of(cls: type[T], row: Row[Any], **values: Any) -> T:
+def record_of(cls: type[T], row: Any, **values: Any) -> T:
     """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names."""
     stored = row._asdict()
     return cls(**{name: stored[name] for name in cls.__annotations__ if name in stored} | values)

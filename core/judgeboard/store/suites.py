@@ -67,11 +67,7 @@ def ensure_suite_run(
 
 
 def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
-    """Return the suite run of a run.
-
-    Raises:
-        NotFound: The run is not a suite run.
-    """
+    """Return the suite run of a run, or raise NotFound."""
     row = connection.execute(_RUNS.where(SUITE_RUN.c.run_id == run_id)).one_or_none()
     if row is None:
         raise NotFound(f"no suite run {run_id}; `judgeboard suite list` shows all suite runs")

@@ -20,6 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 from judgeboard.domain import (
     Decision,
@@ -70,10 +71,13 @@ def step_columns() -> list[Column[Any]]:
     ]
 
 
-SETTING = Table(
+def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
+    """A table with an ``id`` as its primary key."""
+    return Table(name, METADATA, Column("id", BigId, primary_key=True), *parts, comment=comment)
+
+
+SETTING = _table(
     "setting",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("key", String, nullable=False, index=True),
     Column("value", JsonValue),
     Column("by", String, nullable=False),
@@ -81,10 +85,8 @@ SETTING = Table(
     comment="Thresholds and the primary judge; the latest row of a key is in force.",
 )
 
-IMPORT_BATCH = Table(
+IMPORT_BATCH = _table(
     "import_batch",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("file", String, nullable=False),
     Column("sha256", String),
     Column("importer", String, nullable=False),
@@ -96,10 +98,8 @@ IMPORT_BATCH = Table(
     comment="One import of one file; `counts` and `finished_at` are null while it runs or if it broke off.",
 )
 
-RESPONSE = Table(
+RESPONSE = _table(
     "response",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("kind", one_of(ResponseKind, "kind"), nullable=False, default="log"),
     Column("derived_from", BigId, ForeignKey("response.id")),
     Column("source", String, nullable=False),
@@ -110,7 +110,7 @@ RESPONSE = Table(
     Column("answer", String),
     Column("generator_model", String),
     Column("generator_cost", Float, comment="In the currency of the log."),
-    Column("messages", JsonTuple),
+    Column("messages", JsonValue),
     Column("reference", String),
     Column("asked_at", Utc),
     Column("asked_day", Integer, comment="Days since 1970-01-01, UTC."),
@@ -143,10 +143,8 @@ RESPONSE = Table(
     comment="A question with its passages and answer; texts are null only after `judgeboard forget`.",
 )
 
-FEEDBACK = Table(
+FEEDBACK = _table(
     "user_feedback",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False, index=True),
     Column("kind", one_of(FeedbackKind, "kind"), nullable=False),
     Column("value", Float, nullable=False),
@@ -160,10 +158,8 @@ FEEDBACK = Table(
     comment="Feedback of the assistant's user on a response, on its original scale.",
 )
 
-VERSION = Table(
+VERSION = _table(
     "judge_version",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("name", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("number", Integer, nullable=False),
@@ -179,10 +175,8 @@ VERSION = Table(
     comment="A judge with its exact configuration; `number` counts within its name (rag v3).",
 )
 
-RUN = Table(
+RUN = _table(
     "run",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("kind", String, nullable=False, comment="judge, rejudge, import or the name of a method."),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), index=True),
     Column("filter", JsonValue, nullable=False, default=dict),
@@ -196,10 +190,8 @@ RUN = Table(
     comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
 
-JUDGMENT = Table(
+JUDGMENT = _table(
     "judgment",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("run_id", BigId, ForeignKey("run.id")),
@@ -236,10 +228,8 @@ JUDGMENT = Table(
     comment="A verdict of one judge version on one response.",
 )
 
-JUDGMENT_SCORE = Table(
+JUDGMENT_SCORE = _table(
     "judgment_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False, index=True),
     Column("dimension", String, nullable=False),
     Column("value", Float),
@@ -324,10 +314,8 @@ CURRENT = Table(
     comment="The latest usable judgment of each judge version on each response, with columns for filters.",
 )
 
-FLAG = Table(
+FLAG = _table(
     "flag",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
     Column("query_type", String, nullable=False),
     Column("source", String, nullable=False),
@@ -389,10 +377,8 @@ FLAG = Table(
     comment="A reason to look at a response; only its state changes.",
 )
 
-REVIEWER = Table(
+REVIEWER = _table(
     "reviewer",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("origin", String, nullable=False),
     Column("name", String, nullable=False),
     Column("role", one_of(Role, "role"), nullable=False, default="reviewer"),
@@ -401,10 +387,8 @@ REVIEWER = Table(
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
 
-REVIEW = Table(
+REVIEW = _table(
     "review",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("flag_id", BigId, ForeignKey("flag.id")),
     Column("queue_item_id", BigId, ForeignKey("queue_item.id")),
@@ -415,7 +399,7 @@ REVIEW = Table(
     Column("label", one_of(Label, "label")),
     Column("groundedness", Float),
     Column("quality", Integer),
-    Column("spans", JsonTuple),
+    Column("spans", JsonValue),
     Column("note", String),
     Column("corrected_answer", String),
     Column("seconds", Float),
@@ -426,7 +410,7 @@ REVIEW = Table(
     Column("pair_id", BigId, ForeignKey("pair.id")),
     Column("comparison_seen_id", BigId, ForeignKey("comparison.id")),
     Column("shown", one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown."),
-    Column("seen", JsonTuple, comment="What the reviewer saw of others: judge, people, ..."),
+    Column("seen", JsonValue, comment="What the reviewer saw of others: judge, people, ..."),
     Column("why_differs", one_of(WhyDiffers, "why_differs")),
     Column("claim_marks", JsonValue, comment="List of {status, text, start, end, judgment_id, number}."),
     UniqueConstraint("request_key"),
@@ -445,10 +429,8 @@ REVIEW = Table(
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
 )
 
-REVIEW_SCORE = Table(
+REVIEW_SCORE = _table(
     "review_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("review_id", BigId, ForeignKey("review.id"), nullable=False, index=True),
     Column("dimension", String, nullable=False),
     Column("value", Float),
@@ -483,10 +465,8 @@ WORKER = Table(
     comment="A process that takes jobs; it is alive while its heartbeat is recent.",
 )
 
-EVENT = Table(
+EVENT = _table(
     "event",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("kind", String, nullable=False),
     Column("actor", String, nullable=False),
     Column("at", Utc, nullable=False),
@@ -498,10 +478,8 @@ EVENT = Table(
     comment="A record of who did what, written in the transaction of the change.",
 )
 
-PAIR = Table(
+PAIR = _table(
     "pair",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("source", String, nullable=False),
     Column("external_id", String, nullable=False),
     Column("query_type", String, nullable=False),
@@ -521,11 +499,9 @@ PAIR = Table(
     comment="Two answers to one question; a side is null where only samples of answers were recorded.",
 )
 
-COMPARISON = Table(
+COMPARISON = _table(
     "comparison",
-    METADATA,
     *step_columns(),
-    Column("id", BigId, primary_key=True),
     Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("condition", String, nullable=False, default="plain"),
@@ -540,10 +516,8 @@ COMPARISON = Table(
     comment="A judge's comparison of a pair in one order of the answers.",
 )
 
-COMPARISON_SCORE = Table(
+COMPARISON_SCORE = _table(
     "comparison_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("comparison_id", BigId, ForeignKey("comparison.id"), nullable=False),
     Column("aspect", String, nullable=False),
     Column("preference", one_of(Preference, "preference"), nullable=False),
@@ -551,10 +525,8 @@ COMPARISON_SCORE = Table(
     comment="A comparison's preference on one aspect, in terms of the stored answers whatever the order shown.",
 )
 
-PREFERENCE_SCORE = Table(
+PREFERENCE_SCORE = _table(
     "preference_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("review_id", BigId, ForeignKey("review.id"), nullable=False),
     Column("aspect", String, nullable=False),
     Column("preference", one_of(Preference, "preference")),
@@ -564,11 +536,9 @@ PREFERENCE_SCORE = Table(
     comment="A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both.",
 )
 
-SAMPLE = Table(
+SAMPLE = _table(
     "sample",
-    METADATA,
     *step_columns(),
-    Column("id", BigId, primary_key=True),
     Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("number", Integer, nullable=False),
@@ -580,11 +550,9 @@ SAMPLE = Table(
     comment="One of several attempts of a model at a question.",
 )
 
-GENERATION = Table(
+GENERATION = _table(
     "generation",
-    METADATA,
     *step_columns(),
-    Column("id", BigId, primary_key=True),
     Column("subject", String, nullable=False, comment="Response, prompt or suite case, within the run."),
     Column("number", Integer, nullable=False),
     Column("model", String),
@@ -595,10 +563,8 @@ GENERATION = Table(
     comment="A call to a model that answers.",
 )
 
-REFINEMENT = Table(
+REFINEMENT = _table(
     "refinement",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
     Column("method", String, nullable=False),
     Column("subject", String, nullable=False),
@@ -618,10 +584,8 @@ REFINEMENT = Table(
     comment="The result of one attempt at a better answer: its judgment and the outcome.",
 )
 
-SELECTED_ATTEMPT = Table(
+SELECTED_ATTEMPT = _table(
     "selected_attempt",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
     Column("subject", String, nullable=False),
     Column("number", Integer, nullable=False),
@@ -636,11 +600,9 @@ SELECTED_ATTEMPT = Table(
     comment="The attempt that a person selected; undo is a row too.",
 )
 
-JUDGMENT_REVIEW = Table(
+JUDGMENT_REVIEW = _table(
     "judgment_review",
-    METADATA,
     *step_columns(),
-    Column("id", BigId, primary_key=True),
     Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("ask", Integer, nullable=False, default=0),
@@ -653,10 +615,8 @@ JUDGMENT_REVIEW = Table(
     comment="A supreme judge's review of a judgment.",
 )
 
-SUITE_RUN = Table(
+SUITE_RUN = _table(
     "suite_run",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
     Column("name", String, nullable=False),
     Column("spec", JsonValue, nullable=False, default=dict),
@@ -669,10 +629,8 @@ SUITE_RUN = Table(
     comment="A suite as it was run: its cases, candidate and gate; the run row has the state and the end.",
 )
 
-SUITE_CASE = Table(
+SUITE_CASE = _table(
     "suite_case",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
     Column("position", Integer, nullable=False),
     Column("case_key", String, nullable=False, comment="Hash of the case, equal in every run."),
@@ -692,10 +650,8 @@ STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
 
 _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
-QUEUE = Table(
+QUEUE = _table(
     "queue",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("name", String, nullable=False),
     Column("subject", String, nullable=False, default="answers"),
     Column("state", one_of(QueueState, "state"), nullable=False, default="open"),
@@ -732,10 +688,8 @@ QUEUE_ASSIGNMENT = Table(
     comment="A person to whom a queue is assigned; a queue without any is open to everybody.",
 )
 
-QUEUE_ITEM = Table(
+QUEUE_ITEM = _table(
     "queue_item",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("pair_id", BigId, ForeignKey("pair.id")),
@@ -755,11 +709,7 @@ QUEUE_ITEM = Table(
         **partial(f"response_id IS NOT NULL AND {_UNFINISHED}"),
     ),
     Index(
-        "uq_queue_item_pair",
-        "queue_id",
-        "pair_id",
-        unique=True,
-        **partial(f"pair_id IS NOT NULL AND {_UNFINISHED}"),
+        "uq_queue_item_pair", "queue_id", "pair_id", unique=True, **partial(f"pair_id IS NOT NULL AND {_UNFINISHED}")
     ),
     Index("ix_queue_item_state", "queue_id", "state", "sampled"),
     Index("ix_queue_item_place", "queue_id", "position", "id"),
@@ -778,10 +728,8 @@ QUEUE_ITEM_FLAG = Table(
     comment="A flag for which an answer is in a queue: the item keeps it open and decides it.",
 )
 
-LEASE = Table(
+LEASE = _table(
     "lease",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
     Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
     Column("slot", Integer, nullable=False),
@@ -802,10 +750,8 @@ LEASE = Table(
     comment="A slot for one review of an item: free, leased until a time, or done; added with the item.",
 )
 
-SKIP = Table(
+SKIP = _table(
     "skip",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
     Column("reason", String),
@@ -814,10 +760,8 @@ SKIP = Table(
     comment="An item that somebody skipped, and why; it is leased to them again only if they ask for it.",
 )
 
-COMMENT = Table(
+COMMENT = _table(
     "comment",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("pair_id", BigId, ForeignKey("pair.id")),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),

@@ -136,10 +136,7 @@ def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
 
 @dataclass(frozen=True, slots=True)
 class WhyCounts:
-    """A judge version with the number of answers that have a reason, in total and by reason.
-
-    An answer with two reasons counts in both, and once in ``answers``.
-    """
+    """A judge version with the number of answers that have a reason (once each), and the number by reason."""
 
     version_id: int
     title: str

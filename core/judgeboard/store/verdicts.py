@@ -149,10 +149,7 @@ def repeated_answers(connection: Connection, version_ids: Iterable[int]) -> Repe
 
 
 def values_of(verdict: Verdict) -> dict[str, float]:
-    """Return the values of a usable verdict by measure; a label is 1 (grounded) or 0.
-
-    Expected scores are left out: they repeat the score that they belong to.
-    """
+    """Return the values of a usable verdict by measure, without expected scores; a label is 1 (grounded) or 0."""
     if verdict.status is not Status.OK:
         return {}
     values: dict[str, float | None] = {
