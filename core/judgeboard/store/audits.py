@@ -28,10 +28,7 @@ class AuditedJudgment(NamedTuple):
 
 
 class LatestReview(NamedTuple):
-    """The latest review of a judgment by a supreme version; ``correct`` is None if it is not usable.
-
-    ``inclusion_probability`` is the sampling rate of the draw that requested it, whatever was drawn later.
-    """
+    """The latest review of a judgment and its sampling rate; ``correct`` is None if it is not usable."""
 
     judgment_id: int
     ask: int
@@ -83,10 +80,7 @@ def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
-    """Return those of the judgments that are current for their version on the log, by response.
-
-    The cost grows with the number of judgments, not with the log.
-    """
+    """Return those of the judgments that are current for their version on the log, by response."""
     is_current = exists().where(
         CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
         CURRENT.c.response_id == JUDGMENT.c.response_id,

@@ -346,10 +346,7 @@ FAILED = frozenset({Status.ERROR, Status.REFUSED})
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
-    """One try at a question on its way into the store: ``number`` counts from 0, ``answer`` None could not be read.
-
-    ``ask`` counts how often this try was asked for before.
-    """
+    """A sample to store: its number from 0, and its answer, None if none could be read; ``ask`` counts earlier asks."""
 
     pair_id: int
     number: int
@@ -379,10 +376,7 @@ class StoredSample(NamedTuple):
 
 
 class SampledQuestion(NamedTuple):
-    """The tries of a version at one question: ``answers`` and ``statuses`` by number, None where none was read.
-
-    Of a try that was asked for several times the latest ask counts.
-    """
+    """The samples of a version for one question by number, the latest ask of each; None where no answer was read."""
 
     version_id: int
     pair_id: int
@@ -462,10 +456,7 @@ def _sample_row(version_id: int, run_id: int | None, item: NewSample, now: datet
 
 @dataclass(slots=True)
 class ComparedPairs:
-    """The comparisons of a version: how many ended how, by pair, and the references that it was shown.
-
-    Of an order that was asked several times the latest ask counts.
-    """
+    """The comparisons of a version by status and pair, the latest ask of each order, and the references shown."""
 
     statuses: dict[int, Counter[str]] = field(default_factory=dict)
     references: dict[int, set[str]] = field(default_factory=dict)

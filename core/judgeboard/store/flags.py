@@ -58,10 +58,7 @@ class WrongMark:
 
 
 def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, WrongMark]:
-    """Return the current judgments that a supreme judge marks wrong, by judgment id, in one statement.
-
-    The latest usable review by each supreme judge (kind and name) counts, whatever its version.
-    """
+    """Return the current judgments that the latest usable review of a supreme judge marks wrong, by judgment id."""
     current = {judgment.id for state in states for judgment in state.by_judge.values()}
     latest: dict[int, dict[tuple[str, str], tuple[bool, float, str]]] = {}
     for judgment_id, correct, probability, kind, name, number in connection.execute(

@@ -16,7 +16,15 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.runs import RESUMABLE
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, read_columns, record_of, rows_with
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    LOGGED,
+    TextColumn,
+    last_ids,
+    read_columns,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.tables import (
     COMPARISON,
     CURRENT,
@@ -34,16 +42,14 @@ from judgeboard.store.tables import (
     STEP_TABLES,
 )
 
-# These tables only grow; forgetting writes an event.
 _GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
 
 RecordMark = tuple[int, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return the highest id of each table; while it is unchanged, the figures of every judge version are too."""
-    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _GROWING_TABLES)
-    return tuple(each or 0 for each in connection.execute(select(*highest)).one())
+    """Return a mark that is unchanged as long as the figures of every judge version are."""
+    return last_ids(connection, *_GROWING_TABLES)
 
 
 # Tables of requests to judges; a judgment review outside a run was computed without a request.
@@ -120,10 +126,7 @@ def compared_generators(connection: Connection, version_id: int) -> dict[str | N
 
 
 def cost_sums(connection: Connection, version_id: int) -> RatioSums:
-    """Return sums of the costs of judging (upper) and of answering (lower), over answers where both are known.
-
-    All judgments of an answer count, rejudges and repeats too. Costs are in whole units of their currency.
-    """
+    """Return sums of the costs of all judgments (upper) and of answering (lower), over answers where both are known."""
     judging = cast(func.sum(JUDGMENT.c.cost_micro), Float) / _MICRO
     both = (
         select(judging.label("judge"), RESPONSE.c.generator_cost.label("generator"))

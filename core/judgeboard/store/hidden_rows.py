@@ -142,10 +142,7 @@ def hide_rows(connection: Connection, viewer: int | None) -> None:
 
 
 def read_as(connection: Connection, viewer: int | None) -> None:
-    """Set the viewer of a connection without hiding rows.
-
-    This is for functions that check themselves what is hidden of one answer (`load_item`).
-    """
+    """Set the viewer of a connection without hiding rows, for functions that check what is hidden (`load_item`)."""
     connection.execution_options(**{_VIEWER: viewer})
 
 

@@ -45,10 +45,7 @@ def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) ->
 
 
 def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
-    """Bring the unused leases of an item to ``wanted``; one that a reviewer has is the last to go.
-
-    ``item`` has id, queue_id, position and repeat_for.
-    """
+    """Bring the unused leases of an item to ``wanted``; a lease that a reviewer has is the last to go."""
     places = leases_at(connection, item["id"])
     waiting = [place for place in places if not place.done]
     held = [place for place in waiting if place.until is not None and place.until > now]

@@ -111,10 +111,7 @@ def take_lease(
 def take_lease_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease one item that a reviewer asks for.
-
-    None where all its leases are taken or used, they reviewed it already, it is served again to another, or it left.
-    """
+    """Lease an item that a reviewer asks for; None if it left, is served to another, or has no lease for them."""
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
         select(PLACE.c.id)

@@ -112,11 +112,7 @@ def order_named(name: str) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """An open flag in the list.
-
-    ``groundedness`` and ``quality`` are the primary judge's when it was raised; its current ones where the flag came
-    before any verdict.
-    """
+    """An open flag with the primary judge's scores when it was raised, or its current ones if it came before them."""
 
     flag_id: int
     response_id: int

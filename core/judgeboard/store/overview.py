@@ -50,10 +50,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgeDay(AskCounts):
-    """Counts of a judge on a UTC day.
-
-    ``cost_micro`` sums the known costs (None if none is known), ``unpriced`` counts judgments of unknown cost.
-    """
+    """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs, ``unpriced`` counts the unknown ones."""
 
     day: date
     cost_micro: int | None = None
@@ -310,10 +307,7 @@ def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecis
 
 @dataclass(frozen=True, slots=True)
 class VersionTotals:
-    """Judgments of one version by status, all statuses named.
-
-    ``cost_micro`` is None if the cost of a usable judgment is unknown.
-    """
+    """Judgments of a version by status; ``cost_micro`` is None if the cost of a usable judgment is unknown."""
 
     counts: dict[str, int]
     cost_micro: int | None
@@ -414,10 +408,7 @@ def low_sums(connection: Connection, judge: str | int, threshold: float) -> list
 
 
 def flagged_sums(connection: Connection) -> list[DaySums]:
-    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample.
-
-    Every answer counts, judged or not; several flags of an answer count once.
-    """
+    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample."""
     by = FLAG.c.query_type, FLAG.c.asked_day
     hits = select(*by, func.count(FLAG.c.response_id.distinct())).where(_SHARED).group_by(*by)
     flagged = {(query_type, day): n for query_type, day, n in connection.execute(hits)}

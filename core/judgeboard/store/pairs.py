@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.store.responses import Named, PairHash, find_responses, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_with
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, SAMPLE
 from judgeboard.text import unstorable
@@ -19,10 +19,7 @@ from judgeboard.text import unstorable
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
-    """A stored pair with both answers; texts are None where they are forgotten or were never recorded.
-
-    ``passages`` are those that both answers were given, None where they differ or are not known.
-    """
+    """A pair with its answers (None if forgotten or not recorded) and the passages, if both answers had the same."""
 
     id: int
     source: str
@@ -42,10 +39,7 @@ class PairItem:
 
 
 def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
-    """Return these pairs by id; one that is not stored is left out.
-
-    With ``hidden_too`` those are among them that the reader is to review blind: who asks shows the texts alone.
-    """
+    """Return these pairs by id, also those that the reader must review blind if ``hidden_too`` is set."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(
@@ -77,10 +71,7 @@ def pair_ids(
     up_to: int | None = None,
     limit: int | None = None,
 ) -> list[int]:
-    """Return ids of pairs in order, after ``after`` and up to ``up_to``, the frontier of a run.
-
-    ``with_answers`` selects only pairs that have both sides.
-    """
+    """Return ids of pairs after ``after`` and up to the frontier ``up_to``, or only of those with both answers."""
     query = select(PAIR.c.id).where(PAIR.c.id > after).order_by(PAIR.c.id)
     if source is not None:
         query = query.where(PAIR.c.source == source)
@@ -107,10 +98,7 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
 
 
 class LastRows(NamedTuple):
-    """The highest id of each table, 0 where it is empty.
-
-    Rows are added and never changed but by forgetting, which writes an event: equal ids are equal contents.
-    """
+    """The highest id of each table: equal ids are equal contents."""
 
     pair: int
     comparison: int
@@ -121,9 +109,7 @@ class LastRows(NamedTuple):
 
 def last_rows(connection: Connection) -> LastRows:
     """Return up to which rows there are, each a look at the end of its primary key."""
-    tables = (PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
-    highest = (func.coalesce(select(func.max(each.c.id)).scalar_subquery(), 0) for each in tables)
-    return LastRows._make(connection.execute(select(*highest)).one())
+    return LastRows._make(last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT))
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}

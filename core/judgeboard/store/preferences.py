@@ -106,10 +106,7 @@ _PREFERENCES: Select[Any] = (
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
 ) -> list[CurrentPreference]:
-    """Return the current preferences on these pairs (default: on all) and this aspect (default: on all).
-
-    There is one for each aspect of a review, the oldest first.
-    """
+    """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
     query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
@@ -119,10 +116,7 @@ def load_preferences(
 
 
 def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
-    """Return the current preferences of a person on one aspect of a pair that name a side, the oldest first.
-
-    At most two were given here: one blind, one after the rest was revealed.
-    """
+    """Return a person's current preferences for a side on one aspect of a pair: blind, then revealed."""
     own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
     query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
     return [_preference(row) for row in connection.execute(query)]

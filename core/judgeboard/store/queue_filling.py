@@ -112,10 +112,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
-    """Return the answers whose open flags a queue's filter matches, among these or among all.
-
-    If a queue has a sampling rate, flags of the random sample match only a filter that names their rule.
-    """
+    """Return the answers, of these or all, whose open flags a queue's filter matches, apart from its random sample."""
     narrowing = flag_conditions(connection, replace(queue.filter, response_ids=None))
     conditions = [OPEN, *narrowing.own, *narrowing.elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:

@@ -319,10 +319,7 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
-    """Whether a person had ever seen the judge (or the reviews of other people) on an answer, as far as is recorded.
-
-    It is recorded with their reviews, and with the reveal after a blind review.
-    """
+    """Whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
     own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
     decision = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
     if any(what in seen for seen in decision):
@@ -356,10 +353,7 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Whether an open item had all its reviews before, so that nothing of it was hidden from anybody.
-
-    It is open again because a review was withdrawn.
-    """
+    """Whether an open item had all its reviews before one was withdrawn, so that nothing of it was hidden."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
     current: dict[int, int] = {}

@@ -317,10 +317,7 @@ def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt
 
 
 def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int, int | None] | None:
-    """Lock a run and return the responses of the attempts at a subject by number; None if there are no attempts.
-
-    Number 0 is the logged answer that they started from, if any.
-    """
+    """Lock a run and return the responses of its attempts by number, 0 for the logged answer; None without attempts."""
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
     made = select(GENERATION.c.number, GENERATION.c.response_id).where(
         GENERATION.c.run_id == run_id, GENERATION.c.subject == subject

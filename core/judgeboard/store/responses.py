@@ -176,10 +176,7 @@ def insert_feedback(
     batch_id: int | None,
     now: datetime,
 ) -> list[int]:
-    """Insert feedback that is not stored yet (same kind, value, user and time); return the response id of each row.
-
-    ``known_ids`` are the responses that may already have feedback.
-    """
+    """Insert feedback that is not stored yet and return the response of each row; ``known_ids`` may have feedback."""
     stored: set[tuple[Any, ...]] = set()
     if known_ids:
         columns = (FEEDBACK.c[name] for name in ("response_id", "kind", "value", "user", "at"))

@@ -234,10 +234,7 @@ def latest_review(
     decisions: Collection[Decision | None],
     reviewer_id: int | None = None,
 ) -> StoredReview | None:
-    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
-
-    With a reviewer, only their reviews outside queues count.
-    """
+    """Return the latest current review with one of ``decisions``; of a reviewer, outside queues."""
     query = _REVIEWS.where(
         REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()
     )

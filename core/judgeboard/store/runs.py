@@ -81,10 +81,7 @@ def ask_mode(given: str) -> AskMode:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The responses that a run judges, fixed at its start.
-
-    ``up_to`` is the frontier: responses stored later, and those beyond the ``limit``, have a greater id.
-    """
+    """The responses that a run judges, up to the frontier ``up_to``, which is fixed at its start."""
 
     where: RowFilter
     mode: AskMode
@@ -192,10 +189,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class Counts(AskCounts):
-    """Counts, costs and tokens of a run.
-
-    ``cost_micro`` sums the known costs (None if none is known); ``unpriced`` counts judgments of unknown cost.
-    """
+    """Counts, costs (None if none is known) and tokens of a run; ``unpriced`` counts judgments of unknown cost."""
 
     cost_micro: int | None = None
     unpriced: int = 0

@@ -101,6 +101,12 @@ def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
     return [named[name] for name in cls.__annotations__ if name in named]
 
 
+def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
+    """Return the highest id of each table, 0 if it is empty. Tables only grow; forgetting writes an event."""
+    highest = (func.coalesce(select(func.max(table.c.id)).scalar_subquery(), 0) for table in tables)
+    return tuple(connection.execute(select(*highest)).one())
+
+
 # Written out as in the conditions of the indexes, which SQLite uses only for equal text.
 LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
 OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")

@@ -141,10 +141,7 @@ class DimensionScored:
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """The result of one case; texts are None if they are missing or forgotten.
-
-    ``error`` is the error of the candidate or of the judge if there is no score.
-    """
+    """The result of a case; forgotten texts are None, ``error`` tells why the candidate or judge gave no score."""
 
     position: int
     key: str

@@ -39,10 +39,7 @@ class Judged:
 
 
 def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return the logged answers that any of these versions judged, with the current verdict of each, by response.
-
-    A version without a usable verdict has its latest judgment instead; only repeat 0 counts.
-    """
+    """Return the logged answers that any version judged, with each one's current verdict, else its latest judgment."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
@@ -237,10 +234,7 @@ NO_DAY = -1  # the day of a response without a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentVerdicts:
-    """The current verdicts of judge versions on logged answers as columns.
-
-    ``days`` count from 1970-01-01 (``NO_DAY``: no time).
-    """
+    """Current verdicts on logged answers as columns; ``days`` count from 1970-01-01 (``NO_DAY``: no time)."""
 
     version_ids: IntArray
     response_ids: IntArray
