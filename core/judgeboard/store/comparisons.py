@@ -157,9 +157,9 @@ def load_comparisons(
         ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
         query_type, gold = pairs[pair_id]
         for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
-            sides = (None if preferences is None else preferences.get(aspect) for preferences in (ab, ba))
+            a_first, b_first = (None if given is None else given.get(aspect) for given in (ab, ba))
             asked_both = (ab is not None, ba is not None)
-            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, *sides, *asked_both, gold))
+            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *asked_both, gold))
     return rows
 
 
