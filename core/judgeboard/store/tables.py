@@ -381,7 +381,7 @@ REVIEWER = _table(
     "reviewer",
     Column("origin", String, nullable=False),
     Column("name", String, nullable=False),
-    Column("role", one_of(Role, "role"), nullable=False, default="reviewer"),
+    Column("role", one_of(Role, "role", checked=False), nullable=False, default="reviewer"),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("origin", "name"),
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
