@@ -94,7 +94,7 @@ def list_people(connection: Connection) -> list[PersonLine]:
     )
     lines = []
     for row in connection.execute(query):
-        person = Reviewer(row.id, row.origin, row.name, row.role)
+        person = Reviewer(row.id, row.origin, row.name, Role(row.role))
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
         # The author of imported grades was never here: an event with the same name belongs to another person.
         seen = None if person.origin == IMPORTED else row.last_seen

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import columns_of, insert_or_skip
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER
 
 LONGEST_NAME = 80
@@ -89,4 +89,7 @@ def reviewer_names(connection: Connection) -> dict[int, str]:
 
 def _people(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[Reviewer]:
     query = select(*columns_of(Reviewer, REVIEWER)).where(*conditions).order_by(REVIEWER.c.id)
-    return [Reviewer(*row) for row in connection.execute(query.with_for_update() if lock else query)]
+    return [
+        record_of(Reviewer, row, role=Role(row.role))
+        for row in connection.execute(query.with_for_update() if lock else query)
+    ]
