@@ -61,7 +61,9 @@ METADATA = MetaData(naming_convention=NAMES)
 def one_of(choices: type[StrEnum], name: str) -> Enum:
     """The type of a column that stores the value of a choice and returns the choice."""
     values = [choice.value for choice in choices]
-    return Enum(choices, native_enum=False, create_constraint=True, name=name, values_callable=lambda _: values)
+    return Enum(
+        choices, native_enum=False, create_constraint=True, length=20, name=name, values_callable=lambda _: values
+    )
 
 
 def groundedness_range() -> CheckConstraint:
