@@ -50,7 +50,7 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_judgments, store_responses
 

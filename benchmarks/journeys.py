@@ -83,7 +83,7 @@ def main() -> int:
         os.environ["JUDGEBOARD_DB"] = str(Path(folder) / "journeys.db")
         store = open_store(create=True)
         fill(store)
-        ensure_reviewer(store, "desk", REVIEWER)
+        ensure_reviewer(store, "page", REVIEWER)
         store.close()
         journeys = {"a press of Y": press(), "an import": imported(Path(folder)), "an agreement figure": figure()}
     for name, journey in journeys.items():

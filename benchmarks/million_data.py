@@ -88,7 +88,7 @@ def _set_up(connection: Connection) -> None:
     for number, name in enumerate(REVIEWERS, 1):
         connection.execute(
             text(
-                "INSERT INTO reviewer(id, origin, name, role, created_at) VALUES (:id, 'desk', :name, 'reviewer', :at)"
+                "INSERT INTO reviewer(id, origin, name, role, created_at) VALUES (:id, 'page', :name, 'reviewer', :at)"
             ),
             {"id": number, "name": name, "at": at},
         )

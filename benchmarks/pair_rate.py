@@ -21,8 +21,7 @@ from judgeboard.llm.chat import ChatRequest
 from judgeboard.methods.pairwise import compare_pairs_async
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.pairs import load_pairs
+from judgeboard.store.pairs import load_pairs, store_pairs
 
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "
 

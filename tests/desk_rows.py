@@ -92,7 +92,7 @@ def made_desk(store: Store, *, answers: int = 40, seed: int = 1) -> DeskRows:
             for ask in range(2):
                 items = [NewJudgment(id_, ask, 0, _verdict(draw)) for id_ in ids if draw.random() < 0.6]
                 store_judgments(connection, version, None, items)
-    people = tuple(ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon", "Ada"))
+    people = tuple(ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada"))
     desk = DeskRows(store, people)
     for press, (flag, reviewer) in enumerate(_presses(desk, draw)):
         _review(store, press, flag, reviewer, draw)

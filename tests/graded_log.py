@@ -13,11 +13,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
@@ -134,6 +133,6 @@ class GradedLog:
 
     def _reviewer(self, connection: Any, name: str) -> int:
         if name not in self.reviewers:
-            row = {"origin": "desk", "name": name, "role": "reviewer", "created_at": NOON}
+            row = {"origin": "page", "name": name, "role": "reviewer", "created_at": NOON}
             self.reviewers[name] = connection.execute(insert(REVIEWER).returning(REVIEWER.c.id), row).scalar_one()
         return self.reviewers[name]

@@ -22,7 +22,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, Scripte
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}

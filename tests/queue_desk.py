@@ -18,11 +18,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, REVIEW
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
 from review_desk import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -158,7 +157,7 @@ class QueueDesk:
 def queue_desk(store: Store) -> QueueDesk:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-    people = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon", "Ada", "Lead"))
+    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada", "Lead"))
     return QueueDesk(store, *people)
 
 

@@ -34,7 +34,7 @@ class Worked:
 
 def work(store: Store, queue: str, name: str, share: int) -> Worked:
     """Decide ``share`` items, then go on until nothing is left."""
-    reviewer = ensure_reviewer(store, "desk", name)
+    reviewer = ensure_reviewer(store, "page", name)
     done = Worked()
     while True:
         before = time.monotonic()
@@ -59,7 +59,7 @@ def acknowledge(database: str, queue: str, workers: int) -> None:
     store = open_store(database)
 
     def one(number: int) -> None:
-        reviewer = ensure_reviewer(store, "desk", f"worker {number}")
+        reviewer = ensure_reviewer(store, "page", f"worker {number}")
         while (held := next_item(store, queue, reviewer)) is not None:
             key = f"{number} {held.token}"
             said = decide_item(

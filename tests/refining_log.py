@@ -15,9 +15,8 @@ from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Scri
 from judgeboard.methods.generation import make_generator
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import GENERATION, REFINEMENT, RESPONSE, SELECTED_ATTEMPT
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"
 ANSWER = re.compile(r"\[BEGIN ANSWER \w+\]\n(.*?)\n\[END ANSWER", re.DOTALL)

@@ -90,5 +90,5 @@ def flagged_desk(store: Store) -> Desk:
         set_setting(connection, "random_share", 0, "test")
         response = Response("log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",))
         (response_id,) = store_responses(connection, [response]).new
-    people = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon"))
+    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon"))
     return Desk(store, *people, response_id)

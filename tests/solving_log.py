@@ -11,7 +11,7 @@ from judgeboard.judges.self_reference import SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 
 OPTIONS = ("Paris", "Rome", "Oslo", "Bern")
 TORN = "ABCAB"

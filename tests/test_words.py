@@ -24,7 +24,7 @@ REPLACED = {
     r"what (?:it|people|judges?|they|a judge|a person) (?:said|says?)|sayings?": "judgment, review",
     r"what waits": "open flags",
     r"both content": "both positive",
-    r"(?<![\"'`])desks?": "queue, review",  # the stored origin of a name typed on a page keeps its value
+    r"desks?": "queue, review",
     r"mix": "random sample, sampling rate",
     r"(?:load|own)_splits?|split_items": "conflicts",
     r"settl(?:e|es|ed|ing)": "adjudicate",

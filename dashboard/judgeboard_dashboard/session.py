@@ -50,7 +50,7 @@ def problem(sentence: str) -> None:
 
 
 VIEWS = "views"
-ORIGIN = "desk"
+ORIGIN = "page"
 NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60

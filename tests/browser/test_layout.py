@@ -120,7 +120,7 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, desk) -> 
     page = reviewer("Mara", width=1280)
     page.goto(f"/item?flag={flag}")
     settle(page)
-    first = ensure_reviewer(desk.store, "desk", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
+    first = ensure_reviewer(desk.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
     decide(desk.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
     page.wait_for_timeout(750)  # no decision is taken from a row that just appeared
     page.keyboard.press("n")

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from judgeboard.domain import Pair, Preference
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
 from pair_log import add_pairs, record

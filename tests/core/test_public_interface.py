@@ -126,7 +126,7 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     store = judgeboard.open_store(tmp_path / "desk.db", create=True)
     judgeboard.import_file(store, log)
     judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
-    ann = judgeboard.ensure_reviewer(store, "desk", "Ann")
+    ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library").joined == 1
     held = judgeboard.next_item(store, "q", ann)

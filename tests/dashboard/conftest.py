@@ -20,7 +20,7 @@ Open = Callable[..., AppTest]
 def page_rows(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageRows]:
     """The rows, in the database that the pages open."""
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    ensure_reviewer(sqlite_store, "desk", "Mara")
+    ensure_reviewer(sqlite_store, "page", "Mara")
     yield fill_pages(sqlite_store)
     session.store().close()
 

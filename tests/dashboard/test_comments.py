@@ -77,7 +77,7 @@ def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
 def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     page_rows, open_page, sqlite_store
 ) -> None:
-    jon = ensure_reviewer(sqlite_store, "desk", "Jon")
+    jon = ensure_reviewer(sqlite_store, "page", "Jon")
     comment(sqlite_store, response_id=page_rows.responses["claims"], reviewer=jon, text="hm", request_key="j")
     mine = open_page("item", flag=page_rows.flags["claims"])
     assert "hm" in shown(mine)

@@ -108,7 +108,7 @@ def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
 
 
 def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
-    jon = ensure_reviewer(sqlite_store, "desk", "Jon <b>")
+    jon = ensure_reviewer(sqlite_store, "page", "Jon <b>")
     with sqlite_store.reading() as connection:
         [sequence] = attempt_sequences(connection, ids["refined"])
     select_attempt(

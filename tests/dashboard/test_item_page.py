@@ -127,7 +127,7 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
 
 def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    jon = ensure_reviewer(sqlite_store, "desk", "Jon")
+    jon = ensure_reviewer(sqlite_store, "page", "Jon")
     flag = page_rows.flags["claims"]
     decide(sqlite_store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon")
     press(page, "quality4_")
@@ -147,7 +147,7 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
 
 
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_rows, open_page, sqlite_store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     flag = page_rows.flags["claims"]
     decide(sqlite_store, flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=Grade(), request_key="x")
     page = open_page("item", flag=flag)

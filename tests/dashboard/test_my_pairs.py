@@ -52,7 +52,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     desk = queue_desk(sqlite_store)
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     desk.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     held = desk.held(mara, "pairs")
     decide_item(sqlite_store, held.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=desk.now)
     page = open_page("queue", show="My reviews")

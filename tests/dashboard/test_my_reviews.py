@@ -34,7 +34,7 @@ def press(app: AppTest, start: str) -> AppTest:
 @pytest.fixture
 def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
     """A decision and a grade of Mara's, the decision first."""
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     mark = ClaimMark(ClaimStatus.SUPPORTED, judgment_id=None, start=0, end=7)
     decided = decide(
         sqlite_store,
@@ -57,7 +57,7 @@ def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
 
 def lines(store: Store):
     with store.reading() as connection:
-        return own_reviews_page(connection, ensure_reviewer(store, "desk", "Mara").id).lines
+        return own_reviews_page(connection, ensure_reviewer(store, "page", "Mara").id).lines
 
 
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:

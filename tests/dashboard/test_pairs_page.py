@@ -13,7 +13,7 @@ from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
@@ -125,7 +125,7 @@ def test_before_the_decision_the_page_holds_nothing_of_judge_or_models(
 def test_after_it_the_page_says_both_orders_in_terms_of_the_screen(
     pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
 ) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     order = order_for(pair_ids[0], mara.id)
     prefer(sqlite_store, pair_id=pair_ids[0], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
     said = " ".join(texts(open_page("pairs", pair=pair_ids[0], of=1)))
@@ -159,7 +159,7 @@ def test_what_was_in_view_once_stays_seen_in_this_session(pair_ids: list[int], o
 
 
 def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], opened: Store) -> None:
-    mara, session_state = ensure_reviewer(opened, "desk", "Mara"), ReviewSession()
+    mara, session_state = ensure_reviewer(opened, "page", "Mara"), ReviewSession()
     for side in ("left", "tie", "left", "tie", "left"):
         with opened.reading() as connection:
             screen = pair_screen(connection, pair_ids[0], aspect="overall", reviewer_id=mara.id, version_id=1)
@@ -192,7 +192,7 @@ def test_the_pair_after_one_opened_by_its_line_is_blind_again() -> None:
 def test_going_on_reads_the_pair_and_not_the_whole_list(
     pair_ids: list[int], opened: Store, open_page: OpenPage
 ) -> None:
-    mara = ensure_reviewer(opened, "desk", "Mara")
+    mara = ensure_reviewer(opened, "page", "Mara")
     app = open_page("pairs", pair=pair_ids[0], of=1)
     with plans_of(session.store()) as plans:
         app.query_params["pair"] = str(pair_ids[1])

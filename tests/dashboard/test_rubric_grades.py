@@ -83,7 +83,7 @@ def test_without_a_rubric_judgment_there_is_no_field(open_page: Open, page_rows:
 
 
 def test_only_standing_grades_count_and_only_levels_are_taken(judged: int, sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
 
     def say(key: str, *scores: DimensionScore) -> int:
         return grade(sqlite_store, response_id=judged, reviewer=mara, grade=Grade(scores=scores), request_key=key)

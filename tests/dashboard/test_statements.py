@@ -151,7 +151,7 @@ def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: S
 
 
 def test_saved_marks_are_shown_to_their_author_and_listed_for_the_others(page_rows, open_page, sqlite_store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     decide(
         sqlite_store,
         flag_id=page_rows.flags["plain-01"],

@@ -67,7 +67,7 @@ def test_a_reason_without_a_difference_is_not_saved(page_rows, open_page, sqlite
 def graded(page_rows, sqlite_store: Store) -> int:
     """An answer on which Mara differs from the judge by 0.58."""
     response_id = page_rows.responses["claims"]
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     grade(sqlite_store, response_id=response_id, reviewer=mara, grade=Grade(groundedness=1.0), request_key="g")
     return response_id
 

@@ -164,7 +164,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     decided = 0
     for row in rows:
         item = items.get(ids[row["response_id"]])
-        reviewer = ensure_reviewer(store, "desk", row["reviewer"].capitalize())
+        reviewer = ensure_reviewer(store, "page", row["reviewer"].capitalize())
         lease = None if item is None else take_item(store, item.id, reviewer)
         if lease is not None:
             key = f"demo:{row['reviewer']}:{row['response_id']}"

@@ -169,8 +169,8 @@ def _conditions(chosen: dict[str, Any]) -> list[str]:
 
 def _recorded(store: "Store", chosen: dict[str, Any]) -> "SelfReferenceReport":
     from judgeboard.methods.self_reference_report import measure_self_reference
+    from judgeboard.store.comparisons import sampling_versions
     from judgeboard.store.judge_versions import choose_version
-    from judgeboard.store.samples import sampling_versions
 
     version = chosen["judge_version"]
     if version is not None:

@@ -31,8 +31,7 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
-from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.pairs import ids_of_pairs
+from judgeboard.store.pairs import ids_of_pairs, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.text import as_utc
 

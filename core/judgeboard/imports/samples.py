@@ -13,8 +13,14 @@ from judgeboard.imports.fields import JUDGE_VERSION, MODEL_AS_JUDGE, RAW, Cells,
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_as_row, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.store.comparisons import NewComparison
-from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
+from judgeboard.store.comparisons import (
+    NewComparison,
+    NewSample,
+    SampleKey,
+    StoredSample,
+    store_samples,
+    stored_samples,
+)
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}

@@ -25,8 +25,8 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
 from judgeboard.imports.scales import own_scale, scores_as_row, scores_in
 from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
-from judgeboard.store.pair_storing import sides_named
-from judgeboard.store.responses import NamedResponse, responses_named
+from judgeboard.store.pairs import sides_named
+from judgeboard.store.responses import Named, responses_named
 from judgeboard.store.storing import store_judgments
 
 
@@ -107,7 +107,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         unknown = {external_id for external_id, _ in names.values()} - named.keys()
         if unknown:  # a log has no empty answers, pairs do
             sides = sides_named(connection, unknown)
-            named |= {name: [NamedResponse(*side) for side in found] for name, found in sides.items()}
+            named |= {name: [Named(*side) for side in found] for name, found in sides.items()}
         by_judge: dict[str, dict[int, int]] = {}
         for index, response in rows.find("response", names, named).items():
             by_judge.setdefault(records[index].judge, {})[index] = response.id

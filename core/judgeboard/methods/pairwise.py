@@ -23,8 +23,7 @@ from judgeboard.store import comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.pairs import load_pairs, pairs_named
+from judgeboard.store.pairs import load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 

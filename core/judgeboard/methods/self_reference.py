@@ -26,17 +26,21 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method, task_reader
 from judgeboard.runs.runner import Answered, Keep
 from judgeboard.store.comparisons import (
+    FAILED,
     PLAIN,
     REFERENCE,
     NewComparison,
+    NewSample,
     StoredComparison,
+    StoredSample,
     store_comparisons,
+    store_samples,
     stored_comparisons,
+    stored_samples,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import load_pairs
-from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
 
 _OF_JUDGE = ("k", "name", "temperature", "domain")

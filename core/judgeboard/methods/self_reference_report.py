@@ -13,7 +13,7 @@ from judgeboard.methods import own_answers
 from judgeboard.methods import self_reference_scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
-from judgeboard.store import samples
+from judgeboard.store import comparisons
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -48,8 +48,8 @@ def load_items(
     """Return the items of a judge version from the first ``k`` samples of each question."""
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
     orders = _both_orders(load_comparisons(connection, [version_id]))
-    compared = samples.compared_pairs(connection, version_id)
-    for question in samples.load_samples(connection, [version_id]):
+    compared = comparisons.compared_pairs(connection, version_id)
+    for question in comparisons.load_samples(connection, [version_id]):
         if (source is not None and question.source != source) or (
             wanted is not None and question.pair_id not in wanted
         ):
@@ -60,7 +60,7 @@ def load_items(
         if len(question.answers) < k:
             loaded.fewer_samples += 1
             continue
-        if samples.FAILED & set(question.statuses[:k]):
+        if comparisons.FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
             continue
         # A usable sample that lost its text; that differs from a sample without an answer.
@@ -213,7 +213,7 @@ def measure_self_reference(
 
     Raises:
         BadInput: ``tau`` or a condition is invalid, or no question has ``k`` samples.
-        NotFound: There is no such version, or none has samples.
+        NotFound: There is no such version, or none has comparisons.
     """
     named = checked_conditions(conditions)
     with store.reading() as connection:
@@ -283,10 +283,10 @@ def samples_used(version: StoredVersion, k: int | None = None) -> int:
 
 
 def chosen_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return the requested judge version; without a name, the only one with samples."""
+    """Return the requested judge version; without a name, the only one with comparisons."""
     if which is not None:
         return get_version(connection, which)
-    known = samples.sampling_versions(connection)
+    known = comparisons.sampling_versions(connection)
     if not known:
         raise NotFound(
             "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "
@@ -382,8 +382,8 @@ class ItemDetails:
     """A pair with all samples and comparisons of a judge version."""
 
     pair: PairItem
-    tries: tuple[samples.StoredTry, ...]
-    orders: tuple[samples.StoredOrder, ...]
+    tries: tuple[comparisons.StoredTry, ...]
+    orders: tuple[comparisons.StoredOrder, ...]
 
 
 def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemDetails:
@@ -393,8 +393,8 @@ def item_details(connection: Connection, version_id: int, pair_id: int) -> ItemD
         raise NotFound(f"no pair {pair_id}")
     return ItemDetails(
         pairs[0],
-        tuple(samples.tries_at(connection, version_id, pair_id)),
-        tuple(samples.orders_of(connection, version_id, pair_id)),
+        tuple(comparisons.tries_at(connection, version_id, pair_id)),
+        tuple(comparisons.orders_of(connection, version_id, pair_id)),
     )
 
 

@@ -164,7 +164,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
 
     Args:
         store: The open database.
-        origin: Where the name comes from: ``desk`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
+        origin: Where the name comes from: ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
             ``import`` or ``oidc``. Equal names of two origins are two reviewers.
         name: What the person is called.
 
@@ -280,10 +280,10 @@ def _person(store: Store, name: str) -> Reviewer:
     if name.startswith("cli:"):
         return ensure_reviewer(store, "cli", name)
     with store.reading() as connection:
-        for origin in (SIGNED_IN, "desk"):
+        for origin in (SIGNED_IN, "page"):
             known = find_reviewer(connection, origin, name)
             if known is not None:
                 return known
     if "@" in name:
         raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
-    return ensure_reviewer(store, "desk", name)
+    return ensure_reviewer(store, "page", name)

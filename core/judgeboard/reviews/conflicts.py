@@ -21,8 +21,15 @@ from judgeboard.store.queue_items import (
     reviews_on,
     reviews_on_items,
 )
-from judgeboard.store.queue_progress import ConflictRow, conflict_rows, open_queue_ids, own_conflict_rows
-from judgeboard.store.queues import Queue, queue_by_id, queue_named
+from judgeboard.store.queues import (
+    ConflictRow,
+    Queue,
+    conflict_rows,
+    open_queue_ids,
+    own_conflict_rows,
+    queue_by_id,
+    queue_named,
+)
 from judgeboard.store.reviewers import Reviewer
 
 

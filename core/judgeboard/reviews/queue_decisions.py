@@ -26,7 +26,6 @@ from judgeboard.store.queue_items import (
     has_seen,
     item_by_id,
     leased_where_visible,
-    lock_item,
     revealed_review,
 )
 from judgeboard.store.queues import Queue, queue_by_id
@@ -122,7 +121,7 @@ def decide_item(
         item = item_by_id(connection, item_id)
         _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
-        item = lock_item(connection, item_id)
+        item = item_by_id(connection, item_id, lock=True)
         lease = lease_by_token(connection, secret, lock=True)
         queue = queue_by_id(connection, item.queue_id)
         stored = review_by_key(connection, key)  # behind the locks: the same request may be on its way
@@ -312,7 +311,7 @@ def adjudicate(
         if decision is Decision.UNSURE:
             raise BadInput("an adjudication confirms or dismisses")
         response = lock_subject(connection, item.response_id, item.pair_id)
-        item = lock_item(connection, item_id)
+        item = item_by_id(connection, item_id, lock=True)
         stored = review_by_key(connection, key)
         if stored is not None:
             check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)

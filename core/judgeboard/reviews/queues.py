@@ -15,7 +15,6 @@ from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
 from judgeboard.reviews.outcome import update_flag_state
 from judgeboard.stats.estimates import percent
-from judgeboard.store import queue_progress as counts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
@@ -32,10 +31,18 @@ from judgeboard.store.queue_items import decided_flags_in
 from judgeboard.store.queues import (
     PAIRS,
     Queue,
+    WorkCount,
     assign,
     assignees,
+    count_items,
+    count_leased_items,
+    count_leases,
+    count_reviews,
+    count_skipped,
+    count_work,
     find_queue,
     insert_queue,
+    median_seconds,
     queue_by_id,
     queue_named,
     set_queue_state,
@@ -312,9 +319,9 @@ def queue_progress(
     at = now or datetime.now(UTC)
     if isinstance(queue, str):
         queue = queue_named(connection, queue)
-    items = counts.count_items(connection, queue.id)
+    items = count_items(connection, queue.id)
     states = {state: sum(each.items for each in items if each.state is state) for state in ItemState}
-    leased = counts.count_leased_items(connection, queue.id, at)
+    leased = count_leased_items(connection, queue.id, at)
     sampled, short = count_sampled(connection, queue) if queue.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
@@ -329,7 +336,7 @@ def queue_progress(
         conflict=states[ItemState.CONFLICT],
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],
-        reviews=counts.count_reviews(connection, queue.id),
+        reviews=count_reviews(connection, queue.id),
         reviews_needed=sum(each.reviews_needed for each in items if each.state is not ItemState.LEFT),
         several=sum(each.items for each in several),
         several_finished=sum(each.items for each in several if each.state in finished),
@@ -418,14 +425,14 @@ def _check_share(name: str, value: float, *, whole: bool = False) -> None:
 def _people(
     connection: Connection, queue_id: int, assigned_to: tuple[Reviewer, ...], now: datetime
 ) -> tuple[PersonProgress, ...]:
-    work = counts.count_work(connection, queue_id)
-    seconds = counts.median_seconds(connection, queue_id)
-    skipped = counts.count_skipped(connection, queue_id)
-    leases = counts.count_leases(connection, queue_id, now)
+    work = count_work(connection, queue_id)
+    seconds = median_seconds(connection, queue_id)
+    skipped = count_skipped(connection, queue_id)
+    leases = count_leases(connection, queue_id, now)
     assigned = {person.id for person in assigned_to}
     people = []
     for person in reviewers_by_id(connection, {*work, *skipped, *leases, *assigned}):
-        done = work.get(person.id, counts.WorkCount(0, 0, None))
+        done = work.get(person.id, WorkCount(0, 0, None))
         people.append(
             PersonProgress(
                 reviewer=person,

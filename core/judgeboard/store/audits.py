@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
-from judgeboard.domain import FlagState, Label, ResponseKind, Status, StepRecord, Verdict
+from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
 from judgeboard.flags import supreme_disagrees
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags
 from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_columns
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.settings import rules_in_force
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 
 
 class AuditedJudgment(NamedTuple):
@@ -29,10 +28,7 @@ class AuditedJudgment(NamedTuple):
 
 
 class LatestReview(NamedTuple):
-    """The latest review of a judgment by a supreme version; ``correct`` is None if it is not usable.
-
-    ``inclusion_probability`` is the sampling rate of the draw that requested it, whatever was drawn later.
-    """
+    """The latest review of a judgment and its sampling rate; ``correct`` is None if it is not usable."""
 
     judgment_id: int
     ask: int
@@ -84,10 +80,7 @@ def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
 
 
 def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
-    """Return those of the judgments that are current for their version on the log, by response.
-
-    The cost grows with the number of judgments, not with the log.
-    """
+    """Return those of the judgments that are current for their version on the log, by response."""
     is_current = exists().where(
         CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
         CURRENT.c.response_id == JUDGMENT.c.response_id,
@@ -121,10 +114,7 @@ def latest_reviews(
 
 
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
-    """Return the (audited, supreme) version ids that have reviews, the latest first.
-
-    Audits without a usable review come last.
-    """
+    """Return the (audited, supreme) version ids that have reviews, those with a usable one first, the latest first."""
     # A lookup per review: a join would read all judgments.
     columns = JUDGMENT_REVIEW.c
     audited_version = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.id == columns.judgment_id).scalar_subquery()
@@ -139,21 +129,11 @@ def audits_done(connection: Connection) -> list[tuple[int, int]]:
 def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[int, Verdict]:
     """Return the verdicts of usable judgments with their scores and reasoning, by id."""
     scores = dimension_scores(connection, list(judgment_ids))
-    columns = ("id", "groundedness", "quality", "label", "reasoning")
+    columns = ("id", "status", "groundedness", "quality", "label", "reasoning")
     judged = select(*(JUDGMENT.c[name] for name in columns)).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.status == Status.OK.value
     )
-    return {
-        row.id: Verdict(
-            Status.OK,
-            groundedness=row.groundedness,
-            quality=row.quality,
-            label=None if row.label is None else Label(row.label),
-            reasoning=row.reasoning,
-            scores=tuple(scores.get(row.id, ())),
-        )
-        for row in connection.execute(judged)
-    }
+    return {row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ()))) for row in connection.execute(judged)}
 
 
 def store_judgment_reviews(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Integer, MetaData, text
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Enum, Integer, MetaData, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -13,6 +13,17 @@ BigId = BigInteger().with_variant(Integer, "sqlite")
 
 # Python's None is SQL NULL, never the JSON text "null": absent passages are not a list.
 JsonValue = JSON(none_as_null=True)
+
+
+class JsonTuple(TypeDecorator[tuple[Any, ...]]):
+    """A JSON list that is returned as a tuple."""
+
+    impl = JsonValue
+    cache_ok = True
+
+    def process_result_value(self, value: list[Any] | None, dialect: Dialect) -> tuple[Any, ...] | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for NULL."""
+        return None if value is None else tuple(value)
 
 
 class Utc(TypeDecorator[datetime]):
@@ -47,10 +58,12 @@ NAMES = {
 METADATA = MetaData(naming_convention=NAMES)
 
 
-def one_of(column: str, choices: type[StrEnum], name: str | None = None) -> CheckConstraint:
-    """A column that holds one of these names."""
-    listed = ", ".join(f"'{choice.value}'" for choice in choices)
-    return CheckConstraint(f"{column} IN ({listed})", name=name or column)
+def one_of(choices: type[StrEnum], name: str) -> Enum:
+    """The type of a column that stores the value of a choice and returns the choice."""
+    values = [choice.value for choice in choices]
+    return Enum(
+        choices, native_enum=False, create_constraint=True, length=20, name=name, values_callable=lambda _: values
+    )
 
 
 def groundedness_range() -> CheckConstraint:

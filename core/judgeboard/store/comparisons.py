@@ -1,18 +1,18 @@
-"""What judges made of pairs, one row per order shown."""
+"""Comparisons of pairs by judges, one row per order shown, and samples of a judge's own answers to a question."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, true
+from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import COMPARISON, COMPARISON_SCORE, PAIR
-from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE, SAMPLE
 from judgeboard.text import storable_or_none
 
 SCORE = COMPARISON_SCORE
@@ -57,7 +57,7 @@ class StoredComparison(NamedTuple):
 
     id: int
     status: str
-    preferences: dict[str, str]
+    preferences: dict[str, Preference]
     run_id: int | None = None
 
 
@@ -80,6 +80,12 @@ class BothOrders(NamedTuple):
     gold: Preference | None
 
 
+# Rows of comparisons, one for each aspect that a comparison has.
+_WITH_SCORES = select(COMPARISON, SCORE.c.aspect, SCORE.c.preference).join(
+    SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True
+)
+
+
 def store_comparisons(
     connection: Connection,
     version: StoredVersion,
@@ -87,10 +93,7 @@ def store_comparisons(
     items: Sequence[NewComparison],
     now: datetime | None = None,
 ) -> set[ComparisonKey]:
-    """Store comparisons of one judge version; return which came in.
-
-    One that is stored already (same pair, version, condition, order and ask) counts as done and is left as it was.
-    """
+    """Store comparisons of one version; return the new ones. A comparison that is already stored is left as it is."""
     now = now or datetime.now(UTC)
     came_in: set[ComparisonKey] = set()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
@@ -125,57 +128,38 @@ def stored_comparisons(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[ComparisonKey, StoredComparison]:
     """Return what a judge version said of these pairs, by key."""
-    columns = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
-    found: dict[ComparisonKey, StoredComparison] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        query = (
-            select(*columns, COMPARISON.c.id, COMPARISON.c.status, COMPARISON.c.run_id)
-            .add_columns(SCORE.c.aspect, SCORE.c.preference)
-            .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-            .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id.in_(batch))
-        )
-        for pair_id, condition, shown, ask, id_, status, run_id, aspect, preference in connection.execute(query):
-            key = ComparisonKey(pair_id, condition, shown, ask)
-            one = found.setdefault(key, StoredComparison(id_, status, {}, run_id))
-            if aspect is not None:
-                one.preferences[aspect] = preference
-    return found
+    query = _WITH_SCORES.where(COMPARISON.c.judge_version_id == version_id)
+    comparisons: dict[ComparisonKey, StoredComparison] = {}
+    for row in _on_pairs(connection, query, pair_ids):
+        key = record_of(ComparisonKey, row)
+        comparison = comparisons.setdefault(key, StoredComparison(row.id, row.status, {}, row.run_id))
+        if row.aspect is not None:
+            comparison.preferences[row.aspect] = row.preference
+    return comparisons
 
 
 def load_comparisons(
-    connection: Connection,
-    version_ids: Collection[int],
-    *,
-    condition: str | None = None,
-    run_id: int | None = None,
+    connection: Connection, version_ids: Collection[int], *, condition: str | None = None, run_id: int | None = None
 ) -> list[BothOrders]:
-    """Return what these versions say of every pair they were asked about, one row per aspect, in a fixed order.
+    """Return the verdicts of these versions on pairs in both orders, one for each aspect, in a fixed order.
 
     Of several asks in one order the latest usable one counts. An order that was asked without a usable verdict is
-    unmeasured on every aspect that the version speaks of (``overall`` where it speaks of none).
-
-    Args:
-        connection: A transaction.
-        version_ids: Judge versions.
-        condition: Only ``plain`` or ``reference``; both where it is not given.
-        run_id: Only what this run asked.
+    unmeasured on every aspect of the version's verdicts (``overall`` if it has none). The result can be limited to the
+    condition ``plain`` or ``reference`` and to a run.
     """
     asked = _asked(connection, version_ids, condition, run_id)
     aspects: dict[tuple[int, str], set[str]] = {}
-    said: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
-    for (version_id, kept, pair_id, shown), preferences in asked.items():
-        said[version_id, kept, pair_id, shown] = preferences
+    for (version_id, kept, _, _), preferences in asked.items():
         aspects.setdefault((version_id, kept), set()).update(preferences)
-    pairs = _pairs(connection, {pair_id for _, _, pair_id, _ in said})
+    pairs = _pairs(connection, {pair_id for _, _, pair_id, _ in asked})
     rows = []
-    for version_id, kept, pair_id in sorted({key[:3] for key in said}):
-        ab = said.get((version_id, kept, pair_id, Shown.AB.value))
-        ba = said.get((version_id, kept, pair_id, Shown.BA.value))
+    for version_id, kept, pair_id in sorted({key[:3] for key in asked}):
+        ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
         query_type, gold = pairs[pair_id]
         for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
-            one, other = (None if given is None else given.get(aspect) for given in (ab, ba))
+            a_first, b_first = (None if given is None else given.get(aspect) for given in (ab, ba))
             asked_both = (ab is not None, ba is not None)
-            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, one, other, *asked_both, gold))
+            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *asked_both, gold))
     return rows
 
 
@@ -183,45 +167,35 @@ def _asked(
     connection: Connection, version_ids: Collection[int], condition: str | None, run_id: int | None
 ) -> dict[tuple[int, str, int, str], dict[str, Preference]]:
     """The preferences by (version, condition, pair, order shown); empty where no ask was usable."""
-    query = (
-        select(
-            COMPARISON.c.judge_version_id,
-            COMPARISON.c.condition,
-            COMPARISON.c.pair_id,
-            COMPARISON.c.shown,
-            COMPARISON.c.ask,
-            SCORE.c.aspect,
-            SCORE.c.preference,
-        )
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(COMPARISON.c.judge_version_id.in_(version_ids))
-    )
+    columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
+    query: Select[Any] = _WITH_SCORES.with_only_columns(
+        *(COMPARISON.c[name] for name in columns), SCORE.c.aspect, SCORE.c.preference, maintain_column_froms=True
+    ).where(COMPARISON.c.judge_version_id.in_(version_ids))
     if condition is not None:
         query = query.where(COMPARISON.c.condition == condition)
     if run_id is not None:
         query = query.where(COMPARISON.c.run_id == run_id)
-    known = {preference.value: preference for preference in Preference}  # a look-up is cheaper than a call
     asked: dict[tuple[int, str, int, str], dict[str, Preference]] = {}
     latest: dict[tuple[int, str, int, str], int] = {}
     for version_id, kept, pair_id, shown, ask, aspect, preference in connection.execute(query):
         key = (version_id, kept, pair_id, shown)
-        said = asked.setdefault(key, {})
+        preferences = asked.setdefault(key, {})
         if aspect is None or ask < latest.get(key, 0):
             continue
         if ask > latest.get(key, 0):
-            said.clear()
+            preferences.clear()
         latest[key] = ask
-        said[aspect] = known[preference]
+        preferences[aspect] = preference
     return asked
 
 
 def _pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[str, Preference | None]]:
-    found: dict[int, tuple[str, Preference | None]] = {}
-    for batch in batches(sorted(set(ids))):
-        query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold).where(PAIR.c.id.in_(batch))
-        for id_, query_type, gold in connection.execute(query):
-            found[id_] = (query_type, None if gold is None else Preference(gold))
-    return found
+    query = select(PAIR.c.id, PAIR.c.query_type, PAIR.c.gold)
+    return {id_: (query_type, gold) for id_, query_type, gold in rows_with(connection, query, PAIR.c.id, ids)}
+
+
+def _on_pairs(connection: Connection, query: Select[Any], pair_ids: Collection[int]) -> Iterator[Any]:
+    return rows_with(connection, query, COMPARISON.c.pair_id, pair_ids)
 
 
 def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
@@ -230,7 +204,7 @@ def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime
         "judge_version_id": version_id,
         "condition": item.condition,
         "reference": storable_or_none(item.reference),
-        "shown": item.shown.value,
+        "shown": item.shown,
         "ask": item.ask,
         "reasoning": storable_or_none(item.reasoning),
         **step_columns(item.record, run_id, now),
@@ -286,10 +260,7 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
         .where(PAIR.c.question.is_not(None), a.c.answer.is_not(None), b.c.answer.is_not(None))
         .order_by(PAIR.c.id)
     )
-    found: list[int] = []
-    for batch in batches(sorted(set(pair_ids))):
-        found += connection.execute(query.where(PAIR.c.id.in_(batch))).scalars()
-    return tuple(found)
+    return tuple(row.id for row in rows_with(connection, query, PAIR.c.id, pair_ids))
 
 
 def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, PairHead]:
@@ -301,10 +272,7 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
         .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
     )
-    found: dict[int, PairHead] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        found |= {id_: PairHead(*rest) for id_, *rest in connection.execute(query.where(PAIR.c.id.in_(batch)))}
-    return found
+    return {id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)}
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
@@ -315,9 +283,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .order_by(PAIR.c.id)
     )
     return [
-        BothOrders(
-            0, PLAIN, id_, query_type, OVERALL, None, None, False, False, None if gold is None else Preference(gold)
-        )
+        BothOrders(0, PLAIN, id_, query_type, OVERALL, None, None, asked_ab=False, asked_ba=False, gold=gold)
         for id_, query_type, gold in connection.execute(query)
     ]
 
@@ -326,19 +292,17 @@ def latest_asks(
     connection: Connection, version_id: int, pair_ids: Collection[int]
 ) -> dict[tuple[int, Shown], LatestInOrder]:
     """Return the latest plain ask of these pairs by pair and order shown."""
-    columns = (COMPARISON.c.pair_id, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.status, COMPARISON.c.run_id)
-    found: dict[tuple[int, Shown], LatestInOrder] = {}
-    for batch in batches(sorted(set(pair_ids))):
-        query = select(*columns).where(
-            COMPARISON.c.judge_version_id == version_id,
-            COMPARISON.c.condition == PLAIN,
-            COMPARISON.c.pair_id.in_(batch),
-        )
-        for pair_id, shown, ask, status, run_id in connection.execute(query.order_by(COMPARISON.c.ask)):
-            key = (pair_id, Shown(shown))
-            usable = status == Status.OK.value or (key in found and found[key].usable)
-            found[key] = LatestInOrder(ask, usable, run_id)
-    return found
+    names = ("pair_id", "shown", "ask", "status", "run_id")
+    query = (
+        select(*(COMPARISON.c[name] for name in names))
+        .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.condition == PLAIN)
+        .order_by(COMPARISON.c.ask)
+    )
+    latest: dict[tuple[int, Shown], LatestInOrder] = {}
+    for pair_id, shown, ask, status, run_id in _on_pairs(connection, query, pair_ids):
+        usable = status is Status.OK or ((pair_id, shown) in latest and latest[pair_id, shown].usable)
+        latest[pair_id, shown] = LatestInOrder(ask, usable, run_id)
+    return latest
 
 
 def status_counts(
@@ -351,41 +315,226 @@ def status_counts(
         .group_by(COMPARISON.c.status)
     )
     counts = dict.fromkeys(Status, 0)
-    limits = [true()] if pair_ids is None else [COMPARISON.c.pair_id.in_(b) for b in batches(sorted(set(pair_ids)))]
-    for limit in limits:
-        for status, n in connection.execute(query.where(limit)):
-            counts[Status(status)] += n
+    if pair_ids is None:
+        rows: Iterable[Any] = connection.execute(query)
+    else:
+        rows = _on_pairs(connection, query, pair_ids)
+    for status, n in rows:
+        counts[status] += n
     return counts
 
 
 def latest_comparisons(connection: Connection, version_id: int, pair_id: int) -> list[LatestComparison]:
     """Return what a version said of a pair without further help, one entry for each order asked, ab first."""
-    query = (
-        select(
-            COMPARISON.c.id,
-            COMPARISON.c.shown,
-            COMPARISON.c.status,
-            COMPARISON.c.reasoning,
-            COMPARISON.c.error,
-            SCORE.c.aspect,
-            SCORE.c.preference,
-        )
-        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
-        .where(
-            COMPARISON.c.judge_version_id == version_id,
-            COMPARISON.c.pair_id == pair_id,
-            COMPARISON.c.condition == PLAIN,
-        )
-        .order_by(COMPARISON.c.ask)
-    )
-    found: dict[Shown, LatestComparison] = {}
-    for id_, order, status, reasoning, error, aspect, preference in connection.execute(query):
-        shown = Shown(order)
-        said = found.get(shown)
-        if said is None or said.comparison_id != id_:
-            if said is not None and said.status is Status.OK and status != Status.OK.value:
+    of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
+    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition == PLAIN).order_by(COMPARISON.c.ask)
+    latest: dict[Shown, LatestComparison] = {}
+    for row in connection.execute(query):
+        comparison = latest.get(row.shown)
+        if comparison is None or comparison.comparison_id != row.id:
+            if comparison is not None and comparison.status is Status.OK and row.status is not Status.OK:
                 continue
-            said = found[shown] = LatestComparison(id_, shown, Status(status), {}, reasoning, error)
-        if aspect is not None:
-            said.preferences[aspect] = Preference(preference)
-    return [found[shown] for shown in Shown if shown in found]
+            comparison = latest[row.shown] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
+        if row.aspect is not None:
+            comparison.preferences[row.aspect] = row.preference
+    return [latest[shown] for shown in Shown if shown in latest]
+
+
+FAILED = frozenset({Status.ERROR, Status.REFUSED})
+"""The call returned nothing: the model may have had an answer. An unparsable reply is a sample without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSample:
+    """A sample to store: its number from 0, and its answer, None if none could be read; ``ask`` counts earlier asks."""
+
+    pair_id: int
+    number: int
+    answer: str | None
+    record: StepRecord
+    ask: int = 0
+
+    def __post_init__(self) -> None:
+        if self.answer is not None and self.record.status is not Status.OK:
+            raise ValueError(f"a sample that is {self.record.status} has no answer")
+
+
+class SampleKey(NamedTuple):
+    """Which try at which question a sample of one judge version is."""
+
+    pair_id: int
+    number: int
+
+
+class StoredSample(NamedTuple):
+    """The latest ask of a try; ``answer`` None could not be read, was never given, or was forgotten."""
+
+    answer: str | None
+    status: str
+    ask: int = 0
+    run_id: int | None = None
+
+
+class SampledQuestion(NamedTuple):
+    """The samples of a version for one question by number, the latest ask of each; None where no answer was read."""
+
+    version_id: int
+    pair_id: int
+    source: str
+    query_type: str
+    options: tuple[str, ...] | None
+    reference: str | None
+    gold: Preference | None
+    answers: tuple[str | None, ...]
+    statuses: tuple[str, ...]
+
+
+def store_samples(
+    connection: Connection,
+    version: StoredVersion,
+    run_id: int | None,
+    items: Sequence[NewSample],
+    now: datetime | None = None,
+) -> set[SampleKey]:
+    """Store samples of one judge version; return the new ones. A sample that is already stored is left as it is."""
+    now = now or datetime.now(UTC)
+    statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask").returning(
+        SAMPLE.c.pair_id, SAMPLE.c.number
+    )
+    came_in: set[SampleKey] = set()
+    for some in batches(items):
+        rows = [_sample_row(version.id, run_id, item, now) for item in some]
+        came_in |= {SampleKey(*key) for key in connection.execute(statement, rows)}
+    return came_in
+
+
+def stored_samples(connection: Connection, version_id: int, pair_ids: Collection[int]) -> dict[SampleKey, StoredSample]:
+    """Return what a version tried at these questions, by key, the latest ask of each try."""
+    query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
+    query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
+    return {
+        SampleKey(pair_id, number): StoredSample(*sample)
+        for pair_id, number, *sample in rows_with(connection, query, SAMPLE.c.pair_id, pair_ids)
+    }
+
+
+def load_samples(
+    connection: Connection, version_ids: Collection[int], *, run_id: int | None = None
+) -> list[SampledQuestion]:
+    """Return the samples of these versions, or of one run of them, by version and question."""
+    tried = select(
+        SAMPLE.c.judge_version_id, SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.answer, SAMPLE.c.status
+    ).where(SAMPLE.c.judge_version_id.in_(version_ids))
+    if run_id is not None:
+        tried = tried.where(SAMPLE.c.run_id == run_id)
+    tries: dict[tuple[int, int], dict[int, tuple[str | None, str]]] = {}
+    for version_id, pair_id, number, answer, status in connection.execute(tried.order_by(SAMPLE.c.ask)):
+        tries.setdefault((version_id, pair_id), {})[number] = (answer, status)
+    pairs = _sampled_pairs(connection, {pair_id for _, pair_id in tries})
+    questions = []
+    for (version_id, pair_id), by_number in sorted(tries.items()):
+        answers_and_statuses = zip(*(by_number[number] for number in sorted(by_number)), strict=True)
+        questions.append(SampledQuestion._make((version_id, pair_id, *pairs[pair_id], *answers_and_statuses)))
+    return questions
+
+
+def _sampled_pairs(connection: Connection, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
+    query = select(PAIR.c.id, *columns_of(SampledQuestion, PAIR))
+    return {id_: tuple(columns) for id_, *columns in rows_with(connection, query, PAIR.c.id, ids)}
+
+
+def _sample_row(version_id: int, run_id: int | None, item: NewSample, now: datetime) -> dict[str, Any]:
+    return {
+        "pair_id": item.pair_id,
+        "judge_version_id": version_id,
+        "number": item.number,
+        "ask": item.ask,
+        "answer": storable_or_none(item.answer),
+        **step_columns(item.record, run_id, now),
+    }
+
+
+@dataclass(slots=True)
+class ComparedPairs:
+    """The comparisons of a version by status and pair, the latest ask of each order, and the references shown."""
+
+    statuses: dict[int, Counter[str]] = field(default_factory=dict)
+    references: dict[int, set[str]] = field(default_factory=dict)
+
+
+def compared_pairs(connection: Connection, version_id: int) -> ComparedPairs:
+    """Return what a version's comparisons were, by pair; a reference that is not recorded is left out."""
+    found = ComparedPairs()
+    place = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
+    query = select(*place, COMPARISON.c.status, COMPARISON.c.reference).where(
+        COMPARISON.c.judge_version_id == version_id
+    )
+    latest = {
+        (pair_id, condition, shown): (status, reference)
+        for pair_id, condition, shown, status, reference in connection.execute(query.order_by(COMPARISON.c.ask))
+    }
+    for (pair_id, condition, _), (status, reference) in latest.items():
+        found.statuses.setdefault(pair_id, Counter())[status] += 1
+        if condition == REFERENCE and reference is not None:
+            found.references.setdefault(pair_id, set()).add(reference)
+    return found
+
+
+class StoredTry(NamedTuple):
+    """One sample as it is stored; ``answer`` None where none was read."""
+
+    number: int
+    answer: str | None
+    status: str
+    raw: str | None
+
+
+class StoredOrder(NamedTuple):
+    """What a version said of a pair in one order; ``preference`` None where that is not usable."""
+
+    condition: str
+    shown: str
+    status: str
+    reference: str | None
+    preference: str | None
+    reasoning: str | None
+
+
+def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
+    """Return what a version sampled of a question, in its order, the latest ask of each try."""
+    query = select(*columns_of(StoredTry, SAMPLE)).where(
+        SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
+    )
+    rows = connection.execute(query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
+    return list({row.number: StoredTry(*row) for row in rows}.values())
+
+
+def orders_of(connection: Connection, version_id: int, pair_id: int) -> list[StoredOrder]:
+    """Return what a version said of a pair, overall where it speaks of several aspects, plain before reference."""
+    columns = (COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.status, COMPARISON.c.reference)
+    query = (
+        select(*columns, SCORE.c.preference, COMPARISON.c.reasoning, SCORE.c.aspect)
+        .join(SCORE, SCORE.c.comparison_id == COMPARISON.c.id, isouter=True)
+        .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.pair_id == pair_id)
+        .order_by(COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask)
+    )
+    latest = {(row.condition, row.shown, row.aspect): row for row in connection.execute(query)}
+    usable = {(row.condition, row.shown) for row in latest.values() if row.aspect is not None}
+    rows = [row for row in latest.values() if row.aspect is not None or (row.condition, row.shown) not in usable]
+    overall = [row for row in rows if row.aspect in {None, OVERALL}]
+    return [StoredOrder(*row[:-1]) for row in overall or rows]
+
+
+def sampling_versions(connection: Connection) -> list[StoredVersion]:
+    """Return the judge versions that sampled answers to questions, the newest sample first."""
+    latest = select(SAMPLE.c.judge_version_id, func.max(SAMPLE.c.id)).group_by(SAMPLE.c.judge_version_id)
+    newest = {version_id: last for version_id, last in connection.execute(latest)}  # noqa: C416 - rows are no pairs to mypy
+    versions = [version for version in list_versions(connection) if version.id in newest]
+    return sorted(versions, key=lambda version: -newest[version.id])
+
+
+def most_samples(connection: Connection, version_id: int) -> int:
+    """Return how many samples of a question a version has at most."""
+    highest = select(func.max(SAMPLE.c.number)).where(SAMPLE.c.judge_version_id == version_id)
+    found = connection.execute(highest).scalar()
+    return 0 if found is None else int(found) + 1

@@ -20,8 +20,7 @@ from judgeboard.store.row_filter import prepare_compiler
 CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
 _ADVICE = {
     **dict.fromkeys(
-        CANNOT_WRITE,
-        "this user needs write access to the file and its folder; grant it, or use --db with a copy",
+        CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
     ),
     "database is locked": "another process writes to it; try again when it has finished",
     "database or disk is full": "free some disk space and try again",
@@ -153,11 +152,7 @@ class Store:
 
 
 def database_url(given: str | Path | None = None) -> URL:
-    """Return the URL of ``--db``, else of ``JUDGEBOARD_DB``, else of the default file; a plain path is SQLite.
-
-    Raises:
-        BadInput: The text is not a path or a database URL.
-    """
+    """Return the URL of ``--db`` (a path is SQLite), else of ``JUDGEBOARD_DB``, else of the default file."""
     text_ = str(given or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
         raise BadInput(_NO_ADDRESS)
@@ -229,11 +224,7 @@ def _served_engine(url: URL) -> Engine:
 
 
 def current_revision(store: Store) -> str | None:
-    """Return the revision of the schema, or None if there is no schema.
-
-    Raises:
-        BadInput: The database cannot be opened, or belongs to another program.
-    """
+    """Return the revision of the schema, or None if there is none; raise BadInput if the database cannot be read."""
     try:
         with store.reading() as connection:
             if not inspect(connection).has_table("alembic_version"):

@@ -1,12 +1,13 @@
 """Events: who did what, written in the transaction of the change."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE
 
 NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
@@ -61,11 +62,7 @@ def record_event(
 def event_page(
     connection: Connection, given: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
 ) -> LinePage[StoredEvent]:
-    """Return a page of events, newest first (`KeyedList.page`).
-
-    Raises:
-        BadInput: A key is invalid.
-    """
+    """Return a page of events, newest first (`KeyedList.page`); raise BadInput if a key is invalid."""
     listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(given))
     return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
 
@@ -105,11 +102,10 @@ def _conditions(given: EventFilter) -> list[ColumnElement[bool]]:
 def _events(
     connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
 ) -> tuple[StoredEvent, ...]:
-    columns = {column.name: column for column in EVENT.c} | {"response": RESPONSE.c.external_id}
     query = (
-        select(*(columns[field.name].label(field.name) for field in fields(StoredEvent)))
+        select(*columns_of(StoredEvent, EVENT), RESPONSE.c.external_id.label("response"))
         .select_from(EVENT.outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id))
         .where(*conditions)
         .order_by(EVENT.c.id.desc())
     )
-    return tuple(StoredEvent(*row) for row in connection.execute(query.limit(limit)))
+    return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))

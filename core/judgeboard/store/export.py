@@ -27,26 +27,33 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import OVERALL, Decision, Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.domain import OVERALL, Decision, Feedback, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.method_tables import (
+from judgeboard.store.preferences import CurrentPreference, load_preferences
+from judgeboard.store.responses import response_of
+from judgeboard.store.statements import record_of
+from judgeboard.store.tables import (
+    COMMENT,
     COMPARISON,
     COMPARISON_SCORE,
+    FEEDBACK,
+    FLAG,
     GENERATION,
+    JUDGMENT,
     JUDGMENT_REVIEW,
+    JUDGMENT_SCORE,
     PAIR,
     PREFERENCE_SCORE,
     REFINEMENT,
+    RESPONSE,
+    REVIEW,
     SAMPLE,
+    VERSION,
 )
-from judgeboard.store.preferences import CurrentPreference, load_preferences
-from judgeboard.store.queue_tables import COMMENT
-from judgeboard.store.responses import response_of
-from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, VERSION
 from judgeboard.text import iso_z
 
 # No column may be added that the importer would read as a column of the log: an export can be imported unchanged.
@@ -70,21 +77,13 @@ RESPONSE_COLUMNS = (
 
 def response_row(response: Response) -> dict[str, Any]:
     """Return a response as a row of `RESPONSE_COLUMNS`."""
-    return {
-        "source": response.source,
-        "external_id": response.external_id,
+    row = {column.name: getattr(response, column.name, None) for column in RESPONSE_COLUMNS}
+    return row | {
         "kind": response.kind.value,
-        "query_type": response.query_type,
-        "query": response.query,
         "context": None if response.passages is None else list(response.passages),
-        "answer": response.answer,
-        "generator_model": response.generator_model,
-        "generator_cost": response.generator_cost,
         "messages": None if response.messages is None else list(response.messages),
-        "reference": response.reference,
-        "asked_at": response.asked_at,
         "metadata": response.metadata or None,
-        "feedback": [_feedback(one) for one in response.feedback] or None,
+        "feedback": [_feedback(feedback) for feedback in response.feedback] or None,
     }
 
 
@@ -92,8 +91,6 @@ def _feedback(feedback: Feedback) -> dict[str, Any]:
     at = None if feedback.at is None else iso_z(feedback.at)
     return {"kind": feedback.kind.value, "value": feedback.value, "user": feedback.user, "at": at}
 
-
-AUDIT = JUDGMENT_REVIEW
 
 _CHUNK = 1_000
 _KEY = "key"  # the column by which rows are read in chunks
@@ -247,7 +244,10 @@ def _refinements() -> Select[Any]:
 def _audits() -> Select[Any]:
     """Every review of a judgment by a supreme judge."""
     query = _query(
-        AUDIT, "id attempts model_reported latency_ms", judge="supreme_judge", judge_version="supreme_judge_version"
+        JUDGMENT_REVIEW,
+        "id attempts model_reported latency_ms",
+        judge="supreme_judge",
+        judge_version="supreme_judge_version",
     )
     return (
         query.add_columns(
@@ -256,7 +256,7 @@ def _audits() -> Select[Any]:
             VERSION.c.fingerprint.label("judge_version"),
             *(JUDGMENT.c[name] for name in ("label", "groundedness", "quality")),
         )
-        .join(JUDGMENT, JUDGMENT.c.id == AUDIT.c.judgment_id)
+        .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
     )
@@ -269,8 +269,8 @@ def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
         ids = [row[_KEY] for row in chunk]
         feedback = _gathered(connection, FEEDBACK, ids)
         for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
-            given = (Feedback(FeedbackKind(one.kind), one.value, one.user, one.at) for one in feedback.get(row.id, ()))
-            yield response_row(replace(response_of(row), feedback=tuple(given)))
+            of_response = tuple(record_of(Feedback, stored) for stored in feedback.get(row.id, ()))
+            yield response_row(replace(response_of(row), feedback=of_response))
 
 
 # No column may be added that an importer would read as a field of its own.

@@ -101,10 +101,7 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
 
 
 def few_matches(connection: Connection, words: str, most: int) -> tuple[int, ...] | None:
-    """Return the responses that contain ``words`` if there are at most ``most``; None otherwise, and on PostgreSQL.
-
-    PostgreSQL has statistics and does not need this.
-    """
+    """Return the responses that contain ``words``; None if there are more than ``most``, and on PostgreSQL."""
     if connection.dialect.name != "sqlite" or len(words) < SHORTEST:
         return None
     found = tuple(connection.execute(_indexed(words).limit(most + 1)).scalars())
@@ -123,10 +120,7 @@ def _indexed(words: str) -> Select[Any]:
 
 
 def needs_verdict(where: RowFilter) -> bool:
-    """Return whether the filter needs a usable verdict: by a score, a side or a judge.
-
-    With a status, the judge only selects whose status counts.
-    """
+    """Return whether the filter needs a usable verdict. With a status, the judge only selects whose status counts."""
     scores = (where.min_score, where.max_score, where.min_quality, where.max_quality, where.unscored)
     if any(value is not None for value in scores):
         return True
@@ -145,10 +139,7 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 
 
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of the filter on a current verdict.
-
-    Its row has copies of the query type, source, day and latest feedback; conditions on them keep the result small.
-    """
+    """Return the conditions of the filter on a current verdict, also those on its copies of the response's columns."""
     conditions = of_judge(connection, where)
     conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
     conditions += day_conditions(where, CURRENT.c.asked_day)
@@ -171,10 +162,7 @@ def without_verdict(connection: Connection, where: RowFilter, response_id: Colum
 def subquery_conditions(
     connection: Connection, where: RowFilter, response_id: ColumnElement[int]
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions on ``response_id`` that other tables decide.
-
-    Each is a subquery that the engine evaluates once per statement.
-    """
+    """Return the conditions on ``response_id`` that other tables decide, each a subquery evaluated once."""
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
         conditions.append(response_id.in_(_flagged(where)))
@@ -240,10 +228,7 @@ class Narrowing(NamedTuple):
 
 
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions on a row of response.
-
-    A status with a judge selects by that judge's latest judgment, usable or not.
-    """
+    """Return the conditions on a response; a status with a judge selects by that judge's latest judgment."""
     own = value_conditions(
         (where.query_types, RESPONSE.c.query_type),
         (where.sources, RESPONSE.c.source),

@@ -121,11 +121,7 @@ class RowFilter:
 
 
 def from_dict(given: dict[str, Any]) -> RowFilter:
-    """Return the filter that `RowFilter.as_dict` wrote.
-
-    Raises:
-        BadInput: A field is unknown (written by a newer program), or a value is invalid.
-    """
+    """Return the filter that `RowFilter.as_dict` wrote; raise BadInput if a field or a value is unknown."""
     known = {field.name for field in fields(RowFilter)}
     unknown = sorted(set(given) - known)
     if unknown:
@@ -135,11 +131,7 @@ def from_dict(given: dict[str, Any]) -> RowFilter:
 
 
 def parse_where(conditions: Sequence[str]) -> RowFilter:
-    """Return the filter of ``field=value`` texts; a repeated field selects any of its values.
-
-    Raises:
-        BadInput: A text is not ``field=value``, or its field or value is invalid.
-    """
+    """Return the filter of ``field=value`` texts, any value of a repeated field; raise BadInput if one is invalid."""
     many: dict[str, Any] = {}
     single: dict[str, Any] = {}
     for condition in conditions:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
-from judgeboard.domain import JURY, Decision, FlagState, Label, ResponseKind, Status
+from judgeboard.domain import JURY, Decision, FlagState, ResponseKind
 from judgeboard.flags import random_sample
 from judgeboard.flags.rule import (
     FailedSignal,
@@ -25,11 +25,10 @@ from judgeboard.flags.rule import (
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, read_columns
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, VERSION
 
 _IDS: BindParameter[int] = bindparam("ids", expanding=True)
 _SUPREME_REVIEWS = (
@@ -59,10 +58,7 @@ class WrongMark:
 
 
 def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, WrongMark]:
-    """Return the current judgments that a supreme judge marks wrong, by judgment id, in one statement.
-
-    The latest usable review by each supreme judge (kind and name) counts, whatever its version.
-    """
+    """Return the current judgments that the latest usable review of a supreme judge marks wrong, by judgment id."""
     current = {judgment.id for state in states for judgment in state.by_judge.values()}
     latest: dict[int, dict[tuple[str, str], tuple[bool, float, str]]] = {}
     for judgment_id, correct, probability, kind, name, number in connection.execute(
@@ -165,7 +161,7 @@ def _failures(
             name=judgment.name,
             title=version_title(judgment.name, judgment.number),
             fingerprint=judgment.fingerprint,
-            status=Status(judgment.status),
+            status=judgment.status,
             cause=last_calls[judgment.id].get("status"),
             tokens=last_calls[judgment.id].get("completion_tokens"),
         )
@@ -182,7 +178,7 @@ def _judge_signal(judgment: ShortJudgment, in_jury: Collection[str]) -> JudgeSig
         fingerprint=judgment.fingerprint,
         groundedness=judgment.groundedness,
         quality=judgment.quality,
-        label=None if judgment.label is None else Label(judgment.label),
+        label=judgment.label,
         in_jury=judgment.fingerprint in in_jury,
     )
 
@@ -221,9 +217,8 @@ def update_flags(
     logged = [state for state in states if state.response.kind == ResponseKind.LOG]
     stored: dict[int, list[RaisedFlag]] = {}
     rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
-    for response_id, id_, rule, raise_key, flag_state, details in rows:
-        flag = RaisedFlag(id_, rule, raise_key, FlagState(flag_state), details)
-        stored.setdefault(response_id, []).append(flag)
+    for response_id, *flag in rows:
+        stored.setdefault(response_id, []).append(RaisedFlag(*flag))
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
@@ -249,8 +244,11 @@ def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
     return connection.execute(query).scalar_one()
 
 
+_OF_REASON = "judgment_id", "rule", "raise_key", "auto_score", "params", "details", "severity", "inclusion_probability"
+
+
 def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime) -> dict[str, Any]:
-    reason, primary = raised.reason, signals.primary
+    primary = signals.primary
     judge = primary or signals.failed
     return {
         "response_id": response.id,
@@ -260,16 +258,9 @@ def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime
         "judge_name": None if judge is None else judge.name,
         "groundedness": None if primary is None else primary.groundedness,
         "quality": None if primary is None else primary.quality,
-        "judgment_id": reason.judgment_id,
-        "rule": reason.rule,
-        "raise_key": reason.raise_key,
-        "auto_score": reason.auto_score,
-        "params": reason.params,
-        "details": reason.details,
-        "severity": reason.severity,
-        "inclusion_probability": reason.inclusion_probability,
+        **{name: getattr(raised.reason, name) for name in _OF_REASON},
         "decided_before_id": raised.decided_before_id,
-        "state": FlagState.OPEN.value,
+        "state": FlagState.OPEN,
         "created_at": now,
     }
 

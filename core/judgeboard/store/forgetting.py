@@ -11,11 +11,9 @@ from judgeboard.store.columns import METADATA
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
-from judgeboard.store.method_tables import GENERATION, PAIR, REFINEMENT
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, waiting_items_on
-from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import FORGETTABLE, JUDGMENT, RESPONSE
+from judgeboard.store.tables import FORGETTABLE, GENERATION, JUDGMENT, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 
 _NAMES = {
     "response": ("id",),
@@ -33,11 +31,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow it only after the event
     of the forgetting is written, which happens first in the same transaction.
 
-    Args:
-        connection: A writing transaction.
-        named: The external id.
-        source: The source of the log, required if several have the id.
-        actor: The person who forgets.
+    ``source`` is required if several sources have the external id ``named``.
 
     Raises:
         NotFound: No response has this id.
@@ -111,16 +105,9 @@ def _with_derived(connection: Connection, response_id: int) -> list[int]:
     ids, new = [response_id], [response_id]
     while new:
         derived = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(new))).scalars()
-        new = [
-            each
-            for each in (
-                *derived,
-                *_beside(connection, new),
-                *_at_the_same_prompt(connection, new),
-                *_with_their_answer(connection, new),
-            )
-            if each not in ids
-        ]
+        related = (_beside, _at_the_same_prompt, _with_their_answer)
+        found = [*derived, *(id_ for related_to in related for id_ in related_to(connection, new))]
+        new = [id_ for id_ in found if id_ not in ids]
         ids += new
     return ids
 

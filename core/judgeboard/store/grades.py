@@ -12,14 +12,22 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, insert, literal, select
 
-from judgeboard.domain import ImportedGrade, Label, ResponseKind
+from judgeboard.domain import ImportedGrade, Label, ResponseKind, Role
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.queue_tables import QUEUE_ITEM
-from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import batches, insert_into, read_columns
-from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER
+from judgeboard.store.reviews import has_grade, insert_scores, is_current
+from judgeboard.store.statements import batches, insert_or_skip, read_columns
+from judgeboard.store.tables import (
+    CURRENT,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+)
 from judgeboard.text import iso_z
 
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # by the codes in ``Grades.labels``
@@ -61,13 +69,9 @@ class GradedReviews:
 
 
 def graded_reviews(connection: Connection, dimension: str | None = None) -> GradedReviews:
-    """Return the current reviews with a grade, except those given after the judge was revealed.
+    """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
 
-    Reviews with the decision "unsure" count with their grades.
-
-    Args:
-        connection: An open transaction.
-        dimension: Reviews with a score on this rubric dimension; without it, with one of the three grades.
+    Reviews given after the judge was revealed are left out; those with the decision "unsure" count.
     """
     again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
@@ -87,10 +91,7 @@ def graded_reviews(connection: Connection, dimension: str | None = None) -> Grad
 
 
 def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns of ``Grades``, with the score last if there is one.
-
-    Numbers replace texts and NULLs: reading a million short strings costs more than computing with them.
-    """
+    """Return the columns of ``Grades``, as numbers, which are read faster than texts, with the score last if any."""
     label = case(*((table.label == name, literal(code)) for code, name in enumerate(LABELS) if name), else_=literal(0))
     columns = (label, table.groundedness, func.coalesce(table.quality, 0))
     return columns if score is None else (*columns, score)
@@ -104,10 +105,7 @@ def read_grades(columns: list[Any], n: int) -> Grades:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAndAfter:
-    """Grades of a person before and after they saw a verdict, a row per person and answer.
-
-    Labels are 1 (grounded) or 0; the other grades are on their own scale.
-    """
+    """Grades of a person and answer before and after they saw a verdict; labels are 1 (grounded) or 0."""
 
     response_ids: IntArray
     judge: FloatArray
@@ -116,14 +114,9 @@ class BeforeAndAfter:
 
 
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
-    """Return people's grades before and after they saw a verdict of a judge version.
+    """Return people's grades (``label``, ``groundedness``, ``quality``) before and after they saw a version's verdict.
 
     The latest current review of each person and stage counts. The verdict is the one that was shown.
-
-    Args:
-        connection: An open transaction.
-        version_id: The judge version whose verdict was shown.
-        grade: ``label``, ``groundedness`` or ``quality``.
     """
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
@@ -202,12 +195,8 @@ def examples_from_reviews(
     """Return ``count`` answers with people's grades, the same for the same reviews.
 
     Answers on which people differ are left out, adjudicated answers come first. Levels take turns, the worst first, so
-    that good and bad answers are included; within a level the oldest answer comes first.
-
-    Args:
-        connection: A reading transaction.
-        count: Number of examples.
-        dimensions: Dimensions of a rubric; without them groundedness and quality.
+    that good and bad answers are included; within a level the oldest answer comes first. The scores are on these
+    ``dimensions`` of a rubric, by default on groundedness and quality.
 
     Raises:
         BadInput: There are fewer usable answers.
@@ -296,20 +285,10 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
 
 
 def _example(connection: Connection, review: _Graded) -> Example:
-    row: Any = connection.execute(
-        select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.reference).where(
-            RESPONSE.c.id == review.response_id
-        )
-    ).one()
-    return Example(
-        query=row.query,
-        answer=row.answer,
-        scores=review.scores,
-        reasoning=review.note,
-        passages=None if row.passages is None else tuple(row.passages),
-        reference=row.reference,
-        response_id=review.response_id,
-    )
+    names = ("query", "answer", "passages", "reference")
+    query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id == review.response_id)
+    texts = connection.execute(query).one()._asdict()
+    return Example(**texts, scores=review.scores, reasoning=review.note, response_id=review.response_id)
 
 
 ORIGIN = "import"
@@ -346,21 +325,16 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
             for pair, key in first.items()
         ]
         ids = connection.execute(insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True), rows).scalars()
-        scores = [
-            {"review_id": id_, "dimension": score.dimension, "value": score.value, "scale": score.scale}
-            for id_, key in zip(ids, first.values(), strict=True)
-            for score in keyed[key].imported.scores
-        ]
-        if scores:
-            connection.execute(insert(REVIEW_SCORE), scores)
+        insert_scores(
+            connection, {id_: keyed[key].imported.scores for id_, key in zip(ids, first.values(), strict=True)}
+        )
     return new
 
 
 def imported_reviewers(connection: Connection, names: Collection[str], now: datetime) -> dict[str, int]:
     """Return the ids of the imported reviewers of these names, storing new ones."""
-    statement = insert_into(connection, REVIEWER).on_conflict_do_nothing(index_elements=["origin", "name"])
-    rows = [{"origin": ORIGIN, "name": name, "role": "reviewer", "created_at": now} for name in sorted(names)]
-    connection.execute(statement, rows)
+    rows = [{"origin": ORIGIN, "name": name, "role": Role.REVIEWER, "created_at": now} for name in sorted(names)]
+    connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), rows)
     query = select(REVIEWER.c.name, REVIEWER.c.id).where(REVIEWER.c.origin == ORIGIN, REVIEWER.c.name.in_(names))
     return {row.name: row.id for row in connection.execute(query)}
 
@@ -378,15 +352,10 @@ def _current_reviews(connection: Connection, pairs: Collection[tuple[int, int]])
 
 def _row(grade: GradeOf, reviewer_id: int, key: str, batch_id: int, now: datetime) -> dict[str, Any]:
     given = grade.imported.grade
-    return {
+    names = ("label", "groundedness", "quality", "spans", "note", "corrected_answer")
+    return {name: getattr(given, name) for name in names} | {
         "response_id": grade.response_id,
         "reviewer_id": reviewer_id,
-        "label": given.label,
-        "groundedness": given.groundedness,
-        "quality": given.quality,
-        "spans": None if given.spans is None else list(given.spans),
-        "note": given.note,
-        "corrected_answer": given.corrected_answer,
         "request_key": key,
         "import_batch_id": batch_id,
         "at": grade.imported.at or now,

@@ -15,21 +15,41 @@ from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.method_tables import COMPARISON, JUDGMENT_REVIEW, PAIR, SAMPLE, STEP_TABLES
 from judgeboard.store.runs import RESUMABLE
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, TextColumn, batches, read_columns
-from judgeboard.store.tables import CURRENT, EVENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, RUN, SETTING
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    LOGGED,
+    TextColumn,
+    last_ids,
+    read_columns,
+    record_of,
+    rows_with,
+)
+from judgeboard.store.tables import (
+    COMPARISON,
+    CURRENT,
+    EVENT,
+    FEEDBACK,
+    JUDGMENT,
+    JUDGMENT_REVIEW,
+    JUDGMENT_SCORE,
+    PAIR,
+    RESPONSE,
+    REVIEW,
+    RUN,
+    SAMPLE,
+    SETTING,
+    STEP_TABLES,
+)
 
-# These tables only grow; forgetting writes an event.
 _GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
 
 RecordMark = tuple[int, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return the highest id of each table; while it is unchanged, the figures of every judge version are too."""
-    highest = (select(func.max(table.c.id)).scalar_subquery() for table in _GROWING_TABLES)
-    return tuple(each or 0 for each in connection.execute(select(*highest)).one())
+    """Return a mark that is unchanged as long as the figures of every judge version are."""
+    return last_ids(connection, *_GROWING_TABLES)
 
 
 # Tables of requests to judges; a judgment review outside a run was computed without a request.
@@ -40,7 +60,6 @@ _REQUESTS = (
     (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000
-_CHUNK = 5_000
 
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
@@ -107,10 +126,7 @@ def compared_generators(connection: Connection, version_id: int) -> dict[str | N
 
 
 def cost_sums(connection: Connection, version_id: int) -> RatioSums:
-    """Return sums of the costs of judging (upper) and of answering (lower), over answers where both are known.
-
-    All judgments of an answer count, rejudges and repeats too. Costs are in whole units of their currency.
-    """
+    """Return sums of the costs of all judgments (upper) and of answering (lower), over answers where both are known."""
     judging = cast(func.sum(JUDGMENT.c.cost_micro), Float) / _MICRO
     both = (
         select(judging.label("judge"), RESPONSE.c.generator_cost.label("generator"))
@@ -142,14 +158,12 @@ class AnswerFacts:
 
 def answer_facts(connection: Connection, response_ids: IntArray) -> AnswerFacts:
     """Return the facts of these answers, in their order."""
-    found: dict[int, tuple[float, str]] = {}
     ids = response_ids.tolist()
-    for some in batches(ids, _CHUNK):
-        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model).where(
-            RESPONSE.c.id.in_(some)
-        )
-        for id_, length, model in connection.execute(query):
-            found[id_] = (np.nan if length is None else float(length), model or "")
+    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer), RESPONSE.c.generator_model)
+    found = {
+        id_: (np.nan if length is None else float(length), model or "")
+        for id_, length, model in rows_with(connection, query, RESPONSE.c.id, ids)
+    }
     rows = [found[id_] for id_ in ids]
     return AnswerFacts([row[0] for row in rows], [row[1] for row in rows])
 
@@ -165,10 +179,7 @@ def control_id(original: str, kind: str, seed: int) -> str:
 
 
 def control_kind(external_id: str) -> str | None:
-    """Return the kind of the control answer with this external id, None for other ids.
-
-    The id remains after forgetting, which blanks the metadata.
-    """
+    """Return the kind of a control answer by its external id, which remains after forgetting; None for other ids."""
     _, found, rest = external_id.rpartition(_MARK)
     return rest.rpartition("-")[0] if found else None
 
@@ -213,22 +224,12 @@ class Original:
 
 def read_originals(connection: Connection, ids: Sequence[int]) -> list[Original]:
     """Return these answers in the order of ``ids`` without forgotten ones; at most 1,000."""
+    names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "generator_model")
+    columns = (*names, "reference", "asked_at")
+    query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
     found = {
-        row.id: Original(
-            row.id,
-            Response(
-                source=row.source,
-                external_id=row.external_id,
-                query=row.query,
-                answer=row.answer,
-                passages=None if row.passages is None else tuple(row.passages),
-                query_type=row.query_type,
-                generator_model=row.generator_model,
-                reference=row.reference,
-                asked_at=row.asked_at,
-            ),
-        )
-        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)))
+        row.id: Original(row.id, record_of(Response, row))
+        for row in connection.execute(query)
         if row.query is not None and row.answer is not None
     }
     return [found[id_] for id_ in ids if id_ in found]

@@ -32,8 +32,8 @@ from sqlalchemy import cast as sql_cast
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.store.columns import METADATA, BigId
 from judgeboard.store.engine import Store
-from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
 from judgeboard.store.row_filter import filter_rows
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM
 
 # Which rows of a table are hidden: by columns that refer to an answer, a pair, or a hidden row of another table.
 ANSWERS: Mapping[str, tuple[str, ...]] = {
@@ -142,10 +142,7 @@ def hide_rows(connection: Connection, viewer: int | None) -> None:
 
 
 def read_as(connection: Connection, viewer: int | None) -> None:
-    """Set the viewer of a connection without hiding rows.
-
-    This is for functions that check themselves what is hidden of one answer (`load_item`).
-    """
+    """Set the viewer of a connection without hiding rows, for functions that check what is hidden (`load_item`)."""
     connection.execution_options(**{_VIEWER: viewer})
 
 

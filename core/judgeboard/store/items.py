@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import Claim, ClaimMark, FlagState, ResponseKind
 from judgeboard.errors import NotFound
@@ -16,6 +16,7 @@ from judgeboard.store.responses import feedback_words
 from judgeboard.store.reviews import is_current, marks_from
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import (
     CURRENT,
     EVENT,
@@ -149,11 +150,7 @@ class Item:
 
 
 def response_of_flag(connection: Connection, flag_id: int) -> int:
-    """Return the response of a flag.
-
-    Raises:
-        NotFound: The flag does not exist or is hidden from the reader.
-    """
+    """Return the response of a flag; raise NotFound if it does not exist or is hidden from the reader."""
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
     response_id = connection.execute(query).scalar_one_or_none()
     if response_id is None:
@@ -184,20 +181,12 @@ def load_item(connection: Connection, response_id: int) -> Item:
         raise NotFound(f"No answer with this id: {response_id}")
     primary = primary_judge(connection)
     judgments = () if hidden.judge else _judgments(connection, response_id)
-    return Item(
+    return record_of(
+        Item,
+        row,
         response_id=row.id,
-        kind=row.kind,
-        source=row.source,
-        external_id=row.external_id,
-        query_type=row.query_type,
-        query=row.query,
-        answer=row.answer,
-        passages=None if row.passages is None else tuple(row.passages),
-        reference=row.reference,
         generator_model=None if hidden.judge else row.generator_model,
         extra={} if hidden.judge else row.extra,
-        asked_at=row.asked_at,
-        imported_at=row.imported_at,
         forgotten_at=_forgotten_at(connection, response_id),
         primary_judge=primary,
         feedback=_feedback(connection, response_id),
@@ -224,11 +213,10 @@ def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, .
 
 _JUDGMENTS: Select[Any] = (
     select(
-        *(JUDGMENT.c[name] for name in ItemJudgment.__dataclass_fields__ if name in JUDGMENT.c),
+        *columns_of(ItemJudgment, JUDGMENT, VERSION),
         VERSION.c.kind.label("judge_kind"),
         VERSION.c.name.label("judge_name"),
         VERSION.c.number,
-        VERSION.c.model,
     )
     .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
     .order_by(JUDGMENT.c.id.desc())
@@ -237,13 +225,12 @@ _JUDGMENTS: Select[Any] = (
 
 def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
     query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
-    return tuple(_judgment(row) for row in connection.execute(with_hidden_rows(query)))
-
-
-def _judgment(row: Row[Any]) -> ItemJudgment:
-    values = row._asdict()
-    title = version_title(values["judge_name"], values.pop("number"))
-    return ItemJudgment(**values | {"claims": claims_from(row.claims), "version_title": title})
+    return tuple(
+        record_of(
+            ItemJudgment, row, claims=claims_from(row.claims), version_title=version_title(row.judge_name, row.number)
+        )
+        for row in connection.execute(with_hidden_rows(query))
+    )
 
 
 def _currents(
@@ -260,15 +247,11 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
     if hidden.people:  # a decided flag shows the decision of others
         query = query.where(FLAG.c.state == FlagState.OPEN.value)
     return tuple(
-        ItemFlag(
-            id=row.id,
-            rule=row.rule,
-            state=row.state,
+        record_of(
+            ItemFlag,
+            row,
             why=why(row.rule, row.details, row.params),
-            severity=row.severity,
-            judgment_id=row.judgment_id,
             decided_before_id=None if hidden.people else row.decided_before_id,
-            created_at=row.created_at,
         )
         for row in connection.execute(with_hidden_rows(query))
     )
@@ -276,9 +259,8 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
 
 _REVIEWS: Select[Any] = (
     select(
-        *(REVIEW.c[name] for name in ItemReview.__dataclass_fields__ if name in REVIEW.c),
+        *columns_of(ItemReview, REVIEW, REVIEWER),
         REVIEWER.c.name.label("reviewer"),
-        REVIEWER.c.origin,
         is_current().label("stands"),
         select(func.count()).where(REVIEW_SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
     )
@@ -293,12 +275,16 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
     query = _REVIEWS.where(REVIEW.c.response_id == response_id)
     if hidden.people:
         query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
-    reviews = []
-    for row in connection.execute(with_hidden_rows(query)):
-        values = row._asdict()
-        spans = None if row.spans is None else tuple(row.spans)
-        marks = marks_from(row.claim_marks)
-        reviews.append(ItemReview(**values | {"spans": spans, "claim_marks": marks, "stands": bool(row.stands)}))
+    reviews = tuple(
+        record_of(
+            ItemReview,
+            row,
+            spans=None if row.spans is None else tuple(row.spans),
+            claim_marks=marks_from(row.claim_marks),
+            stands=bool(row.stands),
+        )
+        for row in connection.execute(with_hidden_rows(query))
+    )
     if hidden.judge:  # these fields refer to the judge
         return tuple(replace(review, judgment_seen_id=None, claim_marks=(), why_differs=None) for review in reviews)
-    return tuple(reviews)
+    return reviews

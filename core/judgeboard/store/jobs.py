@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, exists, insert, select, update
 
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import insert_into
+from judgeboard.store.statements import columns_of, upsert
 from judgeboard.store.tables import JOB, RUN, WORKER
 
 
@@ -29,42 +29,41 @@ class StoredJob:
     failed: str | None
 
 
+_COLUMNS = columns_of(StoredJob, JOB)
+
+
 def insert_job(connection: Connection, job: StoredJob) -> None:
     """Store a job."""
     connection.execute(insert(JOB), {name: getattr(job, name) for name in StoredJob.__dataclass_fields__})
 
 
 def get_job(connection: Connection, job_id: str) -> StoredJob:
-    """Return a job.
-
-    Raises:
-        NotFound: No job has this id.
-    """
-    row = connection.execute(select(JOB).where(JOB.c.id == job_id)).one_or_none()
+    """Return a job, or raise NotFound."""
+    row = connection.execute(select(*_COLUMNS).where(JOB.c.id == job_id)).one_or_none()
     if row is None:
         raise NotFound(f"no job {job_id}")
-    return _stored(row)
+    return StoredJob(*row)
 
 
 def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
     """Return the latest jobs, newest first."""
-    rows = connection.execute(select(JOB).order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
-    return [_stored(row) for row in rows]
+    rows = connection.execute(select(*_COLUMNS).order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
+    return [StoredJob(*row) for row in rows]
 
 
 def unfinished_jobs(connection: Connection) -> list[StoredJob]:
     """Return the jobs that wait, run or are stopping, oldest first."""
     running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
-    query = select(JOB).join(RUN, RUN.c.id == JOB.c.run_id, isouter=True)
+    query = select(*_COLUMNS).join(RUN, RUN.c.id == JOB.c.run_id, isouter=True)
     query = query.where(JOB.c.failed.is_(None), running | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None)))
-    return [_stored(row) for row in connection.execute(query.order_by(JOB.c.created_at, JOB.c.id))]
+    return [StoredJob(*row) for row in connection.execute(query.order_by(JOB.c.created_at, JOB.c.id))]
 
 
 def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | None:
     """Return the latest job with this judge version, or None."""
-    query = select(JOB).join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
+    query = select(*_COLUMNS).join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
     row = connection.execute(query.order_by(JOB.c.created_at.desc()).limit(1)).one_or_none()
-    return None if row is None else _stored(row)
+    return None if row is None else StoredJob(*row)
 
 
 def is_continued(connection: Connection, job: StoredJob) -> bool:
@@ -93,18 +92,13 @@ def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
     return connection.execute(updated).rowcount == 1
 
 
-def _stored(row: Row[Any]) -> StoredJob:
-    return StoredJob(**{name: getattr(row, name) for name in StoredJob.__dataclass_fields__})
-
-
 _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
 
 
 def register_worker(connection: Connection, executor_id: str, host: str, pid: int, now: datetime) -> None:
     """Store a worker that has started."""
-    process = {"host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
-    statement = insert_into(connection, WORKER).on_conflict_do_update(index_elements=["executor_id"], set_=process)
-    connection.execute(statement, {"executor_id": executor_id, **process})
+    row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
+    connection.execute(upsert(connection, WORKER, "executor_id"), row)
     record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import fingerprint, prompt_hash
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import insert_or_skip
+from judgeboard.store.statements import columns_of, insert_or_skip
 from judgeboard.store.tables import EVENT, JUDGMENT, VERSION
 
 MOST_NAMED = 8
@@ -92,6 +92,9 @@ class StoredVersion:
         return version_title(self.name, self.number)
 
 
+_VERSIONS = select(*columns_of(StoredVersion, VERSION))
+
+
 def version_title(name: str, number: int) -> str:
     """Return the title of a judge version: "rag v3"."""
     return f"{name} v{number}"
@@ -107,7 +110,7 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
     """
     address = fingerprint(version)
     while True:
-        known = _by_fingerprint(connection, address)
+        known = find_version(connection, address)
         if known is not None:
             return known
         last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(VERSION.c.name == version.name)
@@ -131,13 +134,14 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
 
 def find_version(connection: Connection, address: str) -> StoredVersion | None:
     """Return the version with a fingerprint, or None."""
-    return _by_fingerprint(connection, address)
+    row = connection.execute(_VERSIONS.where(VERSION.c.fingerprint == address)).one_or_none()
+    return None if row is None else StoredVersion(*row)
 
 
 def list_versions(connection: Connection) -> list[StoredVersion]:
     """Return every judge version by name and number."""
-    rows = connection.execute(select(VERSION)).all()
-    return sorted((_stored(row) for row in rows), key=lambda version: (version.name, version.number))
+    versions = (StoredVersion(*row) for row in connection.execute(_VERSIONS))
+    return sorted(versions, key=lambda version: (version.name, version.number))
 
 
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
@@ -147,10 +151,10 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
         NotFound: No version matches, or the digits match several.
     """
     if isinstance(which, int):
-        row = connection.execute(select(VERSION).where(VERSION.c.id == which)).one_or_none()
+        row = connection.execute(_VERSIONS.where(VERSION.c.id == which)).one_or_none()
         if row is None:
             raise NotFound(f"no judge version {which}")
-        return _stored(row)
+        return StoredVersion(*row)
     versions = list_versions(connection)
     named = [version for version in versions if which in {version.name, version.title}]
     if named:
@@ -164,16 +168,10 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
 def choose_version(
     connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str
 ) -> StoredVersion:
-    """Return a version (`get_version`) that is one of ``usable``.
-
-    Args:
-        connection: A transaction.
-        which: As in `get_version`.
-        usable: The versions to choose from; if empty, all.
-        did: What these versions did: "compared pairs".
+    """Return a version (`get_version`) that is one of ``usable``, which ``did`` something such as "compared pairs".
 
     Raises:
-        NotFound: No usable version matches; the message lists the usable ones.
+        NotFound: No usable version matches; the message lists the usable ones, or all if there are none.
     """
     try:
         version = get_version(connection, which)
@@ -200,26 +198,6 @@ def versions_asked_again(connection: Connection) -> list[StoredVersion]:
     return [version for version in list_versions(connection) if version.id in ids]
 
 
-def _by_fingerprint(connection: Connection, address: str) -> StoredVersion | None:
-    row = connection.execute(select(VERSION).where(VERSION.c.fingerprint == address)).one_or_none()
-    return None if row is None else _stored(row)
-
-
-def _stored(row: Row[Any]) -> StoredVersion:
-    return StoredVersion(
-        id=row.id,
-        name=row.name,
-        number=row.number,
-        kind=row.kind,
-        model=row.model,
-        params=row.params,
-        prompt=row.prompt,
-        scale=row.scale,
-        fingerprint=row.fingerprint,
-        created_at=row.created_at,
-    )
-
-
 RETIRED, RESTORED = "retire_version", "restore_version"
 
 
@@ -234,25 +212,20 @@ class Retired:
 
 def retired_versions(connection: Connection) -> dict[int, Retired]:
     """Return the retired versions by id."""
-    facts = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
+    query = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
     found: dict[int, Retired] = {}
     for kind, by, at, details in connection.execute(
-        facts.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
+        query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
     ):
         version_id = details["version"]
+        found.pop(version_id, None)
         if kind == RETIRED:
             found[version_id] = Retired(version_id, by, at)
-        else:
-            found.pop(version_id, None)
     return found
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:
-    """Check that a judge version is not retired.
-
-    Raises:
-        BadInput: It is retired.
-    """
+    """Raise BadInput if a judge version is retired."""
     retirement = retired_versions(connection).get(version.id)
     if retirement is not None:
         raise BadInput(

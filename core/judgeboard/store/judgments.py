@@ -1,25 +1,15 @@
 """Judgments: rows and scores, the current judgment of each judge version, and recorded judgments of an import."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, exists, func, insert, select, tuple_
 
-from judgeboard.domain import (
-    Attempt,
-    Claim,
-    ClaimStatus,
-    DimensionScore,
-    Feedback,
-    FeedbackKind,
-    Status,
-    StepRecord,
-    Verdict,
-)
+from judgeboard.domain import Attempt, Claim, ClaimStatus, DimensionScore, Feedback, Label, Status, StepRecord, Verdict
 from judgeboard.errors import NotFound
-from judgeboard.store.statements import batches, insert_or_skip, upsert
+from judgeboard.store.statements import columns_of, insert_or_skip, rows_with, upsert
 from judgeboard.store.tables import CURRENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, VERSION
 from judgeboard.text import storable_or_none
 
@@ -41,10 +31,10 @@ class ShortJudgment(NamedTuple):
 
     response_id: int
     id: int
-    status: str
+    status: Status
     groundedness: float | None
     quality: int | None
-    label: str | None
+    label: Label | None
     version_id: int
     kind: str
     name: str
@@ -91,11 +81,7 @@ class ResponseState:
 
 
 def read_responses(connection: Connection, ids: set[int], *, lock: bool) -> list[ShortResponse]:
-    """Return these responses by id; ``lock`` locks their rows in this order on PostgreSQL.
-
-    Raises:
-        NotFound: One of them is not stored.
-    """
+    """Return these responses by id, or raise NotFound; ``lock`` locks their rows in this order on PostgreSQL."""
     rows = connection.execute(_RESPONSES_LOCKED if lock else _RESPONSES, {"ids": list(ids)})
     responses = [ShortResponse._make(row) for row in rows]
     if len(responses) != len(ids):
@@ -117,7 +103,7 @@ def read_states(connection: Connection, responses: Sequence[ShortResponse]) -> l
         else:
             state.failed[judge] = judgment
     for response_id, kind, value in connection.execute(_FEEDBACK, ids):
-        states[response_id].feedback = Feedback(FeedbackKind(kind), value)
+        states[response_id].feedback = Feedback(kind, value)
     return list(states.values())
 
 
@@ -153,13 +139,7 @@ def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJ
     )
     ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
     rows = [
-        {
-            "judgment_id": ids[key],
-            "dimension": score.dimension,
-            "value": score.value,
-            "scale": score.scale,
-            "reasoning": storable_or_none(score.reasoning),
-        }
+        asdict(score) | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
         for item in items
         if (key := (item.response_id, item.ask, item.repeat)) in ids
         for score in item.verdict.scores
@@ -175,9 +155,7 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
         "judge_version_id": version_id,
         "ask": item.ask,
         "repeat": item.repeat,
-        "groundedness": verdict.groundedness,
-        "quality": verdict.quality,
-        "label": None if verdict.label is None else verdict.label.value,
+        **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
         "reasoning": storable_or_none(verdict.reasoning),
         "claims": None if verdict.claims is None else [_json(claim, _CLAIM) for claim in verdict.claims],
         **step_columns(verdict, run_id, now),
@@ -185,20 +163,15 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
 
 
 def step_columns(record: StepRecord | Verdict, run_id: int | None, now: datetime) -> dict[str, Any]:
-    """Return the values of the step columns (`method_tables.step_columns`) of a row."""
+    """Return the values of the step columns (`tables.step_columns`) of a row."""
+    texts = ("raw", "model_reported", "error")
+    values = ("status", "prompt_tokens", "completion_tokens", "cost_micro", "latency_ms", "reply_format")
     return {
         "run_id": run_id,
-        "status": record.status.value,
-        "raw": storable_or_none(record.raw),
-        "model_reported": storable_or_none(record.model_reported),
-        "prompt_tokens": record.prompt_tokens,
-        "completion_tokens": record.completion_tokens,
-        "cost_micro": record.cost_micro,
-        "latency_ms": record.latency_ms,
+        **{name: getattr(record, name) for name in values},
+        **{name: storable_or_none(getattr(record, name)) for name in texts},
         "attempts": [_json(attempt, _ATTEMPT) for attempt in record.attempts],
-        "reply_format": record.reply_format,
-        "dropped_parameters": list(record.dropped_parameters),
-        "error": storable_or_none(record.error),
+        "dropped_parameters": record.dropped_parameters,
         "created_at": now,
     }
 
@@ -208,12 +181,12 @@ _ATTEMPT = tuple(Attempt.__dataclass_fields__)
 
 
 def _json(value: Claim | Attempt, names: tuple[str, ...]) -> dict[str, Any]:
-    fields = {}
-    for name in names:
-        field = getattr(value, name)
-        if field is not None:
-            fields[name] = storable_or_none(str(field)) if isinstance(field, str) else field
-    return fields
+    fields = {name: getattr(value, name) for name in names}
+    return {
+        name: storable_or_none(str(field)) if isinstance(field, str) else field
+        for name, field in fields.items()
+        if field is not None
+    }
 
 
 def claims_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[Claim, ...] | None:
@@ -275,12 +248,12 @@ def _current_rows(state: ResponseState) -> dict[tuple[int, int], tuple[Any, ...]
 
 def dimension_scores(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, list[DimensionScore]]:
     """Return the scores of these judgments in the order in which they were stored, by judgment id."""
-    names = ("judgment_id", "dimension", "value", "scale", "reasoning")
+    query = select(JUDGMENT_SCORE.c.judgment_id, *columns_of(DimensionScore, JUDGMENT_SCORE)).order_by(
+        JUDGMENT_SCORE.c.id
+    )
     scores: dict[int, list[DimensionScore]] = {}
-    for batch in batches(judgment_ids):
-        query = select(*(JUDGMENT_SCORE.c[name] for name in names)).where(JUDGMENT_SCORE.c.judgment_id.in_(batch))
-        for judgment_id, *score in connection.execute(query.order_by(JUDGMENT_SCORE.c.id)):
-            scores.setdefault(judgment_id, []).append(DimensionScore(*score))
+    for judgment_id, *score in rows_with(connection, query, JUDGMENT_SCORE.c.judgment_id, judgment_ids):
+        scores.setdefault(judgment_id, []).append(DimensionScore(*score))
     return scores
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
 
-from judgeboard.store.queue_tables import LEASE, QUEUE, SKIP
+from judgeboard.store.statements import columns_of
+from judgeboard.store.tables import LEASE, QUEUE, SKIP
 
 PLACE = LEASE.alias("place")
 
@@ -33,7 +34,7 @@ class Lease:
     revealed_at: datetime | None
 
 
-_COLUMNS = tuple(LEASE.c[name] for name in Lease.__dataclass_fields__)
+_COLUMNS = columns_of(Lease, LEASE)
 
 
 def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
@@ -44,10 +45,7 @@ def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) ->
 
 
 def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now: datetime) -> None:
-    """Bring the unused leases of an item to ``wanted``; one that a reviewer has is the last to go.
-
-    ``item`` has id, queue_id, position and repeat_for.
-    """
+    """Bring the unused leases of an item to ``wanted``; a lease that a reviewer has is the last to go."""
     places = leases_at(connection, item["id"])
     waiting = [place for place in places if not place.done]
     held = [place for place in waiting if place.until is not None and place.until > now]
@@ -67,27 +65,27 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
     query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
     if queue_id is not None:
         query = query.where(LEASE.c.queue_id == queue_id)
-    return [_lease(row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
+    return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
 
 
 def lease_by_token(connection: Connection, token: str, *, lock: bool = False) -> Lease | None:
     """Return the lease of a token, None where it is somebody else's by now or gone."""
     query = select(*_COLUMNS).where(LEASE.c.token == token)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-    return None if row is None else _lease(row)
+    return None if row is None else Lease(*row)
 
 
 def lease_of(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
     """Return the lease of an item that a reviewer has, had last or used."""
     query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
     row = connection.execute(query).one_or_none()
-    return None if row is None else _lease(row)
+    return None if row is None else Lease(*row)
 
 
 def leases_at(connection: Connection, item_id: int) -> list[Lease]:
     """Return every lease of an item, by slot."""
     query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot)
-    return [_lease(row) for row in connection.execute(query)]
+    return [Lease(*row) for row in connection.execute(query)]
 
 
 def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
@@ -161,11 +159,7 @@ def assign_lease(
         .returning(*_COLUMNS)
     )
     row = connection.execute(taking).one_or_none()
-    return None if row is None else _lease(row)
-
-
-def _lease(row: Row[Any]) -> Lease:
-    return Lease(**dict(zip(row._fields, row, strict=True)))
+    return None if row is None else Lease(*row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from judgeboard.flags.random_sample import draw
 from judgeboard.store.leases import PLACE, Lease, assign_lease, release_lease
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import NewItem, insert_items, item_by_id
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.tables import FLAG, REVIEW
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, QUEUE_ITEM_FLAG, REVIEW, SKIP
 
 EARLIEST = timedelta(days=7)
 
@@ -91,9 +90,7 @@ def take_lease(
     """
     other = LEASE.alias("other")
     mine = exists().where(
-        other.c.queue_item_id == PLACE.c.queue_item_id,
-        other.c.reviewer_id == reviewer_id,
-        other.c.id != PLACE.c.id,
+        other.c.queue_item_id == PLACE.c.queue_item_id, other.c.reviewer_id == reviewer_id, other.c.id != PLACE.c.id
     )
     skipped = exists().where(SKIP.c.queue_item_id == PLACE.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (
@@ -114,10 +111,7 @@ def take_lease(
 def take_lease_at(
     connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
 ) -> Lease | None:
-    """Lease one item that a reviewer asks for.
-
-    None where all its leases are taken or used, they reviewed it already, it is served again to another, or it left.
-    """
+    """Lease an item that a reviewer asks for; None if it left, is served to another, or has no lease for them."""
     used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     free = (
         select(PLACE.c.id)

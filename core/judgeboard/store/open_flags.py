@@ -16,7 +16,7 @@ from judgeboard.store.listing import KeyedList, LinePage, Order, Place
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import CURRENT_OF_NAME, OPEN
+from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
@@ -82,24 +82,14 @@ def queue_facets(connection: Connection) -> QueueFacets:
 
 
 # A missing score or time comes last on both engines, which place NULLs differently: hence coalesce, as in the indexes.
+_GROUNDEDNESS: ColumnElement[Any] = literal_column("coalesce(flag.groundedness, 2)")
+_ASKED: ColumnElement[Any] = literal_column("coalesce(flag.asked_day, 9999999)")
 ORDERS: dict[str, Order] = {
     order.name: order
     for order in (
         Order("worst", "worst first", FLAG.c.severity, FLAG.c.id, "ix_flag_open_severity", descending=True),
-        Order(
-            "lowest",
-            "lowest groundedness first",
-            literal_column("coalesce(flag.groundedness, 2)"),
-            FLAG.c.id,
-            "ix_flag_open_groundedness",
-        ),
-        Order(
-            "oldest",
-            "oldest first",
-            literal_column("coalesce(flag.asked_day, 9999999)"),
-            FLAG.c.id,
-            "ix_flag_open_asked",
-        ),
+        Order("lowest", "lowest groundedness first", _GROUNDEDNESS, FLAG.c.id, "ix_flag_open_groundedness"),
+        Order("oldest", "oldest first", _ASKED, FLAG.c.id, "ix_flag_open_asked"),
         Order(
             "newest",
             "newest flag first",
@@ -114,11 +104,7 @@ ORDERS: dict[str, Order] = {
 
 
 def order_named(name: str) -> Order:
-    """Return an order of the queue.
-
-    Raises:
-        BadInput: There is none of this name.
-    """
+    """Return an order of the list, or raise BadInput."""
     if name not in ORDERS:
         raise BadInput(f"the order of the queue must be one of {', '.join(ORDERS)}, not {name!r}")
     return ORDERS[name]
@@ -126,11 +112,7 @@ def order_named(name: str) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """An open flag in the list.
-
-    ``groundedness`` and ``quality`` are the primary judge's when it was raised; its current ones where the flag came
-    before any verdict.
-    """
+    """An open flag with the primary judge's scores when it was raised, or its current ones if it came before them."""
 
     flag_id: int
     response_id: int
@@ -169,11 +151,7 @@ def queue_page(
     limit: int = 50,
     reviewer_id: int | None = None,
 ) -> LinePage[QueueLine]:
-    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure.
-
-    Raises:
-        BadInput: No such order, or a key that names no place.
-    """
+    """Return a page of the open flags (`KeyedList.page`), without what ``reviewer_id`` marked as unsure."""
     listed = queue_list(connection, given, order_named(sort), reviewer_id)
     return listed.page(after, before, limit, partial(_lines, connection))
 
@@ -181,11 +159,7 @@ def queue_page(
 def neighbours(
     connection: Connection, given: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
 ) -> Neighbours | None:
-    """Return the place of a flag in a list and the flags beside it, None where there is no such flag.
-
-    Raises:
-        BadInput: No such order.
-    """
+    """Return the position of a flag in a list and the flags beside it, or None if there is no such flag."""
     order = order_named(sort)
     found = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
     if found is None:
@@ -195,20 +169,26 @@ def neighbours(
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:
+    names = ("external_id", "asked_at")
+    query = select(FLAG, *(RESPONSE.c[name] for name in names), QUESTION, ANSWER)
     rows = connection.execute(
-        select(
-            FLAG,
-            RESPONSE.c.external_id,
-            RESPONSE.c.asked_at,
-            QUESTION,
-            ANSWER,
-        )
-        .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
-        .where(FLAG.c.id.in_(flag_ids))
+        query.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id).where(FLAG.c.id.in_(flag_ids))
     ).all()
-    said = latest_feedback(connection, {row.response_id for row in rows})
+    feedback = latest_feedback(connection, {row.response_id for row in rows})
     scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
-    by_id = {row.id: _line(row, scored.get(row.response_id, row), said.get(row.response_id)) for row in rows}
+    by_id = {
+        row.id: record_of(
+            QueueLine,
+            row,
+            flag_id=row.id,
+            why=why(row.rule, row.details, row.params),
+            groundedness=scores.groundedness,
+            quality=scores.quality,
+            user_feedback=feedback.get(row.response_id),
+        )
+        for row in rows
+        for scores in (scored.get(row.response_id, row),)
+    }
     return tuple(by_id[flag_id] for flag_id in flag_ids)
 
 
@@ -220,22 +200,3 @@ def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[i
         CURRENT.c.response_id.in_(response_ids), CURRENT.c.judge_name == primary_judge(connection), CURRENT_OF_NAME
     )
     return {row.response_id: row for row in connection.execute(query)}
-
-
-def _line(row: Any, scores: Any, user_feedback: str | None) -> QueueLine:
-    return QueueLine(
-        flag_id=row.id,
-        response_id=row.response_id,
-        external_id=row.external_id,
-        source=row.source,
-        rule=row.rule,
-        why=why(row.rule, row.details, row.params),
-        severity=row.severity,
-        groundedness=scores.groundedness,
-        quality=scores.quality,
-        user_feedback=user_feedback,
-        question=row.question,
-        answer=row.answer,
-        query_type=row.query_type,
-        asked_at=row.asked_at,
-    )

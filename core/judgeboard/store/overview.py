@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select
 
@@ -23,7 +23,7 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, OPEN
+from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, OPEN, columns_of, record_of
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER, VERSION
 
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
@@ -50,10 +50,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgeDay(AskCounts):
-    """Counts of a judge on a UTC day.
-
-    ``cost_micro`` sums the known costs (None if none is known), ``unpriced`` counts judgments of unknown cost.
-    """
+    """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs, ``unpriced`` counts the unknown ones."""
 
     day: date
     cost_micro: int | None = None
@@ -113,18 +110,17 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
     counted: list[dict[str, int]] = [{} for _ in days]
     for at, status, n, cost, priced in connection.execute(by_index(query, JUDGMENT, "ix_judgment_created")):
         today = counted[at]
-        today[Status(status).value] = n
+        today[status] = n
         today["unpriced"] = today.get("unpriced", 0) + n - priced
         if cost is not None:
             today["cost_micro"] = today.get("cost_micro", 0) + int(cost)
     return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Decisions:
+class _Decisions(NamedTuple):
     decided: int
     made: int
-    decision: str
+    decision: Decision
     mine: bool
     n: int
 
@@ -139,7 +135,7 @@ def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[d
         .where(REVIEW.c.at >= _start(days[0]), REVIEW.c.decision.in_(_DECIDED), is_current())
         .group_by(_DECIDED_ON, _MADE, REVIEW.c.decision, _MINE)
     )
-    return [_Decisions(on, made, decision, bool(own), n) for on, made, decision, own, n in connection.execute(query)]
+    return [_Decisions(*row) for row in connection.execute(query)]
 
 
 def _place(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
@@ -259,15 +255,9 @@ class Overview:
     def judged_in_all(self) -> JudgeDay:
         """The sums of the judge's days, with the last day's date."""
         costs = [day.cost_micro for day in self.judged if day.cost_micro is not None]
-        return JudgeDay(
-            day=self.judged[-1].day,
-            ok=sum(day.ok for day in self.judged),
-            unparsable=sum(day.unparsable for day in self.judged),
-            refused=sum(day.refused for day in self.judged),
-            error=sum(day.error for day in self.judged),
-            cost_micro=sum(costs) if costs else None,
-            unpriced=sum(day.unpriced for day in self.judged),
-        )
+        names = (*self.judged[-1].by_status, "unpriced")
+        sums = {name: sum(getattr(day, name) for day in self.judged) for name in names}
+        return JudgeDay(day=self.judged[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
@@ -300,34 +290,24 @@ def _confirmed(connection: Connection) -> Estimate:
 def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:
     query = (
         select(
-            REVIEW.c.id,
-            REVIEW.c.response_id,
-            REVIEW.c.flag_id,
-            RESPONSE.c.external_id,
-            FLAG.c.rule,
-            REVIEW.c.decision,
-            func.substr(RESPONSE.c.query, 1, _QUESTION_START),
-            REVIEW.c.at,
+            REVIEW.c.id.label("review_id"),
+            func.substr(RESPONSE.c.query, 1, _QUESTION_START).label("question"),
+            *columns_of(LastDecision, REVIEW, FLAG, RESPONSE),
         )
         .join(FLAG, FLAG.c.id == REVIEW.c.flag_id)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .where(
-            REVIEW.c.reviewer_id == reviewer_id,
-            REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)),
-            is_current(),
+            REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)), is_current()
         )
         .order_by(REVIEW.c.id.desc())
         .limit(_LAST_DECISIONS)
     )
-    return tuple(LastDecision(*row) for row in connection.execute(query))
+    return tuple(record_of(LastDecision, row) for row in connection.execute(query))
 
 
 @dataclass(frozen=True, slots=True)
 class VersionTotals:
-    """Judgments of one version by status, all statuses named.
-
-    ``cost_micro`` is None if the cost of a usable judgment is unknown.
-    """
+    """Judgments of a version by status; ``cost_micro`` is None if the cost of a usable judgment is unknown."""
 
     counts: dict[str, int]
     cost_micro: int | None
@@ -428,10 +408,7 @@ def low_sums(connection: Connection, judge: str | int, threshold: float) -> list
 
 
 def flagged_sums(connection: Connection) -> list[DaySums]:
-    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample.
-
-    Every answer counts, judged or not; several flags of an answer count once.
-    """
+    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample."""
     by = FLAG.c.query_type, FLAG.c.asked_day
     hits = select(*by, func.count(FLAG.c.response_id.distinct())).where(_SHARED).group_by(*by)
     flagged = {(query_type, day): n for query_type, day, n in connection.execute(hits)}

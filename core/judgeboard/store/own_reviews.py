@@ -7,13 +7,12 @@ from functools import partial
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, Preference, Shown, Stage, WhyDiffers
+from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
-from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
-from judgeboard.store.queue_tables import QUEUE, QUEUE_ITEM
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import is_current, marks_from
-from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE
+from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.tables import FLAG, PAIR, PREFERENCE_SCORE, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
 
 NEWEST = Order(
     "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
@@ -88,13 +87,7 @@ def own_reviews_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    """Return the current reviews of a person, of answers or of ``pairs``, the newest first.
-
-    The page begins behind ``after``, before ``before``, or with the newest.
-
-    Raises:
-        BadInput: A key names no place.
-    """
+    """Return a page (`KeyedList.page`) of a person's current reviews of answers, or of ``pairs``, the newest first."""
     of = REVIEW.c.pair_id if pairs else REVIEW.c.response_id
     own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current()]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
@@ -109,48 +102,26 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     scores = connection.execute(
         select(REVIEW_SCORE).where(REVIEW_SCORE.c.review_id == review_id).order_by(REVIEW_SCORE.c.id)
     )
-    grade = Grade(
-        label=None if row.label is None else Label(row.label),
-        groundedness=row.groundedness,
-        quality=row.quality,
+    grade = record_of(
+        Grade,
+        row,
         spans=None if row.spans is None else tuple(row.spans),
-        note=row.note,
-        corrected_answer=row.corrected_answer,
         scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
         claim_marks=marks_from(row.claim_marks),
-        why_differs=None if row.why_differs is None else WhyDiffers(row.why_differs),
     )
-    return WholeReview(
-        id=row.id,
-        response_id=row.response_id,
-        flag_id=row.flag_id,
-        reviewer_id=row.reviewer_id,
-        stage=row.stage,
-        decision=None if row.decision is None else Decision(row.decision),
-        grade=grade,
-        judgment_seen_id=row.judgment_seen_id,
-        seconds=row.seconds,
-        stands=bool(row.stands),
-        at=row.at,
-    )
+    return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
 
 
 def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview, ...]:
-    names = ("stage", "decision", "label", "groundedness", "quality", "note", "seconds", "shown", "at")
     query = (
         select(
             REVIEW.c.id.label("review_id"),
-            REVIEW.c.response_id,
-            REVIEW.c.pair_id,
             func.coalesce(RESPONSE.c.external_id, PAIR.c.external_id).label("external_id"),
             func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
             func.coalesce(QUESTION, text_start(PAIR.c.question)).label("question"),
             ANSWER,
-            REVIEW.c.flag_id,
-            FLAG.c.rule,
-            FLAG.c.state,
             QUEUE.c.name.label("queue"),
-            *(REVIEW.c[name] for name in names),
+            *columns_of(OwnReview, REVIEW, FLAG),
         )
         .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
@@ -162,10 +133,9 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
     preferences: dict[int, dict[str, Preference]] = {}
     sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
     for score in connection.execute(select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)):
-        preferences.setdefault(score.review_id, {})[score.aspect] = Preference(score.preference)
-    by_id: dict[int, OwnReview] = {}
-    for row in connection.execute(query).mappings():
-        shown = None if row["shown"] is None else Shown(row["shown"])
-        given = {"shown": shown, "preferences": preferences.get(row["review_id"], {})}
-        by_id[row["review_id"]] = OwnReview(**(dict(row) | given))
+        preferences.setdefault(score.review_id, {})[score.aspect] = score.preference
+    by_id = {
+        row.review_id: record_of(OwnReview, row, preferences=preferences.get(row.review_id, {}))
+        for row in connection.execute(query)
+    }
     return tuple(by_id[review_id] for review_id in review_ids)

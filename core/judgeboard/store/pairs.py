@@ -1,29 +1,24 @@
-"""Stored pairs: found by their outside ids, read by id with both answers, and up to which rows they are stored."""
+"""Pairs: stored with the answers on their sides, found by their external ids, and read with both answers."""
 
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, bindparam, select
 
-from judgeboard.domain import PairItem, Preference
-from judgeboard.store.method_tables import COMPARISON, PAIR, SAMPLE
+from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
+from judgeboard.errors import BadInput
+from judgeboard.store.responses import Named, PairHash, find_responses, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import batches
-from judgeboard.store.tables import EVENT, RESPONSE, REVIEW
-
-
-class NamedPair(NamedTuple):
-    """A pair that answers to an outside id."""
-
-    id: int
-    source: str
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_with
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, SAMPLE
+from judgeboard.text import unstorable
 
 
 def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
-    """Return these pairs by id; one that is not stored is left out.
-
-    With ``hidden_too`` those are among them that the reader is to review blind: who asks shows the texts alone.
-    """
+    """Return these pairs by id, also those that the reader must review blind if ``hidden_too`` is set."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(
@@ -39,33 +34,10 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
         .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
         .order_by(PAIR.c.id)
     )
-    wanted, items = sorted(set(ids)), []
-    for some in batches(wanted):
-        items += [
-            PairItem(
-                id=row.id,
-                source=row.source,
-                external_id=row.external_id,
-                query_type=row.query_type,
-                question=row.question,
-                options=None if row.options is None else tuple(row.options),
-                reference=row.reference,
-                answer_a=row.answer_a,
-                answer_b=row.answer_b,
-                model_a=row.model_a,
-                model_b=row.model_b,
-                response_a_id=row.response_a_id,
-                response_b_id=row.response_b_id,
-                gold=None if row.gold is None else Preference(row.gold),
-                passages=None if row.passages_a is None or row.passages_a != row.passages_b else tuple(row.passages_a),
-            )
-            for row in connection.execute(_these(query.where(PAIR.c.id.in_(some)), hidden_too=hidden_too))
-        ]
-    return items
-
-
-def _these(query: Select[Any], *, hidden_too: bool) -> Select[Any]:
-    return with_hidden_rows(query) if hidden_too else query
+    found = rows_with(connection, with_hidden_rows(query) if hidden_too else query, PAIR.c.id, ids)
+    return [
+        record_of(PairItem, row, passages=row.passages_a if row.passages_a == row.passages_b else None) for row in found
+    ]
 
 
 def pair_ids(
@@ -78,17 +50,7 @@ def pair_ids(
     up_to: int | None = None,
     limit: int | None = None,
 ) -> list[int]:
-    """Return ids of pairs in order, behind ``after`` and not behind ``up_to``.
-
-    Args:
-        connection: A transaction.
-        source: Only pairs of this source.
-        query_type: Only pairs of this query type.
-        with_answers: Only pairs that have both sides.
-        after: The last id of the page before.
-        up_to: The highest id that counts: what a run fixes at its start.
-        limit: At most so many.
-    """
+    """Return ids of pairs after ``after`` and up to the frontier ``up_to``, or only of those with both answers."""
     query = select(PAIR.c.id).where(PAIR.c.id > after).order_by(PAIR.c.id)
     if source is not None:
         query = query.where(PAIR.c.source == source)
@@ -103,28 +65,19 @@ def pair_ids(
 
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return the ids of those pairs, by (source, outside id), that are stored."""
-    wanted = sorted({external_id for _, external_id in keys})
-    found: dict[tuple[str, str], int] = {}
-    for some in batches(wanted):
-        for external_id, named in pairs_named(connection, some).items():
-            found |= {(one.source, external_id): one.id for one in named}
+    query = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id)
+    rows = rows_with(connection, query, PAIR.c.external_id, {external_id for _, external_id in keys})
+    found = {(source, external_id): id_ for source, external_id, id_ in rows}
     return {key: found[key] for key in keys if key in found}
 
 
-def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[NamedPair]]:
-    """Return, for each outside id that is stored, the pairs of every source that have it, the oldest first."""
-    found: dict[str, list[NamedPair]] = {}
-    query = select(PAIR.c.external_id, PAIR.c.id, PAIR.c.source).order_by(PAIR.c.id)
-    for external_id, pair_id, source in connection.execute(query.where(PAIR.c.external_id.in_(external_ids))):
-        found.setdefault(external_id, []).append(NamedPair(pair_id, source))
-    return found
+def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
+    """Return the pairs of every source with these external ids, the oldest first, by external id."""
+    return named(connection, PAIR, external_ids)
 
 
 class LastRows(NamedTuple):
-    """The highest id of each table, 0 where it is empty.
-
-    Rows are added and never changed but by forgetting, which writes an event: equal ids are equal contents.
-    """
+    """The highest id of each table: equal ids are equal contents."""
 
     pair: int
     comparison: int
@@ -135,6 +88,263 @@ class LastRows(NamedTuple):
 
 def last_rows(connection: Connection) -> LastRows:
     """Return up to which rows there are, each a look at the end of its primary key."""
-    tables = (PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
-    highest = (func.coalesce(select(func.max(each.c.id)).scalar_subquery(), 0) for each in tables)
-    return LastRows._make(connection.execute(select(*highest)).one())
+    return LastRows._make(last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT))
+
+
+UNLOGGED = {"a": "response_a", "b": "response_b"}
+"""Under what a pair keeps the outside id of an answer that no log holds, by side."""
+
+Sides = tuple[int | None, int | None]
+
+
+def side_id(external_id: str, side: str) -> str:
+    """Return the outside id of a pair's answer ``a`` or ``b``."""
+    return f"pair:{external_id}:{side}"
+
+
+class Origin(NamedTuple):
+    """A stored response that a pair's answer may have been taken from."""
+
+    id: int
+    source: str
+    answer: str | None
+
+
+Origins = Mapping[str, list[Origin]]
+
+
+def unlogged_names(pair: Pair, origins: Origins) -> dict[str, str]:
+    """Return, by column, the outside ids that a pair gives answers which no log holds; verdicts may name them."""
+    names = {UNLOGGED["a"]: pair.response_a, UNLOGGED["b"]: pair.response_b}
+    return {column: name for column, name in names.items() if name is not None and name not in origins}
+
+
+def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return, for each outside id of an answer that only pairs hold, its (response id, source) in every pair."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
+        name = PAIR.c.extra[UNLOGGED[side]].as_string()
+        query = select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
+        for outside, id_, source in rows_with(connection, query, name, names):
+            found.setdefault(outside, []).append((id_, source))
+    return found
+
+
+def store_sides(
+    connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
+) -> list[Sides | str]:
+    """Store the answers of these pairs, each under an id of its own; return the two ids of each, or why there are none.
+
+    A side is derived from the logged response that the pair names for it (``origins_of``), where that has the same
+    answer.
+    """
+    responses: list[Response] = []
+    for pair in pairs:
+        if pair.sides is None and pair.answer_a is not None and pair.answer_b is not None:
+            responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
+            responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
+    result = store_responses(connection, responses, batch_id, now)
+    clashes = {(clash.source, clash.external_id) for clash in result.conflicts}
+    stored: dict[tuple[str, str], int] = {}
+    for some in batches(responses):
+        keys = [(each.source, each.external_id) for each in some]
+        stored |= {key: known.id for key, known in find_responses(connection, keys).items()}
+    return [_of(pair, stored, clashes) for pair in pairs]
+
+
+def _of(pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, str]]) -> Sides | str:
+    if pair.sides is not None:
+        return pair.sides
+    if pair.answer_a is None:
+        return None, None
+    a, b = ((pair.source, side_id(pair.external_id, side)) for side in "ab")
+    for key in (a, b):
+        if key in clashes:
+            return f"the response {key[1]!r} is stored with other content"
+    return stored[a], stored[b]
+
+
+def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[Origin] | None) -> Response:
+    same = [origin for origin in origins or () if origin.answer == answer]
+    same.sort(key=lambda origin: (origin.source != pair.source, origin.id))  # the pair's own log first
+    return Response(
+        source=pair.source,
+        external_id=side_id(pair.external_id, side),
+        query=pair.question,
+        answer=answer,
+        query_type=pair.query_type,
+        generator_model=model,
+        reference=pair.reference,
+        kind=ResponseKind.PAIR_SIDE,
+        derived_from=same[0].id if same else None,
+    )
+
+
+def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
+    """Return the stored responses that pairs name their answers by, by outside id."""
+    names = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
+    found: dict[str, list[Origin]] = {}
+    query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
+    for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, names):
+        found.setdefault(external_id, []).append(Origin(*origin))
+    return found
+
+
+Key = tuple[str, str]
+
+_BY_KEY = select(PAIR.c.source, PAIR.c.external_id, PAIR.c.id, PAIR.c.content_hash, PAIR.c.gold).where(
+    PAIR.c.source.in_(bindparam("sources", expanding=True)),
+    PAIR.c.external_id.in_(bindparam("external_ids", expanding=True)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PairConflict:
+    """A pair whose id is stored with other content; ``index`` is its place among those that were handed over."""
+
+    index: int
+    field: str
+    reason: str
+
+
+@dataclass(slots=True)
+class StoredPairs:
+    """What became of pairs: ``ids`` in their order (None for a conflict), and which of these are ``new``."""
+
+    ids: list[int | None] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    unchanged: int = 0
+    conflicts: list[PairConflict] = field(default_factory=list)
+
+
+class _Known(NamedTuple):
+    id: int
+    hash: PairHash
+    gold: Preference | None
+
+
+def store_pairs(
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None = None, now: datetime | None = None
+) -> StoredPairs:
+    """Store pairs that are new by (source, external id).
+
+    A known pair with equal texts is unchanged, also one that comes without answers (a question that was sampled)
+    beside the stored one that has them; with other texts, or with another gold, it is a conflict and left as it was.
+    The answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. Nothing is read or written
+    row by row.
+
+    Raises:
+        BadInput: A text holds NUL or a lone surrogate, which not both engines can hold.
+    """
+    now = now or datetime.now(UTC)
+    result = StoredPairs()
+    for some in batches(pairs):
+        _store_batch(connection, some, batch_id, now, result)
+    return result
+
+
+def _store_batch(
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, result: StoredPairs
+) -> None:
+    start = len(result.ids)
+    for pair in pairs:
+        _check_storable(pair)
+    hashes = [pair_hash(pair) for pair in pairs]
+    first: dict[Key, int] = {}
+    for index, pair in enumerate(pairs):
+        first.setdefault(_key(pair), index)
+    known = _find(connection, first)
+    new = {key: index for key, index in first.items() if key not in known}
+    refused = _insert(connection, pairs, hashes, new, batch_id, now)
+    inserted = {key for key in new if key not in refused}
+    known |= _find(connection, new)
+    came_in: set[Key] = set()
+    for index, pair in enumerate(pairs):
+        key = _key(pair)
+        stored = known.get(key)
+        clash = ("id", refused[key]) if stored is None else _clash(pair, hashes[index], stored)
+        if clash is not None or stored is None:
+            result.ids.append(None)
+            result.conflicts.append(PairConflict(start + index, *(clash or ("id", "not stored"))))
+            continue
+        result.ids.append(stored.id)
+        if key in inserted and key not in came_in:
+            came_in.add(key)
+            result.new.append(stored.id)
+        else:
+            result.unchanged += 1
+
+
+def _insert(
+    connection: Connection,
+    pairs: Sequence[Pair],
+    hashes: Sequence[PairHash],
+    new: dict[Key, int],
+    batch_id: int | None,
+    now: datetime,
+) -> dict[Key, str]:
+    """Insert the new pairs; return why some of them could not come in."""
+    if not new:
+        return {}
+    origins = origins_of(connection, [pairs[index] for index in new.values()])
+    sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
+    refused: dict[Key, str] = {}
+    rows = []
+    for (key, index), found in zip(new.items(), sides, strict=True):
+        if isinstance(found, str):
+            refused[key] = found
+            continue
+        pair = pairs[index]
+        rows.append(
+            {
+                **{name: getattr(pair, name) for name in _COPIED},
+                "response_a_id": found[0],
+                "response_b_id": found[1],
+                "extra": pair.metadata | unlogged_names(pair, origins),
+                "content_hash": hashes[index].stored,
+                "import_batch_id": batch_id,
+                "imported_at": now,
+            }
+        )
+    if rows:
+        connection.execute(insert_or_skip(connection, PAIR, "source", "external_id"), rows)
+    return refused
+
+
+_COPIED = ("source", "external_id", "query_type", "question", "options", "reference", "gold")
+
+
+def _find(connection: Connection, keys: Collection[Key]) -> dict[Key, _Known]:
+    parts = {"sources": list({source for source, _ in keys}), "external_ids": list({each for _, each in keys})}
+    wanted = set(keys)
+    return {
+        (source, external_id): _Known(id_, PairHash.read(stored), gold)
+        for source, external_id, id_, stored, gold in connection.execute(_BY_KEY, parts)
+        if (source, external_id) in wanted
+    }
+
+
+def _clash(pair: Pair, given: PairHash, stored: _Known) -> tuple[str, str] | None:
+    """Say in which field a pair differs from the stored one of its id, and how."""
+    if given.question != stored.hash.question:
+        return "question", f"{pair.external_id!r} is stored with another question, options or reference"
+    if given.answers is not None and given.answers != stored.hash.answers:
+        how = "without answers" if stored.hash.answers is None else "with other answers"
+        return "answer_a", f"{pair.external_id!r} is stored {how}"
+    if pair.gold is not None and pair.gold != stored.gold:
+        how = "without a gold" if stored.gold is None else f"with the gold {stored.gold.value!r}"
+        return "gold", f"{pair.external_id!r} is stored {how}"
+    return None
+
+
+def _key(pair: Pair) -> Key:
+    return pair.source, pair.external_id
+
+
+def _check_storable(pair: Pair) -> None:
+    texts = [(name, getattr(pair, name)) for name in ("source", "external_id", "query_type", "question", "reference")]
+    texts += [(name, getattr(pair, name)) for name in ("answer_a", "answer_b", "model_a", "model_b")]
+    texts += [("options", option) for option in pair.options or ()]
+    for name, text in texts:
+        if text is not None and (found := unstorable(text)):
+            raise BadInput(f"{name} of pair {pair.external_id!r} contains {found}")

@@ -15,16 +15,23 @@ from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Prefer
 from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.judges.self_reference import SELF_REFERENCE
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.stats.arrays import TIE as SAME
 from judgeboard.stats.both_orders import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.method_tables import COMPARISON, PAIR, PREFERENCE_SCORE
-from judgeboard.store.queue_tables import LEASE
 from judgeboard.store.reviews import insert_preferences, is_current
-from judgeboard.store.statements import TextColumn, batches, read_columns
-from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.tables import (
+    COMPARISON,
+    CURRENT,
+    JUDGMENT_SCORE,
+    LEASE,
+    PAIR,
+    PREFERENCE_SCORE,
+    RESPONSE,
+    REVIEW,
+    REVIEWER,
+)
 from judgeboard.text import iso_z
 
 _Place = tuple[int, int, Shown | None]  # pair, reviewer, order shown: where one preference of a person current
@@ -85,23 +92,11 @@ def store_preferences(
 
 _PREFERENCES: Select[Any] = (
     select(
-        REVIEW.c.id,
-        REVIEW.c.pair_id,
-        REVIEW.c.reviewer_id,
-        REVIEWER.c.name,
-        REVIEWER.c.origin,
-        REVIEW.c.shown,
-        PREFERENCE_SCORE.c.aspect,
-        PREFERENCE_SCORE.c.preference,
-        PREFERENCE_SCORE.c.value,
-        PREFERENCE_SCORE.c.scale,
-        REVIEW.c.comparison_seen_id,
-        REVIEW.c.note,
-        REVIEW.c.at,
+        *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
+        REVIEWER.c.name.label("reviewer"),
         REVIEW.c.seen,
-        REVIEW.c.stage,
-        REVIEW.c.queue_item_id,
     )
+    .select_from(REVIEW)
     .join(PREFERENCE_SCORE, PREFERENCE_SCORE.c.review_id == REVIEW.c.id)
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
     .where(is_current())
@@ -111,29 +106,17 @@ _PREFERENCES: Select[Any] = (
 def load_preferences(
     connection: Connection, pair_ids: Collection[int] | None = None, *, aspect: str | None = None
 ) -> list[CurrentPreference]:
-    """Return the current preferences, one row per aspect, the oldest first.
-
-    Args:
-        connection: A transaction.
-        pair_ids: Only those on these pairs; all where it is not given.
-        aspect: Only those on this aspect.
-    """
+    """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
     query = _PREFERENCES.order_by(PREFERENCE_SCORE.c.id)
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
     if pair_ids is None:
         return [_preference(row) for row in connection.execute(query)]
-    ordered, found = sorted(set(pair_ids)), []
-    for some in batches(ordered):
-        found += [_preference(row) for row in connection.execute(query.where(REVIEW.c.pair_id.in_(some)))]
-    return found
+    return [_preference(row) for row in rows_with(connection, query, REVIEW.c.pair_id, pair_ids)]
 
 
 def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
-    """Return the current preferences of a person on one aspect of a pair that name a side, the oldest first.
-
-    At most two were given here: one blind, one after the rest was revealed.
-    """
+    """Return a person's current preferences for a side on one aspect of a pair: blind, then revealed."""
     own = REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, PREFERENCE_SCORE.c.aspect == aspect
     query = _PREFERENCES.where(*own, PREFERENCE_SCORE.c.preference.is_not(None)).order_by(REVIEW.c.id)
     return [_preference(row) for row in connection.execute(query)]
@@ -256,24 +239,7 @@ def _request_key(preference: PreferenceOf) -> str:
 
 
 def _preference(row: Any) -> CurrentPreference:
-    return CurrentPreference(
-        review_id=row.id,
-        pair_id=row.pair_id,
-        reviewer_id=row.reviewer_id,
-        reviewer=row.name,
-        origin=row.origin,
-        shown=None if row.shown is None else Shown(row.shown),
-        aspect=row.aspect,
-        preference=None if row.preference is None else Preference(row.preference),
-        value=row.value,
-        scale=row.scale,
-        comparison_seen_id=row.comparison_seen_id,
-        note=row.note,
-        at=row.at,
-        blind=not row.seen,
-        queue_item_id=row.queue_item_id,
-        stage=None if row.stage is None else Stage(row.stage),
-    )
+    return record_of(CurrentPreference, row, blind=not row.seen)
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)
@@ -429,7 +395,7 @@ def side_of(said: CurrentPreference) -> Preference:
     if said.preference is not None:
         return said.preference
     value = said.value or 0.0
-    return Preference.TIE if abs(value) < SAME else Preference.B if value > 0 else Preference.A
+    return Preference.TIE if abs(value) < TIE else Preference.B if value > 0 else Preference.A
 
 
 def _votes(sides: list[Preference]) -> Votes:

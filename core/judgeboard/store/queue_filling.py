@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
 
 from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.random_sample import NAME as RANDOM_SAMPLE
 from judgeboard.flags.random_sample import draw
-from judgeboard.store.filter_conditions import flag_conditions
+from judgeboard.store.filter_conditions import flag_conditions, value_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.method_tables import PAIR
 from judgeboard.store.queue_items import (
     NewItem,
     QueueItem,
@@ -28,11 +27,10 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import ANSWERS, Queue, any_open_queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
-from judgeboard.store.statements import LOGGED, OPEN, batches
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW_SCORE
+from judgeboard.store.statements import LOGGED, OPEN, batches, columns_of, record_of, rows_with
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)
@@ -77,27 +75,18 @@ def fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Adde
         raise BadInput("pairs can be filtered only by query_type, source and id")
     if queue.sort not in PAIR_ORDERS:
         raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
-    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(
-        PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None)
+    named = value_conditions(
+        (where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id)
     )
-    for values, column in (
-        (where.query_types, PAIR.c.query_type),
-        (where.sources, PAIR.c.source),
-        (where.ids, PAIR.c.external_id),
-    ):
-        if values:
-            query = query.where(column.in_(values))
+    both = PAIR.c.response_a_id.is_not(None) & PAIR.c.response_b_id.is_not(None)
+    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(both, *named).order_by(PAIR.c.id)
     new = [
         NewItem(
-            pair_id=row.id,
-            position=(
-                float(row.id)
-                if queue.sort is QueueOrder.OLDEST
-                else draw(f"{queue.seed}:order", row.source, row.external_id)
-            ),
-            reviews_needed=reviews_needed(queue, row.source, row.external_id),
+            pair_id=id_,
+            position=float(id_) if queue.sort is QueueOrder.OLDEST else draw(f"{queue.seed}:order", *key),
+            reviews_needed=reviews_needed(queue, *key),
         )
-        for row in connection.execute(query.order_by(PAIR.c.id))
+        for id_, *key in connection.execute(query)
     ]
     insert_items(connection, queue.id, new, now)
     return AddedItems(len(new), 0, 0)
@@ -123,10 +112,7 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
 def matching_answers(
     connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
-    """Return the answers whose open flags a queue's filter matches, among these or among all.
-
-    If a queue has a sampling rate, flags of the random sample match only a filter that names their rule.
-    """
+    """Return the answers, of these or all, whose open flags a queue's filter matches, apart from its random sample."""
     narrowing = flag_conditions(connection, replace(queue.filter, response_ids=None))
     conditions = [OPEN, *narrowing.own, *narrowing.elsewhere]
     if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
@@ -152,9 +138,10 @@ def positions(connection: Connection, queue: Queue, answers: Iterable[Matching])
                 answer.response_id: draw(f"{queue.seed}:order", answer.source, answer.external_id) for answer in answers
             }
         case QueueOrder.DISAGREEMENT:
-            spread = _between_judges(connection, [answer.response_id for answer in answers])
+            spread = _spread(connection, answers, CURRENT, CURRENT.c.is_current.is_(True))
         case QueueOrder.INSTABILITY:
-            spread = _within_a_judge(connection, [answer.response_id for answer in answers])
+            by_version = JUDGMENT.c.judge_version_id
+            spread = _spread(connection, answers, JUDGMENT, JUDGMENT.c.status == Status.OK, by=(by_version,))
     return {answer.response_id: -spread.get(answer.response_id, 0.0) for answer in answers}
 
 
@@ -167,9 +154,7 @@ def reviews_needed(queue: Queue, source: str, external_id: str) -> int:
 def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
     """Return how many randomly sampled answers are in a queue, and how many are missing for its sampling rate."""
     query = select(QUEUE_ITEM.c.sampled, func.count()).where(
-        QUEUE_ITEM.c.queue_id == queue.id,
-        QUEUE_ITEM.c.state != ItemState.LEFT.value,
-        QUEUE_ITEM.c.repeat_for.is_(None),
+        QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.state != ItemState.LEFT.value, QUEUE_ITEM.c.repeat_for.is_(None)
     )
     counts = {bool(sampled): count for sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))}
     sampled = counts.get(True, 0)
@@ -192,11 +177,9 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     if not missing:
         return 0, 0
     known = _in_queue(connection, queue)
-    candidates = [
-        answer
-        for answer in _sampled_candidates(connection, _alike(connection, queue))
-        if answer.response_id not in known
-    ]
+    drawn = flag_conditions(connection, replace(_alike(connection, queue), rules=(RANDOM_SAMPLE,)))
+    answers = _answers(connection, [OPEN, *drawn.own, *drawn.elsewhere])
+    candidates = [answer for answer in answers if answer.response_id not in known]
     if not candidates:
         return 0, missing
     candidates.sort(key=lambda answer: draw(f"{queue.seed}:sample", answer.source, answer.external_id))
@@ -205,17 +188,12 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     )
     missing = count_sampled(connection, queue)[1]  # another transaction may have added some before they were locked
     chosen = [answer for answer in candidates if answer.response_id in free][:missing]
-    places = _places(connection, queue)
-    new = [
-        NewItem(
-            response_id=answer.response_id,
-            position=places[int(draw(f"{queue.seed}:place", answer.source, answer.external_id) * len(places))],
-            reviews_needed=reviews_needed(queue, answer.source, answer.external_id),
-            flag_ids=answer.flag_ids,
-            sampled=True,
-        )
-        for answer in chosen
-    ]
+    in_order = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
+    places = connection.execute(in_order).scalars().all()
+    new = []
+    for answer in chosen:
+        place = places[int(draw(f"{queue.seed}:place", answer.source, answer.external_id) * len(places))]
+        new.append(_new_item(queue, answer, place, sampled=True))
     if new:
         insert_items(connection, queue.id, new, now)
     return len(new), missing - len(new)
@@ -315,82 +293,57 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
     if not answers:
         return 0
     places = positions(connection, queue, answers)
-    new = [
-        NewItem(
-            response_id=answer.response_id,
-            position=places[answer.response_id],
-            reviews_needed=reviews_needed(queue, answer.source, answer.external_id),
-            flag_ids=answer.flag_ids,
-        )
-        for answer in answers
-    ]
+    new = [_new_item(queue, answer, places[answer.response_id]) for answer in answers]
     return len(insert_items(connection, queue.id, new, now))
+
+
+def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:
+    return NewItem(
+        response_id=answer.response_id,
+        position=position,
+        reviews_needed=reviews_needed(queue, answer.source, answer.external_id),
+        flag_ids=answer.flag_ids,
+        sampled=sampled,
+    )
 
 
 def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]) -> list[Matching]:
     query = (
-        select(
-            FLAG.c.id,
-            FLAG.c.response_id,
-            FLAG.c.severity,
-            FLAG.c.asked_day,
-            RESPONSE.c.source,
-            RESPONSE.c.external_id,
-        )
+        select(FLAG.c.id, *columns_of(Matching, FLAG, RESPONSE))
         .join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
         .where(*conditions, RESPONSE.c.answer.is_not(None))  # of a forgotten one there is nothing to review
         .order_by(FLAG.c.id)
     )
     found: dict[int, Matching] = {}
     for row in connection.execute(query):
-        known = found.get(row.response_id)
-        if known is None:
-            found[row.response_id] = Matching(
-                row.response_id, row.source, row.external_id, row.asked_day, row.severity, (row.id,)
-            )
-        else:
-            severity = max(known.severity, row.severity)
-            found[row.response_id] = replace(known, severity=severity, flag_ids=(*known.flag_ids, row.id))
+        known = found.get(row.response_id) or record_of(Matching, row, flag_ids=())
+        severity = max(known.severity, row.severity)
+        found[row.response_id] = replace(known, severity=severity, flag_ids=(*known.flag_ids, row.id))
     return list(found.values())
 
 
-def _between_judges(connection: Connection, response_ids: list[int]) -> dict[int, float]:
-    """How far the current groundedness of different judges lies apart."""
-    found: dict[int, float] = {}
-    score = CURRENT.c.groundedness
-    for some in batches(response_ids):
-        query = (
-            select(CURRENT.c.response_id, func.max(score) - func.min(score))
-            .where(CURRENT.c.response_id.in_(some), CURRENT.c.is_current.is_(True), score.is_not(None))
-            .group_by(CURRENT.c.response_id)
-        )
-        found |= dict(tuple(row) for row in connection.execute(query))
-    return found
-
-
-def _within_a_judge(connection: Connection, response_ids: list[int]) -> dict[int, float]:
-    """How far the verdicts of one judge version on the answer, asked again or repeated, lie apart at most."""
-    found: dict[int, float] = {}
-    score = JUDGMENT.c.groundedness
-    for some in batches(response_ids):
-        query = (
-            select(JUDGMENT.c.response_id, func.max(score) - func.min(score))
-            .where(JUDGMENT.c.response_id.in_(some), JUDGMENT.c.status == Status.OK.value, score.is_not(None))
-            .group_by(JUDGMENT.c.response_id, JUDGMENT.c.judge_version_id)
-        )
-        for response_id, spread in connection.execute(query):
-            found[response_id] = max(spread, found.get(response_id, 0.0))
-    return found
+def _spread(
+    connection: Connection,
+    answers: Sequence[Matching],
+    table: Table,
+    condition: ColumnElement[bool],
+    by: Sequence[ColumnElement[Any]] = (),
+) -> dict[int, float]:
+    """How far the groundedness of the rows about each answer lies apart; the most of the groups ``by`` a column."""
+    score, response_id = table.c.groundedness, table.c.response_id
+    query = select(response_id, func.max(score) - func.min(score)).where(condition, score.is_not(None))
+    query = query.group_by(response_id, *by)
+    spread: dict[int, float] = {}
+    for id_, difference in rows_with(connection, query, response_id, [answer.response_id for answer in answers]):
+        spread[id_] = max(difference, spread.get(id_, 0.0))
+    return spread
 
 
 def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
     """Whether any of these answers has an open flag of the random sample and never was in the queue."""
     there = exists().where(QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id)
     open_flag = exists().where(
-        FLAG.c.response_id.in_(response_ids),
-        FLAG.c.state == FlagState.OPEN.value,
-        FLAG.c.rule == RANDOM_SAMPLE,
-        ~there,
+        FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule == RANDOM_SAMPLE, ~there
     )
     return connection.execute(select(open_flag)).scalar_one()
 
@@ -421,14 +374,3 @@ def _alike(connection: Connection, queue: Queue) -> RowFilter:
     sources = connection.execute(select(answers.c.source).distinct()).scalars().all()
     first, last = connection.execute(select(func.min(answers.c.asked_day), func.max(answers.c.asked_day))).one()
     return RowFilter(query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last)
-
-
-def _places(connection: Connection, queue: Queue) -> list[float]:
-    query = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
-    return list(connection.execute(query).scalars())
-
-
-def _sampled_candidates(connection: Connection, where: RowFilter) -> list[Matching]:
-    """Return the answers with an open flag of the random sample under a filter."""
-    narrowing = flag_conditions(connection, replace(where, rules=(RANDOM_SAMPLE,)))
-    return _answers(connection, [OPEN, *narrowing.own, *narrowing.elsewhere])

@@ -3,19 +3,40 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
 
 from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, move_leases, seen_since
-from judgeboard.store.method_tables import PREFERENCE_SCORE
-from judgeboard.store.queue_tables import LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG
 from judgeboard.store.reviews import STATE_AFTER, StoredReview, is_current, review_by_id, set_flag_state
 from judgeboard.store.row_filter import by_index, with_hidden_rows
-from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.tables import (
+    FLAG,
+    LEASE,
+    PREFERENCE_SCORE,
+    QUEUE,
+    QUEUE_ASSIGNMENT,
+    QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+)
 
 UNFINISHED = (ItemState.OPEN.value, ItemState.CONFLICT.value)
 
@@ -48,7 +69,8 @@ class NewItem:
     repeat_for: int | None = None
 
 
-_COLUMNS = tuple(QUEUE_ITEM.c[name] for name in QueueItem.__dataclass_fields__)
+_COLUMNS = columns_of(QueueItem, QUEUE_ITEM)
+_NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
 def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime) -> list[int]:
@@ -56,17 +78,8 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
     ids: list[int] = []
     for some in batches(items):
         rows = [
-            {
-                "queue_id": queue_id,
-                "response_id": item.response_id,
-                "pair_id": item.pair_id,
-                "reviews_needed": item.reviews_needed,
-                "position": item.position,
-                "sampled": item.sampled,
-                "repeat_for": item.repeat_for,
-                "state": ItemState.OPEN.value,
-                "joined_at": now,
-            }
+            {name: getattr(item, name) for name in _NEW}
+            | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
             for item in some
         ]
         returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id, sort_by_parameter_order=True)
@@ -103,10 +116,7 @@ def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
-    """Return the flags that waiting items of a queue stand for and somebody decided all the same, answer by answer.
-
-    Answers are locked in the order of their ids wherever several are.
-    """
+    """Return the flags of waiting items of a queue that somebody decided elsewhere, by answer: the order of locks."""
     decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
     query = (
         select(QUEUE_ITEM_FLAG.c.flag_id)
@@ -117,28 +127,13 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
     return list(connection.execute(query).scalars())
 
 
-def lock_item(connection: Connection, item_id: int) -> QueueItem:
-    """Read an item and hold it; its response or pair comes first, as where judgments are stored.
-
-    Raises:
-        NotFound: No such item.
-    """
-    row = connection.execute(select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id).with_for_update()).one_or_none()
+def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
+    """Return an item, or raise NotFound; lock it after its response or pair, as where judgments are stored."""
+    query = select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise NotFound(f"no queue item {item_id}")
-    return _item(row)
-
-
-def item_by_id(connection: Connection, item_id: int) -> QueueItem:
-    """Return an item.
-
-    Raises:
-        NotFound: No such item.
-    """
-    row = connection.execute(select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)).one_or_none()
-    if row is None:
-        raise NotFound(f"no queue item {item_id}")
-    return _item(row)
+    return QueueItem(*row)
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
@@ -154,13 +149,13 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
     query = by_index(waiting, QUEUE_ITEM, "ix_queue_item_of_response")  # by itself SQLite reads all that wait
-    return {row.response_id: _item(row) for row in connection.execute(query)}
+    return {row.response_id: QueueItem(*row) for row in connection.execute(query)}
 
 
 def waiting_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
     """Return the items on these answers or pairs that wait, in any queue, served again or not."""
     query = select(*_COLUMNS).where(subject, QUEUE_ITEM.c.state.in_(UNFINISHED)).order_by(QUEUE_ITEM.c.id)
-    return [_item(row) for row in connection.execute(query)]
+    return [QueueItem(*row) for row in connection.execute(query)]
 
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
@@ -215,11 +210,6 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
     return bool(connection.execute(select(other)).scalar())
 
 
-def _item(row: Row[Any]) -> QueueItem:
-    values = dict(zip(row._fields, row, strict=True))
-    return QueueItem(**values | {"state": ItemState(values["state"])})
-
-
 def holding_queues(connection: Connection, flag_id: int) -> list[str]:
     """Return the names of the open queues in which an item keeps a flag open."""
     query = (
@@ -267,7 +257,7 @@ def decided_state(connection: Connection, flag_id: int) -> FlagState | None:
         .limit(1)
     )
     decision = connection.execute(query).scalar_one_or_none()
-    return None if decision is None else STATE_AFTER[Decision(decision)]
+    return None if decision is None else STATE_AFTER[decision]
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
@@ -304,13 +294,12 @@ def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
 
 def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[int, list[QueueReview]]:
     """Return the current reviews of each of at most 1,000 items, the oldest first."""
-    names = ("id", "reviewer_id", "stage", "label", "groundedness", "quality", "note", "seconds", "at")
     query = (
         select(
             REVIEW.c.queue_item_id,
-            *(REVIEW.c[name] for name in names),
-            func.coalesce(REVIEW.c.decision, PREFERENCE_SCORE.c.preference).label("decision"),
+            func.coalesce(type_coerce(REVIEW.c.decision, String), PREFERENCE_SCORE.c.preference).label("decision"),
             REVIEWER.c.name.label("reviewer"),
+            *(column for column in columns_of(QueueReview, REVIEW) if column is not REVIEW.c.decision),
         )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .join(
@@ -321,21 +310,16 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
         .where(REVIEW.c.queue_item_id.in_(item_ids), is_current())
         .order_by(REVIEW.c.id)
     )
-    rows = connection.execute(query).mappings().all()
-    scores = _scores(connection, [row["id"] for row in rows])
+    rows = connection.execute(query).all()
+    scores = _scores(connection, [row.id for row in rows])
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
-        stage = None if row["stage"] is None else Stage(row["stage"])
-        values = dict(row) | {"stage": stage, "scores": scores.get(row["id"], {})}
-        reviews[values.pop("queue_item_id")].append(QueueReview(**values))
+        reviews[row.queue_item_id].append(record_of(QueueReview, row, scores=scores.get(row.id, {})))
     return reviews
 
 
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
-    """Whether a person had ever seen the judge (or the reviews of other people) on an answer, as far as is recorded.
-
-    It is recorded with their reviews, and with the reveal after a blind review.
-    """
+    """Whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
     own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
     decision = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
     if any(what in seen for seen in decision):
@@ -358,12 +342,9 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
 
 def _scores(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
-    if not review_ids:
-        return found
-    query = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value).where(
-        REVIEW_SCORE.c.review_id.in_(review_ids), REVIEW_SCORE.c.value.is_not(None)
-    )
-    for review_id, dimension, value in connection.execute(query):
+    query = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value)
+    query = query.where(REVIEW_SCORE.c.value.is_not(None))
+    for review_id, dimension, value in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
         found.setdefault(review_id, {})[dimension] = value
     return found
 
@@ -372,10 +353,7 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 
 
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
-    """Whether an open item had all its reviews before, so that nothing of it was hidden from anybody.
-
-    It is open again because a review was withdrawn.
-    """
+    """Whether an open item had all its reviews before one was withdrawn, so that nothing of it was hidden."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
     query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
     current: dict[int, int] = {}
@@ -427,13 +405,8 @@ class AnswerText:
 
 def answer_texts(connection: Connection, response_ids: Collection[int]) -> dict[int, AnswerText]:
     """Return the texts of these answers by id."""
-    columns = ("id", "external_id", "query_type", "query", "passages", "answer")
-    query = select(*(RESPONSE.c[name] for name in columns))
-    found = {}
-    for some in batches(sorted(set(response_ids))):
-        for id_, external_id, query_type, question, passages, answer in connection.execute(
-            with_hidden_rows(query.where(RESPONSE.c.id.in_(some)))
-        ):
-            read = None if passages is None else tuple(passages)
-            found[id_] = AnswerText(id_, external_id, query_type, question, read, answer)
-    return found
+    query = select(
+        RESPONSE.c.id.label("response_id"), RESPONSE.c.query.label("question"), *columns_of(AnswerText, RESPONSE)
+    )
+    rows = rows_with(connection, with_hidden_rows(query), RESPONSE.c.id, response_ids)
+    return {row.response_id: record_of(AnswerText, row) for row in rows}

@@ -27,11 +27,10 @@ from judgeboard.domain import Response, Status, StepRecord
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import GENERATION, REFINEMENT, SELECTED_ATTEMPT
-from judgeboard.store.responses import Origin, key_of, read_origins
-from judgeboard.store.statements import insert_or_skip
+from judgeboard.store.responses import Origin, key_of, next_by_id, read_origins
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEWER, RUN
+from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, REFINEMENT, RESPONSE, REVIEWER, RUN, SELECTED_ATTEMPT
 from judgeboard.text import storable_or_none
 
 
@@ -187,22 +186,12 @@ class StoredAttempt:
 
 _ATTEMPTS: Select[Any] = (
     select(
-        GENERATION.c.subject,
-        GENERATION.c.number,
-        GENERATION.c.response_id,
-        RESPONSE.c.answer,
         GENERATION.c.status,
         GENERATION.c.error,
         GENERATION.c.cost_micro,
-        REFINEMENT.c.rating,
-        REFINEMENT.c.outcome,
-        REFINEMENT.c.root_response_id,
-        REFINEMENT.c.judgment_before_id,
-        REFINEMENT.c.feedback,
+        *columns_of(StoredAttempt, GENERATION, REFINEMENT, RESPONSE, JUDGMENT),
         JUDGMENT.c.id.label("judgment_id"),
-        JUDGMENT.c.reasoning,
-        JUDGMENT.c.groundedness,
-        JUDGMENT.c.quality,
+        JUDGMENT.c.reasoning.label("evaluation"),
         JUDGMENT.c.status.label("judged"),
         JUDGMENT.c.error.label("judge_error"),
         JUDGMENT.c.cost_micro.label("judge_cost"),
@@ -235,27 +224,17 @@ def stored_attempts(
     return attempts
 
 
-def _step(status: str, error: str | None, cost_micro: int | None) -> StepRecord:
-    return StepRecord(Status(status), cost_micro=cost_micro, error=error)
+def _step(status: Status, error: str | None, cost_micro: int | None) -> StepRecord:
+    return StepRecord(status, cost_micro=cost_micro, error=error)
 
 
 def _attempt(row: Row[Any]) -> StoredAttempt:
     judged = row.judgment_id is not None
-    return StoredAttempt(
-        subject=row.subject,
-        number=row.number,
-        response_id=row.response_id,
-        answer=row.answer,
+    return record_of(
+        StoredAttempt,
+        row,
         answering=_step(row.status, row.error, row.cost_micro),
         judging=_step(row.judged, row.judge_error, row.judge_cost) if judged else None,
-        judgment_before_id=row.judgment_before_id,
-        root_response_id=row.root_response_id,
-        outcome=row.outcome,
-        groundedness=row.groundedness,
-        quality=row.quality,
-        rating=row.rating,
-        evaluation=row.reasoning,
-        feedback=row.feedback,
     )
 
 
@@ -318,12 +297,9 @@ class SelectedAttempt:
     at: datetime
 
 
-_ROWS: Select[Any] = select(
-    *(SELECTED_ATTEMPT.c[name] for name in ("id", "run_id", "subject", "number", "reviewer_id")),
-    REVIEWER.c.name.label("reviewer"),
-    SELECTED_ATTEMPT.c.withdrawn,
-    SELECTED_ATTEMPT.c.at,
-).join(REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id)
+_ROWS = select(*columns_of(SelectedAttempt, SELECTED_ATTEMPT), REVIEWER.c.name.label("reviewer")).join(
+    REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id
+)
 
 
 def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[SelectedAttempt]:
@@ -331,20 +307,17 @@ def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[Se
     later = SELECTED_ATTEMPT.alias()
     replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
     query = _ROWS.where(SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced)
-    return [_selected(row) for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))]
+    return [record_of(SelectedAttempt, row) for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))]
 
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
     """Return the row of a request, or None."""
     row = connection.execute(_ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)).one_or_none()
-    return None if row is None else _selected(row)
+    return None if row is None else record_of(SelectedAttempt, row)
 
 
 def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int, int | None] | None:
-    """Lock a run and return the responses of the attempts at a subject by number; None if there are no attempts.
-
-    Number 0 is the logged answer that they started from, if any.
-    """
+    """Lock a run and return the responses of its attempts by number, 0 for the logged answer; None without attempts."""
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
     made = select(GENERATION.c.number, GENERATION.c.response_id).where(
         GENERATION.c.run_id == run_id, GENERATION.c.subject == subject
@@ -360,13 +333,9 @@ def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int
 
 def insert_selected(connection: Connection, new: SelectedAttempt, *, replaces: int | None, request_key: str) -> int:
     """Store the attempt that a person selects or withdraws, and return the id of the row."""
-    row = {name: getattr(new, name) for name in ("run_id", "subject", "number", "reviewer_id", "withdrawn", "at")}
+    row = {column.name: getattr(new, column.name) for column in columns_of(SelectedAttempt, SELECTED_ATTEMPT)[1:]}
     row |= {"replaces": replaces, "request_key": request_key}
     return int(connection.execute(insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id), row).scalar_one())
-
-
-def _selected(row: Row[Any]) -> SelectedAttempt:
-    return SelectedAttempt(**dict(zip(row._fields, row, strict=True)))
 
 
 REFINE = "refine"
@@ -391,10 +360,7 @@ def unrefined(
 ) -> list[int]:
     """Return the next answers to refine by id, after ``after_id``."""
     query = _unrefined(connection, selection, select(RESPONSE.c.id))
-    if after_id is not None:
-        query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
-    order = RESPONSE.c.id.desc() if downwards else RESPONSE.c.id
-    return list(connection.execute(query.order_by(order).limit(limit)).scalars())
+    return list(connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).scalars())
 
 
 def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
@@ -453,9 +419,7 @@ def reflect_candidates(
 ) -> list[ReflectCandidate]:
     """Return the next answers that need a call by id, after ``after_id``."""
     query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
-    if after_id is not None:
-        query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
-    rows = connection.execute(query.order_by(RESPONSE.c.id.desc() if downwards else RESPONSE.c.id).limit(limit)).all()
+    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).all()
     origins = read_origins(connection, [row[0] for row in rows])
     return [
         ReflectCandidate(origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins

@@ -25,7 +25,16 @@ from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import LOGGED, OPEN, TextColumn, batches, read_columns
+from judgeboard.store.statements import (
+    LOGGED,
+    OPEN,
+    TextColumn,
+    batches,
+    columns_of,
+    read_columns,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
 
@@ -44,22 +53,14 @@ ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, LOWEST)}
 
 
 def order_of(given: RowFilter, sort: str) -> Order:
-    """Return the order of the list for ``sort``: newest first if the filter selects answers without a groundedness.
-
-    Raises:
-        BadInput: There is no such order.
-    """
+    """Return the order of a name, or newest first if the filter selects answers without a groundedness."""
     if sort not in ORDERS:
         raise BadInput(f"the order of answers must be one of {', '.join(ORDERS)}, not {sort!r}")
     return NEWEST if given.judge_side == "none" or given.unscored == "groundedness" else ORDERS[sort]
 
 
 def response_list(connection: Connection, given: RowFilter, sort: str) -> KeyedList:
-    """Return the list in its order; ``lowest`` contains only answers with a groundedness of the filter's judge.
-
-    Raises:
-        BadInput: There is no such order.
-    """
+    """Return the list in its order; ``lowest`` has only answers with a groundedness of the filter's judge."""
     order = order_of(given, sort)
     narrow = given.response_ids is not None or bool(given.ids)
     if given.text is not None:
@@ -207,30 +208,20 @@ def response_page(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
-    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``.
-
-    Raises:
-        BadInput: No such order, or an invalid key.
-    """
+    """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``, or raise BadInput."""
     return response_list(connection, given, sort).page(after, before, limit, partial(_lines, connection, given))
 
 
 def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
     names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
-    feedback = latest_feedback(connection, ids)
-    judged = _judged(connection, given, ids)
+    feedback, judged = latest_feedback(connection, ids), _judged(connection, given, ids)
     judges, reviews, flags = _judges(connection, ids), _reviews(connection, ids), _flags(connection, ids)
     lines = {
-        row.id: ResponseLine(
+        row.id: record_of(
+            ResponseLine,
+            row,
             response_id=row.id,
-            external_id=row.external_id,
-            source=row.source,
-            query_type=row.query_type,
-            question=row.question,
-            answer=row.answer,
-            generator_model=row.generator_model,
-            asked_at=row.asked_at,
             user_feedback=feedback.get(row.id),
             judged=judged.get(row.id),
             judges=judges.get(row.id, 0),
@@ -244,18 +235,14 @@ def _lines(connection: Connection, given: RowFilter, ids: Sequence[int]) -> tupl
 
 def _judged(connection: Connection, given: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
     query: Select[Any] = (
-        select(
-            *(CURRENT.c[name] for name in ("response_id", "judgment_id", "groundedness", "quality", "label")),
-            VERSION.c.name,
-            VERSION.c.number,
-        )
+        select(CURRENT.c.response_id, *columns_of(JudgedLine, CURRENT), VERSION.c.name, VERSION.c.number)
         .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
         .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, given))
         .order_by(CURRENT.c.judgment_id)
     )
     return {
-        response_id: JudgedLine(judgment_id, version_title(name, number), groundedness, quality, label)
-        for response_id, judgment_id, groundedness, quality, label, name, number in connection.execute(query)
+        row.response_id: record_of(JudgedLine, row, version_title=version_title(row.name, row.number))
+        for row in connection.execute(query)
     }
 
 
@@ -328,10 +315,8 @@ def as_texts(values: list[str]) -> TextColumn:
 
 def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, IntArray]:
     """Return the ids of the responses that are not forgotten, ascending, and the lengths of their answers."""
-    lengths: list[tuple[int, int]] = []
-    for batch in batches(np.unique(ids).tolist(), _CHUNK):
-        query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(RESPONSE.c.id.in_(batch))
-        lengths += [(id_, n) for id_, n in connection.execute(query.where(RESPONSE.c.answer.is_not(None)))]
+    query = select(RESPONSE.c.id, func.length(RESPONSE.c.answer)).where(RESPONSE.c.answer.is_not(None))
+    lengths = [tuple(row) for row in rows_with(connection, query, RESPONSE.c.id, ids.tolist())]
     rows = np.array(sorted(lengths), dtype=np.int64).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]
 
@@ -339,10 +324,7 @@ def answer_lengths(connection: Connection, ids: IntArray) -> tuple[IntArray, Int
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
     """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
     flagged: dict[str, set[int]] = {}
-    for some in batches(np.unique(ids).tolist(), _CHUNK):
-        query = select(FLAG.c.rule, FLAG.c.response_id).where(
-            FLAG.c.response_id.in_(some), FLAG.c.state != FlagState.SUPERSEDED.value
-        )
-        for rule, id_ in connection.execute(query):
-            flagged.setdefault(rule, set()).add(id_)
+    query = select(FLAG.c.rule, FLAG.c.response_id).where(FLAG.c.state != FlagState.SUPERSEDED.value)
+    for rule, id_ in rows_with(connection, query, FLAG.c.response_id, ids.tolist()):
+        flagged.setdefault(rule, set()).add(id_)
     return {rule: np.array(sorted(flagged[rule]), dtype=np.int64) for rule in sorted(flagged)}

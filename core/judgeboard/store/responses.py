@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, case, func, insert, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.statements import batches, insert_or_skip, listed
+from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
@@ -32,11 +32,7 @@ _TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_m
 
 
 def check_storable(response: Response) -> None:
-    """Check that every text of a response can be stored; imports reject such rows earlier.
-
-    Raises:
-        BadInput: A text contains NUL or a lone surrogate.
-    """
+    """Raise BadInput if a text has NUL or a lone surrogate; imports reject such rows earlier."""
     texts = [(name, getattr(response, name)) for name in _TEXTS]
     texts += [("passages", passage) for passage in response.passages or ()]
     for name, text in texts:
@@ -77,11 +73,7 @@ def content(response: Response) -> dict[str, Any]:
 
 
 def content_hash(response: Response) -> str:
-    """Return the SHA-256 (64 hex digits) of a response's content.
-
-    Raises:
-        ValueError: The metadata or messages contain a number that is not finite.
-    """
+    """Return the SHA-256 (64 hex digits) of a response's content; raise ValueError if a number in it is not finite."""
     return hashlib.sha256(_canonical(content(response))).hexdigest()
 
 
@@ -157,15 +149,12 @@ def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) ->
 
 def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
     """Return the stored responses with these keys that are not forgotten."""
-    responses: dict[tuple[str, str], Response] = {}
-    for part in batches(sorted(set(keys))):
-        query = select(RESPONSE).where(
-            RESPONSE.c.source.in_({source for source, _ in part}),
-            RESPONSE.c.external_id.in_({external_id for _, external_id in part}),
-            RESPONSE.c.query.is_not(None),
-        )
-        responses |= {(row.source, row.external_id): response_of(row) for row in connection.execute(query)}
-    return responses
+    wanted = set(keys)
+    query = select(RESPONSE).where(
+        RESPONSE.c.source.in_({source for source, _ in wanted}), RESPONSE.c.query.is_not(None)
+    )
+    rows = rows_with(connection, query, RESPONSE.c.external_id, {external_id for _, external_id in wanted})
+    return {(row.source, row.external_id): response_of(row) for row in rows}
 
 
 def insert_responses(
@@ -187,10 +176,7 @@ def insert_feedback(
     batch_id: int | None,
     now: datetime,
 ) -> list[int]:
-    """Insert feedback that is not stored yet (same kind, value, user and time); return the response id of each row.
-
-    ``known_ids`` are the responses that may already have feedback.
-    """
+    """Insert feedback that is not stored yet and return the response of each row; ``known_ids`` may have feedback."""
     stored: set[tuple[Any, ...]] = set()
     if known_ids:
         columns = (FEEDBACK.c[name] for name in ("response_id", "kind", "value", "user", "at"))
@@ -210,21 +196,16 @@ def insert_feedback(
     return [row["response_id"] for row in added]
 
 
+_COPIED = (
+    *("kind", "derived_from", "source", "external_id", "query_type", "query", "passages", "answer"),
+    *("generator_model", "generator_cost", "messages", "reference"),
+)
+
+
 def _response_row(response: Response, hash_: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
     asked_at = None if response.asked_at is None else as_utc(response.asked_at)
     return {
-        "kind": response.kind.value,
-        "derived_from": response.derived_from,
-        "source": response.source,
-        "external_id": response.external_id,
-        "query_type": response.query_type,
-        "query": response.query,
-        "passages": None if response.passages is None else list(response.passages),
-        "answer": response.answer,
-        "generator_model": response.generator_model,
-        "generator_cost": response.generator_cost,
-        "messages": None if response.messages is None else list(response.messages),
-        "reference": response.reference,
+        **{name: getattr(response, name) for name in _COPIED},
         "asked_at": asked_at,
         "asked_day": None if asked_at is None else utc_day(asked_at),
         "extra": response.metadata,
@@ -237,39 +218,36 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
 
 def response_of(row: Row[Any]) -> Response:
     """Return the response of a row, without feedback."""
-    return Response(
-        source=row.source,
-        external_id=row.external_id,
-        query=row.query,
-        answer=row.answer,
-        passages=None if row.passages is None else tuple(row.passages),
-        query_type=row.query_type,
-        generator_model=row.generator_model,
-        generator_cost=row.generator_cost,
-        messages=None if row.messages is None else tuple(row.messages),
-        reference=row.reference,
-        asked_at=row.asked_at,
-        metadata=row.extra,
-        kind=ResponseKind(row.kind),
-        derived_from=row.derived_from,
-    )
+    messages = None if row.messages is None else tuple(row.messages)
+    return record_of(Response, row, messages=messages, metadata=row.extra)
 
 
-class NamedResponse(NamedTuple):
-    """A response with a given external id."""
+class Named(NamedTuple):
+    """A response or a pair with a given external id."""
 
     id: int
     source: str
 
 
-def responses_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[NamedResponse]]:
-    """Return the responses of every source with these external ids, by external id."""
-    found: dict[str, list[NamedResponse]] = {}
-    query = select(RESPONSE.c.external_id, RESPONSE.c.id, RESPONSE.c.source)
-    rows = connection.execute(query.where(RESPONSE.c.external_id.in_(external_ids)).order_by(RESPONSE.c.id))
-    for external_id, response_id, source in rows:
-        found.setdefault(external_id, []).append(NamedResponse(response_id, source))
+def responses_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
+    """Return the responses of every source with these external ids, the oldest first, by external id."""
+    return named(connection, RESPONSE, external_ids)
+
+
+def named(connection: Connection, table: Table, external_ids: Collection[str]) -> dict[str, list[Named]]:
+    """Return the rows of a table of every source with these external ids, the oldest first, by external id."""
+    found: dict[str, list[Named]] = {}
+    query = select(table.c.external_id, table.c.id, table.c.source).order_by(table.c.id)
+    for external_id, *row in connection.execute(query.where(table.c.external_id.in_(external_ids))):
+        found.setdefault(external_id, []).append(Named(*row))
     return found
+
+
+def next_by_id(query: Select[Any], after_id: int | None, *, downwards: bool, limit: int) -> Select[Any]:
+    """Return the query of the first responses after an id, or before it if ``downwards``; None starts at the end."""
+    if after_id is not None:
+        query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
+    return query.order_by(RESPONSE.c.id.desc() if downwards else RESPONSE.c.id).limit(limit)
 
 
 def last_response_id(connection: Connection) -> int:
@@ -332,15 +310,7 @@ class LogAnswer(NamedTuple):
 def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
     """Return the logged answers of a source that are not forgotten, by id."""
     query = (
-        select(
-            RESPONSE.c.id,
-            RESPONSE.c.external_id,
-            RESPONSE.c.query,
-            RESPONSE.c.query_type,
-            RESPONSE.c.reference,
-            RESPONSE.c.evidence_group,
-            RESPONSE.c.passages.is_not(None),
-        )
+        select(*columns_of(LogAnswer, RESPONSE), RESPONSE.c.passages.is_not(None))
         .where(
             RESPONSE.c.source == source,
             RESPONSE.c.kind == ResponseKind.LOG.value,
@@ -365,15 +335,7 @@ def judge_inputs(connection: Connection, response_ids: Sequence[int]) -> dict[in
 
 def input_of(row: Row[Any]) -> JudgeInput:
     """Return the input of a row of ``INPUT_COLUMNS``."""
-    return JudgeInput(
-        response_id=row.id,
-        query=row.query,
-        answer=row.answer,
-        passages=None if row.passages is None else tuple(row.passages),
-        query_type=row.query_type,
-        reference=row.reference,
-        external_id=row.external_id,
-    )
+    return record_of(JudgeInput, row, response_id=row.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, exists, insert, or_, select, update
 
 from judgeboard.domain import (
     AspectPreference,
@@ -13,6 +13,7 @@ from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
     Decision,
+    DimensionScore,
     FlagState,
     Grade,
     Preference,
@@ -23,10 +24,19 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
-from judgeboard.store.method_tables import PAIR, PREFERENCE_SCORE
-from judgeboard.store.queue_tables import COMMENT
-from judgeboard.store.statements import batches
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
+from judgeboard.store.statements import batches, columns_of, record_of
+from judgeboard.store.tables import (
+    COMMENT,
+    FLAG,
+    JUDGMENT,
+    PAIR,
+    PREFERENCE_SCORE,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
+)
 
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
@@ -138,11 +148,7 @@ class NewReview:
 
 
 def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
-    """Hold the answer or the pair that a review is about; return the answer, None for a pair.
-
-    Raises:
-        NotFound: There is none of this id.
-    """
+    """Lock the answer or the pair that a review is about, or raise NotFound; return the answer, None for a pair."""
     if response_id is not None:
         return lock_response(connection, response_id)
     if connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first() is None:
@@ -176,18 +182,14 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
 
 
 def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
-    """Read a flag with its response and hold both.
-
-    Raises:
-        NotFound: No such flag.
-    """
+    """Read a flag with its response and lock both; raise NotFound if there is none."""
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
     response = lock_response(connection, response_id)
     query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.id == flag_id).with_for_update()
     rule, state = connection.execute(query).one()
-    return LockedFlag(flag_id, response, rule, FlagState(state))
+    return LockedFlag(flag_id, response, rule, state)
 
 
 def worst_flag(connection: Connection, flag_ids: Collection[int]) -> int | None:
@@ -204,11 +206,7 @@ def review_by_key(connection: Connection, request_key: str) -> StoredReview | No
 def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[StoredReview, LockedFlag | None, LockedResponse | None]:
-    """Read a review and hold what it is about: its flag, where it decided one, and the answer (None for a pair).
-
-    Raises:
-        NotFound: No such review.
-    """
+    """Read a review and lock its flag, if it decided one, and its answer (None for a pair); or raise NotFound."""
     review = review_by_id(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
@@ -236,18 +234,15 @@ def latest_review(
     decisions: Collection[Decision | None],
     reviewer_id: int | None = None,
 ) -> StoredReview | None:
-    """Return the latest review that stands on a flag (None: on the response without one) with one of ``decisions``.
-
-    With a reviewer, only their reviews outside queues count.
-    """
+    """Return the latest current review with one of ``decisions``; of a reviewer, outside queues."""
     query = _REVIEWS.where(
         REVIEW.c.response_id == response_id, REVIEW.c.flag_id.is_not_distinct_from(flag_id), is_current()
     )
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
     rows = connection.execute(query.order_by(REVIEW.c.id.desc()))
-    found = (_stored(row) for row in rows)
-    return next((review for review in found if review.decision in decisions), None)
+    reviews = (record_of(StoredReview, row) for row in rows)
+    return next((review for review in reviews if review.decision in decisions), None)
 
 
 def insert_review(connection: Connection, review: NewReview) -> int:
@@ -255,39 +250,34 @@ def insert_review(connection: Connection, review: NewReview) -> int:
     grade = review.grade
     of_review = (
         *("response_id", "pair_id", "shown", "comparison_seen_id", "flag_id", "judgment_seen_id", "reviewer_id"),
-        *("decision", "seconds", "queue_item_id", "stage", "replaces", "request_key", "at"),
+        *("decision", "seconds", "queue_item_id", "stage", "seen", "replaces", "request_key", "at"),
     )
-    of_grade = ("label", "groundedness", "quality", "note", "corrected_answer", "why_differs")
+    of_grade = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "why_differs")
     row = {name: getattr(review, name) for name in of_review} | {name: getattr(grade, name) for name in of_grade}
-    row |= {
-        "seen": None if review.seen is None else list(review.seen),
-        "spans": None if grade.spans is None else list(grade.spans),
-        "claim_marks": marks_json(grade.claim_marks),
-    }
-    inserted = connection.execute(insert(REVIEW).returning(REVIEW.c.id), row)
-    review_id = int(inserted.scalar_one())
-    if grade.scores:
-        scores = [
-            {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
-            for score in grade.scores
-        ]
-        connection.execute(insert(REVIEW_SCORE), scores)
+    row["claim_marks"] = marks_json(grade.claim_marks)
+    review_id = int(connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one())
+    insert_scores(connection, {review_id: grade.scores})
     insert_preferences(connection, {review_id: review.preferences})
     return review_id
+
+
+def insert_scores(connection: Connection, reviews: Mapping[int, Iterable[DimensionScore]]) -> None:
+    """Write the scores of reviews (by id) on dimensions."""
+    rows = [
+        {"review_id": review_id, "dimension": score.dimension, "value": score.value, "scale": score.scale}
+        for review_id, scores in reviews.items()
+        for score in scores
+    ]
+    if rows:
+        connection.execute(insert(REVIEW_SCORE), rows)
 
 
 def insert_preferences(connection: Connection, reviews: Mapping[int, Mapping[str, AspectPreference]]) -> None:
     """Write the preferences of reviews (by id) on each aspect."""
     rows = [
-        {
-            "review_id": review_id,
-            "aspect": aspect,
-            "preference": None if given.preference is None else given.preference.value,
-            "value": given.value,
-            "scale": given.scale,
-        }
+        {"review_id": review_id, "aspect": aspect, **asdict(preference)}
         for review_id, preferences in reviews.items()
-        for aspect, given in preferences.items()
+        for aspect, preference in preferences.items()
     ]
     if rows:
         connection.execute(insert(PREFERENCE_SCORE), rows)
@@ -297,12 +287,12 @@ def preferences_of(connection: Connection, review_id: int) -> dict[str, Preferen
     """Return the side that a review of a pair prefers, by aspect."""
     query = select(PREFERENCE_SCORE.c.aspect, PREFERENCE_SCORE.c.preference)
     rows = connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id))
-    return {aspect: None if side is None else Preference(side) for aspect, side in rows}
+    return dict(tuple(row) for row in rows)
 
 
 def set_flag_state(connection: Connection, flag_id: int, state: FlagState) -> None:
     """Store what a flag's reviews make of it."""
-    connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state.value))
+    connection.execute(update(FLAG).where(FLAG.c.id == flag_id).values(state=state))
 
 
 _EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
@@ -335,32 +325,14 @@ def judgment_is_of(connection: Connection, judgment_id: int, response_id: int) -
     return connection.execute(found).first() is not None
 
 
-_REVIEWS: Select[Any] = select(
-    REVIEW.c.id,
-    REVIEW.c.response_id,
-    REVIEW.c.pair_id,
-    REVIEW.c.flag_id,
-    REVIEW.c.reviewer_id,
-    REVIEWER.c.name.label("by"),
-    REVIEW.c.decision,
-    REVIEW.c.replaces,
-    REVIEW.c.at,
-    REVIEW.c.queue_item_id,
-    REVIEW.c.stage,
-).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+_REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")).join(
+    REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
+)
 
 
 def _one(connection: Connection, query: Select[Any]) -> StoredReview | None:
     row = connection.execute(query).one_or_none()
-    return None if row is None else _stored(row)
-
-
-def _stored(row: Row[Any]) -> StoredReview:
-    values: dict[str, Any] = dict(zip(row._fields, row, strict=True))
-    decision, stage = values["decision"], values["stage"]
-    values["decision"] = None if decision is None else Decision(decision)
-    values["stage"] = None if stage is None else Stage(stage)
-    return StoredReview(**values)
+    return None if row is None else record_of(StoredReview, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,12 +353,9 @@ class Comment:
 
 
 def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the current comments on an answer, the oldest first.
-
-    Only their own if ``viewer`` must review the answer blind and has not.
-    """
+    """Return the current comments on an answer, the oldest first; only the viewer's if it is blind for them."""
     query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
-    comments = {row.id: Comment(*row) for row in connection.execute(query)}
+    comments = {row.id: record_of(Comment, row) for row in connection.execute(query)}
     if not comments:
         return ()
     hidden = hidden_of(connection, viewer, response_id=response_id)
@@ -423,17 +392,11 @@ def insert_comment(connection: Connection, **columns: Any) -> int:
     return int(connection.execute(insert(COMMENT).returning(COMMENT.c.id), columns).scalar_one())
 
 
-_COMMENTS: Select[Any] = select(
-    COMMENT.c.id,
-    COMMENT.c.response_id,
-    COMMENT.c.reviewer_id,
-    REVIEWER.c.name,
-    COMMENT.c.text,
-    COMMENT.c.replaces,
-    COMMENT.c.at,
-).join(REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id)
+_COMMENTS = select(*columns_of(Comment, COMMENT), REVIEWER.c.name.label("reviewer")).join(
+    REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id
+)
 
 
 def _comment(connection: Connection, condition: ColumnElement[bool]) -> Comment | None:
     row = connection.execute(_COMMENTS.where(condition)).one_or_none()
-    return None if row is None else Comment(*row)
+    return None if row is None else record_of(Comment, row)

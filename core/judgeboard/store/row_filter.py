@@ -82,10 +82,7 @@ def prepare_compiler(engine: Engine) -> None:
 
 
 def filter_rows(connection: Connection, row_filter: RowFilter) -> None:
-    """Let every statement of a connection from here on read what the filter leaves of each table.
-
-    Anything but a query raises ValueError from here on.
-    """
+    """Let a connection from here on read what the filter leaves of each table, and refuse all but queries."""
 
     def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
         if not isinstance(statement, SelectBase):

@@ -9,8 +9,9 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, FromClause, Select
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.method_tables import COMPARISON, GENERATION, JUDGMENT_REVIEW, PAIR, SAMPLE
-from judgeboard.store.tables import JUDGMENT, RESPONSE, VERSION
+from judgeboard.store.responses import next_by_id
+from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.tables import COMPARISON, GENERATION, JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, SAMPLE, VERSION
 
 
 class LatestAsk(NamedTuple):
@@ -31,9 +32,8 @@ def latest_asks(
     connection: Connection, version_id: int, response_ids: Collection[int] | None = None
 ) -> dict[int, LatestAsk]:
     """Return the latest ask of a version on each response that it judged, by response."""
-    columns = (JUDGMENT.c[name] for name in LatestAsk._fields)
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
-    query = select(*columns).where(*of_version).order_by(JUDGMENT.c.id)
+    query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
     if response_ids is not None:
         query = query.where(JUDGMENT.c.response_id.in_(response_ids))
     return {row.response_id: LatestAsk._make(row) for row in connection.execute(query)}
@@ -63,10 +63,8 @@ def next_answers(
     connection: Connection, where: RowFilter, *, after_id: int, up_to: int, limit: int, backwards: bool = False
 ) -> list[int]:
     """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
-    beyond = RESPONSE.c.id < after_id if backwards else RESPONSE.c.id > after_id
-    query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to), beyond)
-    order = RESPONSE.c.id.desc() if backwards else RESPONSE.c.id
-    return list(connection.execute(query.order_by(order).limit(limit)).scalars())
+    query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
+    return list(connection.execute(next_by_id(query, after_id, downwards=backwards, limit=limit)).scalars())
 
 
 def missing_repeats(connection: Connection, version_id: int, repeats: int, response_ids: list[int]) -> list[Repeat]:
@@ -139,7 +137,7 @@ class RunProblem:
 def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> list[RunProblem]:
     """Return the problems of a run, the most frequent first."""
     problems = [
-        RunProblem(row.status, row.reason, row.steps, row.response_id, row.pair_id, row.example)
+        record_of(RunProblem, row)
         for steps, example in _STEPS
         for row in connection.execute(_grouped(steps, run_id, example).limit(limit))
     ]

@@ -27,10 +27,9 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
-from judgeboard.store.method_tables import STEP_TABLES
-from judgeboard.store.responses import last_response_id
-from judgeboard.store.statements import NOT_OK
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.responses import last_response_id, next_by_id
+from judgeboard.store.statements import NOT_OK, record_of
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class AskCounts:
         object.__setattr__(self, "asked", self.ok + self.unparsable + self.refused + self.error)
 
     @classmethod
-    def of(cls, counts: Mapping[Any, int], **others: int) -> Self:
+    def of(cls, counts: Mapping[Any, int], **others: Any) -> Self:
         """Return the counts of a mapping by status; ``others`` are further fields."""
         return cls(**{status.value: counts.get(status, 0) for status in Status}, **others)
 
@@ -73,11 +72,7 @@ PLAIN = AskMode.PLAIN
 
 
 def ask_mode(given: str) -> AskMode:
-    """Return the mode with this name.
-
-    Raises:
-        BadInput: The name is not plain, failed or all.
-    """
+    """Return the mode with this name; raise BadInput if there is none."""
     try:
         return AskMode(given)
     except ValueError:
@@ -86,10 +81,7 @@ def ask_mode(given: str) -> AskMode:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The responses that a run judges, fixed at its start.
-
-    ``up_to`` is the frontier: responses stored later, and those beyond the ``limit``, have a greater id.
-    """
+    """The responses that a run judges, up to the frontier ``up_to``, which is fixed at its start."""
 
     where: RowFilter
     mode: AskMode
@@ -115,16 +107,11 @@ def unasked(
     downwards: bool = False,
     limit: int,
 ) -> list[SelectedAsk]:
-    """Return the next responses that this run has not judged, by id, after ``after_id``.
-
-    ``downwards`` starts at the frontier and goes to lower ids; ``run_id`` is None before the run starts.
-    """
+    """Return the next responses by id that this run (None before it starts) has not judged, also ``downwards``."""
     conditions = _conditions(connection, version_id, selection, run_id)
-    if after_id is not None:
-        conditions.append(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
     query = select(RESPONSE.c.id, _next_ask(version_id, selection)).where(*conditions)
-    order = RESPONSE.c.id.desc() if downwards else RESPONSE.c.id
-    return [SelectedAsk(id_, ask) for id_, ask in connection.execute(query.order_by(order).limit(limit))]
+    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
+    return [SelectedAsk(id_, ask) for id_, ask in rows]
 
 
 def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
@@ -202,10 +189,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class Counts(AskCounts):
-    """Counts, costs and tokens of a run.
-
-    ``cost_micro`` sums the known costs (None if none is known); ``unpriced`` counts judgments of unknown cost.
-    """
+    """Counts, costs (None if none is known) and tokens of a run; ``unpriced`` counts judgments of unknown cost."""
 
     cost_micro: int | None = None
     unpriced: int = 0
@@ -258,19 +242,10 @@ def start_or_continue_method_run(
     endpoint_host: str | None = None,
     now: datetime | None = None,
 ) -> StoredRun:
-    """Continue the unfinished run of the same method, version and question, or start a new one.
+    """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
-    The frontier (``up_to``) is not compared: an unfinished run continues up to its own frontier.
-
-    Args:
-        connection: A writing transaction.
-        kind: The method: ``compare``, ``reflect``, ``refine``, ``audit``, ``ssr``, ``suite``, …
-        version: The judge version; two processes with the same command share one run.
-        question: JSON values that fix the selection, stored as the filter; the frontier is ``up_to``.
-        selected: Number of steps, as far as it is known at the start.
-        actor: The person who starts the run.
-        endpoint_host: The host that receives the texts.
-        now: Time of the start (default: the current time).
+    ``question`` has the JSON values that fix the selection. Its frontier (``up_to``) is not compared: an unfinished run
+    continues up to its own frontier. ``selected`` is the number of steps, as far as it is known at the start.
 
     Raises:
         BadInput: The judge version is retired.
@@ -386,11 +361,7 @@ def select_asks(
 
 
 def get_run(connection: Connection, run_id: int) -> StoredRun:
-    """Return a run.
-
-    Raises:
-        NotFound: There is no run with this id.
-    """
+    """Return a run, or raise NotFound."""
     runs = _read(connection, _RUNS.where(RUN.c.id == run_id))
     if not runs:
         raise NotFound(f"no run {run_id}")
@@ -421,24 +392,21 @@ def run_counts(connection: Connection, run_ids: Collection[int]) -> dict[int, Co
             func.coalesce(func.sum(steps.c.completion_tokens), 0),
         )
         of_runs = select(steps.c.run_id, steps.c.status, *sums).where(steps.c.run_id.in_(run_ids))
-        for run_id, status, n, priced, cost, prompt, completion in connection.execute(
-            of_runs.group_by(steps.c.run_id, steps.c.status)
-        ):
-            counted[run_id].update({status: n, "priced": priced, "unpriced": n - priced, "cost": int(cost)})
-            counted[run_id].update(prompt=int(prompt), completion=int(completion))
-    return {run_id: _counts(counts) for run_id, counts in counted.items()}
+        for run_id, status, *n in connection.execute(of_runs.group_by(steps.c.run_id, steps.c.status)):
+            counted[run_id].update({status: n[0], **dict(zip(_SUMS, map(int, n), strict=True))})
+    return {
+        run_id: Counts.of(
+            counts,
+            cost_micro=counts["cost_micro"] if counts["priced"] else None,
+            unpriced=counts["steps"] - counts["priced"],
+            prompt_tokens=counts["prompt_tokens"],
+            completion_tokens=counts["completion_tokens"],
+        )
+        for run_id, counts in counted.items()
+    }
 
 
-def _counts(counted: Counter[str]) -> Counts:
-    return Counts(
-        **{status.value: counted[status.value] for status in Status},
-        cost_micro=counted["cost"] if counted["priced"] else None,
-        unpriced=counted["unpriced"],
-        prompt_tokens=counted["prompt"],
-        completion_tokens=counted["completion"],
-    )
-
-
+_SUMS = ("steps", "priced", "cost_micro", "prompt_tokens", "completion_tokens")
 _RUNS = select(RUN, VERSION.c.name, VERSION.c.number).join_from(
     RUN, VERSION, VERSION.c.id == RUN.c.judge_version_id, isouter=True
 )
@@ -446,20 +414,13 @@ _RUNS = select(RUN, VERSION.c.name, VERSION.c.number).join_from(
 
 def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
     return [
-        StoredRun(
-            id=row.id,
-            kind=row.kind,
+        record_of(
+            StoredRun,
+            row,
             version_id=row.judge_version_id,
             version_title=None if row.name is None else version_title(row.name, row.number),
             selection=_from_json(row.filter) if "mode" in row.filter else None,
             question=row.filter,
-            selected=row.selected,
-            actor=row.actor,
-            endpoint_host=row.endpoint_host,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            state=RunState(row.state),
-            why_stopped=row.why_stopped,
         )
         for row in connection.execute(query)
     ]

@@ -60,11 +60,7 @@ class RulesInForce(NamedTuple):
 
 
 def thresholds(connection: Connection) -> Thresholds:
-    """Return the thresholds in force: of the environment, else stored, else the default.
-
-    Raises:
-        BadInput: The environment has a value outside its range.
-    """
+    """Return the thresholds in force: of the environment, else stored, else the default; or raise BadInput."""
     return _thresholds(_stored_values(connection))
 
 
@@ -80,11 +76,7 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
-    """Store a setting; None restores the default. `judgeboard flag` applies it to stored responses.
-
-    Raises:
-        BadInput: The setting or the judge is unknown, or the value is outside its range.
-    """
+    """Store a setting, None for the default, or raise BadInput. `judgeboard flag` applies it to stored responses."""
     if key not in KEYS:
         raise BadInput(f"no setting {key!r}; there is: {', '.join(KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:

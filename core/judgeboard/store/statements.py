@@ -1,7 +1,7 @@
 """Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -13,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
+    FromClause,
     Select,
     String,
     Table,
@@ -42,17 +43,20 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
+def rows_with(
+    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any]
+) -> Iterator[Any]:
+    """Yield the rows of a query in which ``column`` has one of these values, in batches of ascending values."""
+    for batch in batches(sorted(set(values))):
+        yield from connection.execute(query.where(column.in_(batch)))
+
+
 def listed(connection: Connection, ids: tuple[int, ...]) -> Select[tuple[int]]:
     """Return ids as one parameter: a list has the engine's limit of variables."""
     if connection.dialect.name == "sqlite":
         as_json: ColumnElement[str] = bindparam(None, json.dumps(ids), unique=True)
         return select(literal_column("value")).select_from(func.json_each(as_json))
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
-
-
-def insert_into(connection: Connection, table: Table) -> "Insertion":
-    """Return an INSERT with ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
-    return _insert(connection.dialect.name, table)
 
 
 def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
@@ -83,6 +87,24 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     statement = _insert(dialect, table)
     others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
     return statement.on_conflict_do_update(index_elements=key, set_=others)
+
+
+def record_of(cls: type[T], row: Any, **values: Any) -> T:
+    """Return a dataclass or named tuple with ``values`` and, for its other fields, the row's columns of their names."""
+    stored = row._asdict()
+    return cls(**{name: stored[name] for name in cls.__annotations__ if name in stored} | values)
+
+
+def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
+    """Return the column of each field of a dataclass or named tuple that one of the tables has; the first counts."""
+    named = {column.name: column for table in reversed(tables) for column in table.c}
+    return [named[name] for name in cls.__annotations__ if name in named]
+
+
+def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
+    """Return the highest id of each table, 0 if it is empty. Tables only grow; forgetting writes an event."""
+    highest = (func.coalesce(select(func.max(table.c.id)).scalar_subquery(), 0) for table in tables)
+    return tuple(connection.execute(select(*highest)).one())
 
 
 # Written out as in the conditions of the indexes, which SQLite uses only for equal text.

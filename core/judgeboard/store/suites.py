@@ -11,9 +11,8 @@ from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.method_tables import GENERATION, SUITE_CASE, SUITE_RUN
-from judgeboard.store.statements import batches, insert_or_skip
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, SUITE_CASE, SUITE_RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
@@ -68,11 +67,7 @@ def ensure_suite_run(
 
 
 def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
-    """Return the suite run of a run.
-
-    Raises:
-        NotFound: The run is not a suite run.
-    """
+    """Return the suite run of a run, or raise NotFound."""
     row = connection.execute(_RUNS.where(SUITE_RUN.c.run_id == run_id)).one_or_none()
     if row is None:
         raise NotFound(f"no suite run {run_id}; `judgeboard suite list` shows all suite runs")
@@ -146,10 +141,7 @@ class DimensionScored:
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """The result of one case; texts are None if they are missing or forgotten.
-
-    ``error`` is the error of the candidate or of the judge if there is no score.
-    """
+    """The result of a case; forgotten texts are None, ``error`` tells why the candidate or judge gave no score."""
 
     position: int
     key: str
@@ -184,14 +176,10 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
     ).all()
     scores = dimension_scores(connection, [row.judgment_id for row in rows if row.judgment_id is not None])
     return [
-        StoredCase(
-            position=row.position,
+        record_of(
+            StoredCase,
+            row,
             key=row.case_key,
-            response_id=row.response_id,
-            query=row.query,
-            answer=row.answer,
-            score=row.score,
-            reason=row.reason,
             error=row.error if row.score is None else None,
             checks=tuple(CheckOutcome(**check) for check in row.checks or ()),
             dimensions={
@@ -233,36 +221,21 @@ class StoredAnswer(NamedTuple):
     generator_model: str | None
 
 
-_ANSWER = (RESPONSE.c.id, RESPONSE.c.answer, RESPONSE.c.passages, RESPONSE.c.generator_model)
-
-
 def stored_answers(connection: Connection, source: str, external_ids: Sequence[str]) -> dict[str, StoredAnswer]:
     """Return the responses of a source with these external ids, by external id."""
-    answers: dict[str, StoredAnswer] = {}
-    for some in batches(external_ids):
-        query = select(RESPONSE.c.external_id, *_ANSWER).where(
-            RESPONSE.c.source == source, RESPONSE.c.external_id.in_(some)
-        )
-        answers |= {row.external_id: _answer(row) for row in connection.execute(query)}
-    return answers
+    query = select(RESPONSE.c.external_id, *columns_of(StoredAnswer, RESPONSE)).where(RESPONSE.c.source == source)
+    rows = rows_with(connection, query, RESPONSE.c.external_id, external_ids)
+    return {external_id: StoredAnswer(*answer) for external_id, *answer in rows}
 
 
 def answers_by_query(connection: Connection, source: str, queries: Sequence[str]) -> dict[str, StoredAnswer]:
     """Return the newest logged answer of a source to each of these queries (exact text), by query."""
-    answers: dict[str, StoredAnswer] = {}
-    for some in batches(queries):
-        query = select(RESPONSE.c.query, *_ANSWER).where(
-            RESPONSE.c.source == source,
-            RESPONSE.c.kind == ResponseKind.LOG.value,
-            RESPONSE.c.answer.is_not(None),
-            RESPONSE.c.query.in_(some),
-        )
-        answers |= {row.query: _answer(row) for row in connection.execute(query.order_by(RESPONSE.c.id))}
-    return answers
-
-
-def _answer(row: Any) -> StoredAnswer:
-    return StoredAnswer(row.id, row.answer, None if row.passages is None else tuple(row.passages), row.generator_model)
+    query = (
+        select(RESPONSE.c.query, *columns_of(StoredAnswer, RESPONSE))
+        .where(RESPONSE.c.source == source, RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None))
+        .order_by(RESPONSE.c.id)
+    )
+    return {text: StoredAnswer(*answer) for text, *answer in rows_with(connection, query, RESPONSE.c.query, queries)}
 
 
 _RUNS: Select[Any] = (
@@ -274,18 +247,11 @@ _RUNS: Select[Any] = (
 
 def _stored(row: Row[Any]) -> StoredSuiteRun:
     spec = row.spec
-    return StoredSuiteRun(
-        id=row.id,
-        run_id=row.run_id,
-        name=row.name,
-        candidate=row.candidate,
+    return record_of(
+        StoredSuiteRun,
+        row,
         version_id=row.judge_version_id,
         judge=version_title(row.judge_name, row.number),
-        state=RunState(row.state),
-        created_at=row.created_at,
-        threshold=spec["threshold"],
-        max_unmeasured=spec["max_unmeasured"],
-        max_drop=spec["max_drop"],
-        weights=spec["weights"],
+        **{name: spec[name] for name in ("threshold", "max_unmeasured", "max_drop", "weights")},
         cases=tuple(SuiteCaseName(case["id"], case["key"]) for case in spec["cases"]),
     )

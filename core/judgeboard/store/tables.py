@@ -1,8 +1,11 @@
-"""The tables of the log, its judgments, flags and reviews, and which of their rows and columns may change.
+"""The database tables, and which of their rows and columns may change.
 
-``method_tables`` has the tables of the other methods, ``queue_tables`` those of queues. Domain objects are validated
-before they are stored; the CHECK constraints repeat the ranges. Triggers guard the append-only tables.
+Domain objects are validated before they are stored; the CHECK constraints repeat the ranges. Triggers guard the
+append-only tables. A *step* is one request to a model with all its calls: each row of ``judgment``, ``comparison``,
+``sample``, ``generation`` and ``judgment_review`` is a step.
 """
+
+from typing import Any
 
 from sqlalchemy import (
     Boolean,
@@ -17,11 +20,17 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 from judgeboard.domain import (
     Decision,
     FeedbackKind,
     FlagState,
+    ItemState,
+    Label,
+    Preference,
+    QueueOrder,
+    QueueState,
     ResponseKind,
     RunState,
     Shown,
@@ -29,20 +38,45 @@ from judgeboard.domain import (
     Status,
     WhyDiffers,
 )
-from judgeboard.store.columns import METADATA, BigId, JsonValue, Utc, groundedness_range, one_of, partial, quality_range
-from judgeboard.store.method_tables import METHOD_APPEND_ONLY, METHOD_FORGETTABLE, METHOD_RESPONSES
-from judgeboard.store.queue_tables import (
-    OF_ANSWER_OR_PAIR,
-    QUEUE_APPEND_ONLY,
-    QUEUE_CHANGEABLE,
-    QUEUE_FORGETTABLE,
-    QUEUE_RESPONSES,
+from judgeboard.store.columns import (
+    METADATA,
+    BigId,
+    JsonTuple,
+    JsonValue,
+    Utc,
+    groundedness_range,
+    one_of,
+    partial,
+    quality_range,
 )
 
-SETTING = Table(
+
+def step_columns() -> list[Column[Any]]:
+    """Return the columns for the status, raw output, calls and cost of a step."""
+    return [
+        Column("run_id", BigId, ForeignKey("run.id")),
+        Column("status", one_of(Status, "status"), nullable=False),
+        Column("raw", String),
+        Column("model_reported", String),
+        Column("prompt_tokens", Integer),
+        Column("completion_tokens", Integer),
+        Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
+        Column("latency_ms", Integer),
+        Column("attempts", JsonValue),
+        Column("reply_format", String),
+        Column("dropped_parameters", JsonValue),
+        Column("error", String),
+        Column("created_at", Utc, nullable=False),
+    ]
+
+
+def _table(name: str, *parts: SchemaItem, comment: str) -> Table:
+    """A table with an ``id`` as its primary key."""
+    return Table(name, METADATA, Column("id", BigId, primary_key=True), *parts, comment=comment)
+
+
+SETTING = _table(
     "setting",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("key", String, nullable=False, index=True),
     Column("value", JsonValue),
     Column("by", String, nullable=False),
@@ -50,10 +84,8 @@ SETTING = Table(
     comment="Thresholds and the primary judge; the latest row of a key is in force.",
 )
 
-IMPORT_BATCH = Table(
+IMPORT_BATCH = _table(
     "import_batch",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("file", String, nullable=False),
     Column("sha256", String),
     Column("importer", String, nullable=False),
@@ -65,17 +97,15 @@ IMPORT_BATCH = Table(
     comment="One import of one file; `counts` and `finished_at` are null while it runs or if it broke off.",
 )
 
-RESPONSE = Table(
+RESPONSE = _table(
     "response",
-    METADATA,
-    Column("id", BigId, primary_key=True),
-    Column("kind", String, nullable=False, default="log"),
+    Column("kind", one_of(ResponseKind, "kind"), nullable=False, default="log"),
     Column("derived_from", BigId, ForeignKey("response.id")),
     Column("source", String, nullable=False),
     Column("external_id", String, nullable=False),
     Column("query_type", String, nullable=False),
     Column("query", String),
-    Column("passages", JsonValue),
+    Column("passages", JsonTuple),
     Column("answer", String),
     Column("generator_model", String),
     Column("generator_cost", Float, comment="In the currency of the log."),
@@ -89,7 +119,6 @@ RESPONSE = Table(
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("imported_at", Utc, nullable=False),
     UniqueConstraint("source", "external_id"),
-    one_of("kind", ResponseKind),
     Index("ix_response_external_id", "external_id"),
     # A run reads the log by id: without this index SQLite sorts all responses of a kind for every page.
     Index("ix_response_kind", "kind", "id"),
@@ -113,28 +142,23 @@ RESPONSE = Table(
     comment="A question with its passages and answer; texts are null only after `judgeboard forget`.",
 )
 
-FEEDBACK = Table(
+FEEDBACK = _table(
     "user_feedback",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False, index=True),
-    Column("kind", String, nullable=False),
+    Column("kind", one_of(FeedbackKind, "kind"), nullable=False),
     Column("value", Float, nullable=False),
     Column("user", String),
     Column("at", Utc),
     Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     Column("imported_at", Utc, nullable=False),
-    one_of("kind", FeedbackKind),
     CheckConstraint(
         "(kind = 'thumbs' AND value IN (0, 1)) OR (kind = 'stars' AND value >= 1 AND value <= 5)", name="value"
     ),
     comment="Feedback of the assistant's user on a response, on its original scale.",
 )
 
-VERSION = Table(
+VERSION = _table(
     "judge_version",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("name", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("number", Integer, nullable=False),
@@ -150,10 +174,8 @@ VERSION = Table(
     comment="A judge with its exact configuration; `number` counts within its name (rag v3).",
 )
 
-RUN = Table(
+RUN = _table(
     "run",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("kind", String, nullable=False, comment="judge, rejudge, import or the name of a method."),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), index=True),
     Column("filter", JsonValue, nullable=False, default=dict),
@@ -162,25 +184,22 @@ RUN = Table(
     Column("selected", Integer),
     Column("started_at", Utc, nullable=False),
     Column("finished_at", Utc),
-    Column("state", String, nullable=False, default="running"),
+    Column("state", one_of(RunState, "state"), nullable=False, default="running"),
     Column("why_stopped", String),
-    one_of("state", RunState),
     comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
 
-JUDGMENT = Table(
+JUDGMENT = _table(
     "judgment",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
     Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
     Column("run_id", BigId, ForeignKey("run.id")),
     Column("ask", Integer, nullable=False, default=0),
     Column("repeat", Integer, nullable=False, default=0),
-    Column("status", String, nullable=False),
+    Column("status", one_of(Status, "status"), nullable=False),
     Column("groundedness", Float),
     Column("quality", Integer),
-    Column("label", String),
+    Column("label", one_of(Label, "label")),
     Column("reasoning", String),
     Column("claims", JsonValue),
     Column("raw", String),
@@ -195,8 +214,6 @@ JUDGMENT = Table(
     Column("error", String),
     Column("created_at", Utc, nullable=False),
     UniqueConstraint("response_id", "judge_version_id", "ask", "repeat"),
-    one_of("status", Status),
-    CheckConstraint("label IN ('grounded', 'hallucinated')", name="label"),
     groundedness_range(),
     quality_range(),
     CheckConstraint(
@@ -210,10 +227,8 @@ JUDGMENT = Table(
     comment="A verdict of one judge version on one response.",
 )
 
-JUDGMENT_SCORE = Table(
+JUDGMENT_SCORE = _table(
     "judgment_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False, index=True),
     Column("dimension", String, nullable=False),
     Column("value", Float),
@@ -298,10 +313,8 @@ CURRENT = Table(
     comment="The latest usable judgment of each judge version on each response, with columns for filters.",
 )
 
-FLAG = Table(
+FLAG = _table(
     "flag",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id"), nullable=False),
     Column("query_type", String, nullable=False),
     Column("source", String, nullable=False),
@@ -318,9 +331,8 @@ FLAG = Table(
     Column("severity", Float, nullable=False),
     Column("inclusion_probability", Float, nullable=False, default=1.0),
     Column("decided_before_id", BigId, ForeignKey("flag.id")),
-    Column("state", String, nullable=False, default="open"),
+    Column("state", one_of(FlagState, "state"), nullable=False, default="open"),
     Column("created_at", Utc, nullable=False),
-    one_of("state", FlagState),
     CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
     Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
     # The queue reads open flags in one of these orders. All filter columns are in the index, so that no table row is
@@ -364,10 +376,8 @@ FLAG = Table(
     comment="A reason to look at a response; only its state changes.",
 )
 
-REVIEWER = Table(
+REVIEWER = _table(
     "reviewer",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("origin", String, nullable=False),
     Column("name", String, nullable=False),
     Column("role", String, nullable=False, default="reviewer"),
@@ -376,18 +386,16 @@ REVIEWER = Table(
     comment="A person, identified by the name and its origin, such as cli, import or oidc.",
 )
 
-REVIEW = Table(
+REVIEW = _table(
     "review",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("flag_id", BigId, ForeignKey("flag.id")),
     Column("queue_item_id", BigId, ForeignKey("queue_item.id")),
     Column("judgment_seen_id", BigId, ForeignKey("judgment.id")),
     Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
-    Column("stage", String),
-    Column("decision", String),
-    Column("label", String),
+    Column("stage", one_of(Stage, "stage")),
+    Column("decision", one_of(Decision, "decision")),
+    Column("label", one_of(Label, "label")),
     Column("groundedness", Float),
     Column("quality", Integer),
     Column("spans", JsonValue),
@@ -400,17 +408,12 @@ REVIEW = Table(
     Column("at", Utc, nullable=False),
     Column("pair_id", BigId, ForeignKey("pair.id")),
     Column("comparison_seen_id", BigId, ForeignKey("comparison.id")),
-    Column("shown", String, comment="Order in which the answers of a pair were shown."),
+    Column("shown", one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown."),
     Column("seen", JsonValue, comment="What the reviewer saw of others: judge, people, ..."),
-    Column("why_differs", String),
+    Column("why_differs", one_of(WhyDiffers, "why_differs")),
     Column("claim_marks", JsonValue, comment="List of {status, text, start, end, judgment_id, number}."),
     UniqueConstraint("request_key"),
     CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
-    one_of("decision", Decision),
-    one_of("shown", Shown),
-    one_of("stage", Stage),
-    one_of("why_differs", WhyDiffers),
-    CheckConstraint("label IN ('grounded', 'hallucinated')", name="label"),
     groundedness_range(),
     quality_range(),
     Index("ix_review_response", "response_id", "reviewer_id"),
@@ -425,10 +428,8 @@ REVIEW = Table(
     comment="A review of a response or of a pair; undo, edit and re-grade are new rows that replace one.",
 )
 
-REVIEW_SCORE = Table(
+REVIEW_SCORE = _table(
     "review_score",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("review_id", BigId, ForeignKey("review.id"), nullable=False, index=True),
     Column("dimension", String, nullable=False),
     Column("value", Float),
@@ -463,10 +464,8 @@ WORKER = Table(
     comment="A process that takes jobs; it is alive while its heartbeat is recent.",
 )
 
-EVENT = Table(
+EVENT = _table(
     "event",
-    METADATA,
-    Column("id", BigId, primary_key=True),
     Column("kind", String, nullable=False),
     Column("actor", String, nullable=False),
     Column("at", Utc, nullable=False),
@@ -478,6 +477,305 @@ EVENT = Table(
     comment="A record of who did what, written in the transaction of the change.",
 )
 
+PAIR = _table(
+    "pair",
+    Column("source", String, nullable=False),
+    Column("external_id", String, nullable=False),
+    Column("query_type", String, nullable=False),
+    Column("question", String, comment="Null only after `judgeboard forget`."),
+    Column("options", JsonTuple),
+    Column("reference", String),
+    Column("response_a_id", BigId, ForeignKey("response.id")),
+    Column("response_b_id", BigId, ForeignKey("response.id")),
+    Column("gold", one_of(Preference, "gold")),
+    Column("extra", JsonValue, nullable=False, default=dict),
+    Column("content_hash", String, nullable=False),
+    Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
+    Column("imported_at", Utc, nullable=False),
+    UniqueConstraint("source", "external_id"),
+    Index("ix_pair_response_a", "response_a_id"),
+    Index("ix_pair_response_b", "response_b_id"),
+    comment="Two answers to one question; a side is null where only samples of answers were recorded.",
+)
+
+COMPARISON = _table(
+    "comparison",
+    *step_columns(),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("condition", String, nullable=False, default="plain"),
+    Column("reference", String, comment="The answer shown as correct, in the condition `reference`."),
+    Column("shown", one_of(Shown, "shown"), nullable=False),
+    Column("ask", Integer, nullable=False, default=0),
+    Column("reasoning", String),
+    UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
+    CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
+    Index("ix_comparison_version", "judge_version_id", "pair_id"),
+    Index("ix_comparison_run", "run_id", "status"),
+    comment="A judge's comparison of a pair in one order of the answers.",
+)
+
+COMPARISON_SCORE = _table(
+    "comparison_score",
+    Column("comparison_id", BigId, ForeignKey("comparison.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", one_of(Preference, "preference"), nullable=False),
+    UniqueConstraint("comparison_id", "aspect"),
+    comment="A comparison's preference on one aspect, in terms of the stored answers whatever the order shown.",
+)
+
+PREFERENCE_SCORE = _table(
+    "preference_score",
+    Column("review_id", BigId, ForeignKey("review.id"), nullable=False),
+    Column("aspect", String, nullable=False),
+    Column("preference", one_of(Preference, "preference")),
+    Column("value", Float),
+    Column("scale", String),
+    UniqueConstraint("review_id", "aspect"),
+    comment="A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both.",
+)
+
+SAMPLE = _table(
+    "sample",
+    *step_columns(),
+    Column("pair_id", BigId, ForeignKey("pair.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("ask", Integer, nullable=False, default=0),
+    Column("answer", String),
+    UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
+    Index("ix_sample_version", "judge_version_id", "pair_id"),
+    Index("ix_sample_run", "run_id", "status"),
+    comment="One of several attempts of a model at a question.",
+)
+
+GENERATION = _table(
+    "generation",
+    *step_columns(),
+    Column("subject", String, nullable=False, comment="Response, prompt or suite case, within the run."),
+    Column("number", Integer, nullable=False),
+    Column("model", String),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    UniqueConstraint("run_id", "subject", "number"),
+    Index("ix_generation_response", "response_id"),
+    Index("ix_generation_run", "run_id", "status"),
+    comment="A call to a model that answers.",
+)
+
+REFINEMENT = _table(
+    "refinement",
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("method", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("root_response_id", BigId, ForeignKey("response.id")),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("judgment_before_id", BigId, ForeignKey("judgment.id")),
+    Column("rating", Integer),
+    Column("feedback", String),
+    Column("outcome", String, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id", "subject", "number"),
+    CheckConstraint("method IN ('reflect', 'refine')", name="method"),
+    Index("ix_refinement_root", "root_response_id"),
+    Index("ix_refinement_response", "response_id"),
+    comment="The result of one attempt at a better answer: its judgment and the outcome.",
+)
+
+SELECTED_ATTEMPT = _table(
+    "selected_attempt",
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("subject", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("withdrawn", Boolean, nullable=False, default=False),
+    Column("replaces", BigId, ForeignKey("selected_attempt.id")),
+    Column("request_key", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("request_key"),
+    UniqueConstraint("replaces"),
+    Index("ix_selected_attempt_run", "run_id", "subject"),
+    comment="The attempt that a person selected; undo is a row too.",
+)
+
+JUDGMENT_REVIEW = _table(
+    "judgment_review",
+    *step_columns(),
+    Column("judgment_id", BigId, ForeignKey("judgment.id"), nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("ask", Integer, nullable=False, default=0),
+    Column("correct", Boolean),
+    Column("reasoning", String),
+    Column("inclusion_probability", Float, nullable=False, default=1.0),
+    UniqueConstraint("judgment_id", "judge_version_id", "ask"),
+    Index("ix_judgment_review_version", "judge_version_id", "judgment_id"),
+    Index("ix_judgment_review_run", "run_id", "status"),
+    comment="A supreme judge's review of a judgment.",
+)
+
+SUITE_RUN = _table(
+    "suite_run",
+    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("spec", JsonValue, nullable=False, default=dict),
+    Column("spec_hash", String, nullable=False),
+    Column("candidate", String, nullable=False),
+    Column("judge_version_id", BigId, ForeignKey("judge_version.id"), nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("run_id"),
+    Index("ix_suite_run_name", "name", "id"),
+    comment="A suite as it was run: its cases, candidate and gate; the run row has the state and the end.",
+)
+
+SUITE_CASE = _table(
+    "suite_case",
+    Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("case_key", String, nullable=False, comment="Hash of the case, equal in every run."),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("judgment_id", BigId, ForeignKey("judgment.id")),
+    Column("checks", JsonValue),
+    Column("score", Float),
+    Column("reason", String, comment="Why the score is not available."),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("suite_run_id", "position"),
+    Index("ix_suite_case_response", "response_id"),
+    comment="The result of one case of a suite run: the candidate's answer, its judgment and its programmatic checks.",
+)
+
+# Tables of steps besides ``judgment``.
+STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
+
+_UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
+
+QUEUE = _table(
+    "queue",
+    Column("name", String, nullable=False),
+    Column("subject", String, nullable=False, default="answers"),
+    Column("state", one_of(QueueState, "state"), nullable=False, default="open"),
+    Column("filter", JsonValue, nullable=False, default=dict),
+    Column("sort", one_of(QueueOrder, "sort"), nullable=False, default="severity"),
+    Column("reviews_needed", Integer, nullable=False, default=1),
+    Column("overlap", Float, nullable=False, default=1.0),
+    Column("seed", String, nullable=False, default="judgeboard"),
+    Column("blind_people", Boolean, nullable=False, default=False),
+    Column("blind_judge", Boolean, nullable=False, default=False),
+    Column("reveal", Boolean, nullable=False, default=True),
+    Column("grades", JsonTuple, nullable=False, default=list),
+    Column("sampling_rate", Float, nullable=False, default=0.0),
+    Column("repeat_rate", Float, nullable=False, default=0.0),
+    Column("lease_seconds", Integer, nullable=False, default=600),
+    Column("guidelines", String),
+    Column("created_by", String, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    UniqueConstraint("name"),
+    CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
+    CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
+    CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
+    CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
+    CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
+    comment="A named queue and its rules; only its state changes. Open flags outside queues have no row here.",
+)
+
+QUEUE_ASSIGNMENT = Table(
+    "queue_assignment",
+    METADATA,
+    Column("queue_id", BigId, ForeignKey("queue.id"), primary_key=True),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), primary_key=True),
+    Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),
+    comment="A person to whom a queue is assigned; a queue without any is open to everybody.",
+)
+
+QUEUE_ITEM = _table(
+    "queue_item",
+    Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("pair_id", BigId, ForeignKey("pair.id")),
+    Column("reviews_needed", Integer, nullable=False, default=1),
+    Column("position", Float, nullable=False, comment="Lower comes first."),
+    Column("sampled", Boolean, nullable=False, default=False, comment="Added by the random sample."),
+    Column("repeat_for", BigId, ForeignKey("reviewer.id"), comment="A repeat for one person; it decides nothing."),
+    Column("state", one_of(ItemState, "state"), nullable=False, default="open"),
+    Column("joined_at", Utc, nullable=False),
+    CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+    CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
+    Index(
+        "uq_queue_item_response",
+        "queue_id",
+        "response_id",
+        unique=True,
+        **partial(f"response_id IS NOT NULL AND {_UNFINISHED}"),
+    ),
+    Index(
+        "uq_queue_item_pair", "queue_id", "pair_id", unique=True, **partial(f"pair_id IS NOT NULL AND {_UNFINISHED}")
+    ),
+    Index("ix_queue_item_state", "queue_id", "state", "sampled"),
+    Index("ix_queue_item_place", "queue_id", "position", "id"),
+    # What is hidden from a person, and what holds a flag open, is asked by the answer.
+    Index("ix_queue_item_of_response", "response_id", "state"),
+    Index("ix_queue_item_of_pair", "pair_id", "state"),
+    comment="An answer or a pair in a queue; a flag raised after its item is finished adds another item.",
+)
+
+QUEUE_ITEM_FLAG = Table(
+    "queue_item_flag",
+    METADATA,
+    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), primary_key=True),
+    Column("flag_id", BigId, ForeignKey("flag.id"), primary_key=True),
+    Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),
+    comment="A flag for which an answer is in a queue: the item keeps it open and decides it.",
+)
+
+LEASE = _table(
+    "lease",
+    Column("queue_id", BigId, ForeignKey("queue.id"), nullable=False),
+    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
+    Column("slot", Integer, nullable=False),
+    Column("position", Float, nullable=False),
+    Column("repeat_for", BigId, ForeignKey("reviewer.id")),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id")),
+    Column("token", String),
+    Column("taken_at", Utc),
+    Column("until", Utc),
+    Column("done", Boolean, nullable=False, default=False),
+    Column("review_id", BigId, ForeignKey("review.id")),
+    Column("revealed_at", Utc, comment="When the reviewer saw what had been hidden."),
+    UniqueConstraint("queue_item_id", "slot"),
+    UniqueConstraint("queue_item_id", "reviewer_id"),
+    UniqueConstraint("token"),
+    Index("ix_lease_waiting", "queue_id", "position", "queue_item_id", "slot", **partial("NOT done")),
+    Index("ix_lease_reviewer", "reviewer_id", "queue_id", "done"),
+    comment="A slot for one review of an item: free, leased until a time, or done; added with the item.",
+)
+
+SKIP = _table(
+    "skip",
+    Column("queue_item_id", BigId, ForeignKey("queue_item.id"), nullable=False),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("reason", String),
+    Column("at", Utc, nullable=False),
+    Index("ix_skip_item", "queue_item_id", "reviewer_id"),
+    comment="An item that somebody skipped, and why; it is leased to them again only if they ask for it.",
+)
+
+COMMENT = _table(
+    "comment",
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("pair_id", BigId, ForeignKey("pair.id")),
+    Column("reviewer_id", BigId, ForeignKey("reviewer.id"), nullable=False),
+    Column("text", String),  # null only after forgetting, or where it withdraws the one it replaces
+    Column("replaces", BigId, ForeignKey("comment.id")),
+    Column("request_key", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    UniqueConstraint("request_key"),
+    UniqueConstraint("replaces"),
+    CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+    Index("ix_comment_response", "response_id"),
+    Index("ix_comment_pair", "pair_id"),
+    comment="A comment on an answer or a pair, for the others; an edit names the comment it replaces.",
+)
+
 
 # Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
@@ -485,18 +783,40 @@ FORGETTABLE: dict[str, tuple[str, ...]] = {
     "judgment": ("reasoning", "claims", "raw", "attempts", "error"),
     "judgment_score": ("reasoning",),
     "review": ("spans", "note", "corrected_answer", "claim_marks"),
-    **METHOD_FORGETTABLE,
-    **QUEUE_FORGETTABLE,
+    "pair": ("question", "options", "reference", "extra"),
+    "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
+    "sample": ("answer", "raw", "attempts", "error"),
+    "generation": ("raw", "attempts", "error"),
+    "refinement": ("feedback",),
+    "judgment_review": ("reasoning", "raw", "attempts", "error"),
+    "comment": ("text",),
 }
+
+_OF_PAIR = (
+    "SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+_OF_ANSWER_OR_PAIR = f"SELECT OLD.response_id UNION ALL {_OF_PAIR}"
 
 # SQL for the responses that a row (OLD) is about: forgetting one of them may blank the row.
 RESPONSES: dict[str, str] = {
     "response": "OLD.id",
     "judgment": "OLD.response_id",
     "judgment_score": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
-    "review": OF_ANSWER_OR_PAIR,
-    **METHOD_RESPONSES,
-    **QUEUE_RESPONSES,
+    "review": _OF_ANSWER_OR_PAIR,
+    "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
+    "comparison": _OF_PAIR,
+    "sample": _OF_PAIR,
+    # A call that made no answer, or the same answer again, is still about the answer that it began with.
+    "generation": (
+        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
+        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
+        "UNION ALL SELECT other.response_id FROM generation AS other "
+        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
+    ),
+    "refinement": "OLD.root_response_id, OLD.response_id",
+    "judgment_review": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+    "comment": _OF_ANSWER_OR_PAIR,
 }
 
 # Tables whose rows are written once; triggers refuse changes.
@@ -510,8 +830,19 @@ APPEND_ONLY: tuple[str, ...] = (
     "review",
     "review_score",
     "event",
-    *METHOD_APPEND_ONLY,
-    *QUEUE_APPEND_ONLY,
+    "pair",
+    "comparison",
+    "comparison_score",
+    "preference_score",
+    "sample",
+    "generation",
+    "refinement",
+    "selected_attempt",
+    "judgment_review",
+    "suite_run",
+    "suite_case",
+    "skip",
+    "comment",
 )
 
 # Tables in which only the named columns change and no row is deleted.
@@ -520,5 +851,6 @@ CHANGEABLE: dict[str, tuple[str, ...]] = {
     "run": ("state", "finished_at", "why_stopped", "selected"),
     "flag": ("state",),
     "job": ("run_id", "cancelled_at", "failed"),
-    **QUEUE_CHANGEABLE,
+    "queue": ("state",),
+    "queue_item": ("state", "position", "reviews_needed"),
 }

@@ -12,6 +12,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import ANSWER, QUESTION
 from judgeboard.store.reviews import has_grade, is_current
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
 
 
@@ -135,10 +136,7 @@ def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
 
 @dataclass(frozen=True, slots=True)
 class WhyCounts:
-    """A judge version with the number of answers that have a reason, in total and by reason.
-
-    An answer with two reasons counts in both, and once in ``answers``.
-    """
+    """A judge version with the number of answers that have a reason (once each), and the number by reason."""
 
     version_id: int
     title: str
@@ -164,7 +162,7 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
     )
     reasons: dict[int, dict[WhyDiffers, int]] = {}
     for version_id, reason, n in connection.execute(by_reason):
-        reasons.setdefault(version_id, dict.fromkeys(WhyDiffers, 0))[WhyDiffers(reason)] = n
+        reasons.setdefault(version_id, dict.fromkeys(WhyDiffers, 0))[reason] = n
     counts = [
         WhyCounts(version_id, version_title(name, number), n, reasons[version_id])
         for version_id, name, number, n in versions
@@ -221,15 +219,14 @@ def judged_texts(connection: Connection, version_id: int, response_ids: Sequence
 
 def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonReview, ...]]:
     """Return the current reviews with a grade of these responses, the latest first."""
-    columns = {column.name: column for column in REVIEW.c} | {"reviewer": REVIEWER.c.name}
     query: Select[Any] = (
-        select(*(columns[name] for name in PersonReview.__dataclass_fields__))
+        select(*columns_of(PersonReview, REVIEW), REVIEWER.c.name.label("reviewer"))
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
         .order_by(REVIEW.c.id.desc())
     )
     reviews: dict[int, tuple[PersonReview, ...]] = {}
     for row in connection.execute(query):
-        review = PersonReview(*row)
+        review = record_of(PersonReview, row)
         reviews[review.response_id] = (*reviews.get(review.response_id, ()), review)
     return reviews

@@ -17,7 +17,7 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns
+from judgeboard.store.statements import CURRENT_OF_VERSION, TextColumn, batches, read_columns, record_of
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 
@@ -39,10 +39,7 @@ class Judged:
 
 
 def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
-    """Return the logged answers that any of these versions judged, with the current verdict of each, by response.
-
-    A version without a usable verdict has its latest judgment instead; only repeat 0 counts.
-    """
+    """Return the logged answers that any version judged, with each one's current verdict, else its latest judgment."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
@@ -113,16 +110,7 @@ def _read(connection: Connection, query: Select[Any], version_ids: Sequence[int]
     for judgment_id, dimension, value, scale in connection.execute(scored):
         scores.setdefault(judgment_id, []).append(DimensionScore(dimension, value, scale))
     for row in connection.execute(query):
-        yield (
-            row,
-            Verdict(
-                Status(row.status),
-                groundedness=row.groundedness,
-                quality=row.quality,
-                label=None if row.label is None else Label(row.label),
-                scores=tuple(scores.get(row.id, ())),
-            ),
-        )
+        yield row, record_of(Verdict, row, scores=tuple(scores.get(row.id, ())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,10 +146,7 @@ def repeated_answers(connection: Connection, version_ids: Iterable[int]) -> Repe
 
 
 def values_of(verdict: Verdict) -> dict[str, float]:
-    """Return the values of a usable verdict by measure; a label is 1 (grounded) or 0.
-
-    Expected scores are left out: they repeat the score that they belong to.
-    """
+    """Return the values of a usable verdict by measure, without expected scores; a label is 1 (grounded) or 0."""
     if verdict.status is not Status.OK:
         return {}
     values: dict[str, float | None] = {
@@ -249,10 +234,7 @@ NO_DAY = -1  # the day of a response without a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentVerdicts:
-    """The current verdicts of judge versions on logged answers as columns.
-
-    ``days`` count from 1970-01-01 (``NO_DAY``: no time).
-    """
+    """Current verdicts on logged answers as columns; ``days`` count from 1970-01-01 (``NO_DAY``: no time)."""
 
     version_ids: IntArray
     response_ids: IntArray
@@ -281,13 +263,9 @@ def current_verdicts(
     of_reviewed: bool = False,
     version_ids: Collection[int] | None = None,
 ) -> CurrentVerdicts:
-    """Return the current verdicts of judge versions on the log.
+    """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
-    Args:
-        connection: An open transaction.
-        dimension: Only verdicts with a score on this dimension, which is in ``given.scores``.
-        of_reviewed: Only verdicts on reviewed answers: reads an index instead of the whole log.
-        version_ids: Only verdicts of these versions.
+    ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -343,12 +321,8 @@ class GradedAnswers:
 def load_graded(connection: Connection, dimension: str | None = None) -> GradedAnswers:
     """Return every current review of a logged answer with the current verdicts of all judge versions.
 
-    Two statements read indexes; a third is needed for reviewed answers without a verdict. An answer is left out for a
-    judge version whose prompt has it as an example.
-
-    Args:
-        connection: An open transaction.
-        dimension: Read the scores of this rubric dimension instead of the three grades.
+    An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
+    dimension of a rubric are read instead of the three grades.
     """
     reviews = graded_reviews(connection, dimension)
     current = current_verdicts(connection, dimension, of_reviewed=True)

@@ -16,9 +16,8 @@ from judgeboard.methods.self_reference_report import (
     samples_used,
     tuned_sentence,
 )
-from judgeboard.store.comparisons import pair_heads
+from judgeboard.store.comparisons import most_samples, pair_heads, sampling_versions
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.samples import most_samples, sampling_versions
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.navigation import Rows, follow

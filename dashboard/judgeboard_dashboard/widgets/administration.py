@@ -44,7 +44,7 @@ PEOPLE_COLUMNS = (
     Column("Last seen", width=120),
     Column("Last review", width=120),
 )
-ORIGINS = {"oidc": "sign-in", "desk": "name on a page", "cli": "terminal", "import": "import"}
+ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
     "Sign-in is off: everyone who opens these pages may do everything, under any name. "
     "To turn sign-in on, see “Teams and sign-in” in the documentation. The people below may then sign in."

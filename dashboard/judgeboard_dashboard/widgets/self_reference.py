@@ -21,11 +21,10 @@ from judgeboard.methods.self_reference_report import (
     self_reference_page,
 )
 from judgeboard.stats.estimates import percent, percent_words
-from judgeboard.store.comparisons import PairHead
+from judgeboard.store.comparisons import PairHead, StoredOrder, StoredTry
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import LastRows, last_rows
 from judgeboard.store.row_filter import hides_rows
-from judgeboard.store.samples import StoredOrder, StoredTry
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals

@@ -46,7 +46,7 @@ def desk(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     path = tmp_path_factory.mktemp("blind") / "blind.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
-    mara, ada, lead = (ensure_reviewer(store, "desk", name) for name in ("Mara", "Ada", "Lead"))
+    mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
     rules = QueueRules(
         "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
@@ -201,7 +201,7 @@ def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, desk: Marke
 
 def test_an_answer_that_is_held_is_hidden_on_the_next_look(reviewer, desk: Marked) -> None:
     """Nobody gave it to Ben: it is hidden from him once he takes it."""
-    ben = ensure_reviewer(desk.store, "desk", "Ben")
+    ben = ensure_reviewer(desk.store, "page", "Ben")
     rules = QueueRules("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
     create_queue(desk.store, rules, by=ben)
     page = reviewer("Ben")

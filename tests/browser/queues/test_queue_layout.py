@@ -23,7 +23,7 @@ def test_every_page_of_queues_fits(reviewer, desk) -> None:
     wide = desk.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
     add_pairs(desk.store, 2, query_type="fit")
     desk.desk.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
-    fit = ensure_reviewer(desk.store, "desk", "Fit")
+    fit = ensure_reviewer(desk.store, "page", "Fit")
     held = desk.desk.held(fit, "fitting")
     decide_item(desk.store, held.token, reviewer=fit, decision=Preference.A, request_key="fit", now=desk.desk.now)
     desk.desk.review(fit, name=desk.queue(1), note="A note on a whole line of its own, or nearly so")

@@ -59,7 +59,7 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
 def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
     pairs = add_pairs(store, 10)
     record(store, pairs, {"ab": "a" * 10})
-    mara = ensure_reviewer(store, "desk", "mara")
+    mara = ensure_reviewer(store, "page", "mara")
     say = partial(prefer, store, reviewer=mara, shown=Shown.AB)
     for pair in pairs:
         people_say(store, pair, "b")

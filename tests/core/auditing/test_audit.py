@@ -33,8 +33,7 @@ from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.tables import FLAG, JUDGMENT, RUN, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
 
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
@@ -256,7 +255,7 @@ def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(l
     _, ids = taught(log, 1)
     review(log.store, always(WRONG))
     (mine,) = [row["id"] for row in rows(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
-    reviewer = ensure_reviewer(log.store, "desk", "Mara")
+    reviewer = ensure_reviewer(log.store, "page", "Mara")
     key = "00000000-0000-4000-8000-00000000000{}".format
     decided = decide(log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1))
     log.say_all(log.version("pupil"), ids, label=GOOD)

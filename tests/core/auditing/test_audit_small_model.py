@@ -9,8 +9,7 @@ from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
-from judgeboard.store.tables import JUDGMENT, VERSION
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import address
 
 REVIEWED = JUDGMENT_REVIEW

@@ -10,9 +10,8 @@ from judgeboard.llm.recording_endpoint import completion
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import JUDGMENT
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 

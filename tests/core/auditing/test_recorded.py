@@ -15,7 +15,7 @@ from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.audit_report import AuditSample, done_audits, shown_audit
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store, open_store
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
+from judgeboard.store.tables import JUDGMENT_REVIEW
 
 REVIEWED = JUDGMENT_REVIEW
 

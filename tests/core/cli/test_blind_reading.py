@@ -79,7 +79,7 @@ def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_say
 
 def say_more(store: Store) -> None:
     """A colleague and a judge say of the hidden answer what had not been said."""
-    jon = ensure_reviewer(store, "desk", "Jon")
+    jon = ensure_reviewer(store, "page", "Jon")
     with store.reading() as connection:
         response_id = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id == "marked")).scalar_one()
     grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")

@@ -13,8 +13,8 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, Scripte
 from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import COMPARISON, PAIR
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import COMPARISON, PAIR
 from judging_log import address, judgeboard, runs, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from review_desk import rows_of

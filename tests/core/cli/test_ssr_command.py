@@ -15,7 +15,7 @@ from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import COMPARISON, SAMPLE
+from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address, judgeboard, runs, until
 from solving_log import OPTIONS, TORN, Solver
 

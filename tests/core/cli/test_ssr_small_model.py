@@ -8,7 +8,7 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import COMPARISON, SAMPLE
+from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address
 from review_desk import rows_of
 

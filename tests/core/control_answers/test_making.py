@@ -142,7 +142,7 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     add(store, 12)
     judge_pending(store, make_judge("lexical"))
     raise_flags(store)
-    mara = ensure_reviewer(store, "desk", "Mara")
+    mara = ensure_reviewer(store, "page", "Mara")
     for response_id in range(1, 13):
         given = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
         grade(store, response_id=response_id, reviewer=mara, grade=given, request_key=f"g{response_id}")

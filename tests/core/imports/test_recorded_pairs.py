@@ -12,12 +12,11 @@ from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.method_tables import COMPARISON, PAIR
 from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import count_responses, flagged_sums, score_sums
 from judgeboard.store.pairs import load_pairs, pair_ids
 from judgeboard.store.preferences import load_preferences
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
+from judgeboard.store.tables import COMPARISON, JUDGMENT, PAIR, RESPONSE, RUN
 
 
 def row(name: str = "p", **more: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import store_judgments, store_responses
 
 

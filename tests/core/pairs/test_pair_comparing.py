@@ -10,8 +10,8 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always,
 from judgeboard.methods.pairwise import Compared, compare_pairs
 from judgeboard.store.comparisons import latest_asks, latest_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import COMPARISON
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
+from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs, asked, by_pair, pairwise, said
 from review_desk import rows_of
 

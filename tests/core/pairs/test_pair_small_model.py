@@ -8,7 +8,7 @@ from judgeboard.methods.pair_report import measure_pairs
 from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge
 from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.method_tables import COMPARISON
+from judgeboard.store.tables import COMPARISON
 from pair_log import add_pairs
 from review_desk import rows_of
 

@@ -14,10 +14,9 @@ from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.method_tables import COMPARISON, PREFERENCE_SCORE
 from judgeboard.store.preferences import load_preferences, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.tables import EVENT, REVIEW
+from judgeboard.store.tables import COMPARISON, EVENT, PREFERENCE_SCORE, REVIEW
 from pair_log import add_pairs, people_say, record
 from review_desk import rows_of
 
@@ -27,7 +26,7 @@ NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 
 @pytest.fixture
 def mara(store: Store) -> Reviewer:
-    return ensure_reviewer(store, "desk", "Mara")
+    return ensure_reviewer(store, "page", "Mara")
 
 
 def say(store: Store, pair_id: int, by: Reviewer, preference: Preference, key: str, **more: Any) -> int:
@@ -59,7 +58,7 @@ def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: 
     for pair_id, by, preference in (
         (other, mara, A),
         (first, mara, B),
-        (first, ensure_reviewer(store, "desk", "Jon"), A),
+        (first, ensure_reviewer(store, "page", "Jon"), A),
     ):
         with pytest.raises(BadInput, match="belongs to another review"):
             say(store, pair_id, by, preference, "one")
@@ -80,7 +79,7 @@ def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mar
 
 
 def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     (pair_id,) = add_pairs(sqlite_store, 1, gold=A)
     say(sqlite_store, pair_id, mara, A, "one")
     with sqlite_store.reading() as connection:
@@ -92,7 +91,7 @@ def test_what_was_revealed_of_a_pair_is_seen_on_every_aspect(sqlite_store: Store
 
 
 def test_of_several_aspects_the_reasons_of_this_one_are_shown(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     (pair_id,) = add_pairs(sqlite_store, 1)
     version = record(sqlite_store, [], {})
     said = {"overall": A, "style": B}
@@ -149,7 +148,7 @@ def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
 
 
 def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     first, other = add_pairs(sqlite_store, 2)
     record(sqlite_store, [other], {"ab": "a", "ba": "a"})
     with pytest.raises(NotFound, match="no pair 99"):
@@ -170,7 +169,7 @@ def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
 
 
 def test_nothing_of_judge_or_models_is_read_before_the_decision(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     (pair_id,) = add_pairs(sqlite_store, 1, model_a="alpha", model_b="beta", gold=A)
     version = record(sqlite_store, [pair_id], {"ab": "a", "ba": "-"})
     people_say(sqlite_store, pair_id, "b")
@@ -188,7 +187,7 @@ def test_nothing_of_judge_or_models_is_read_before_the_decision(sqlite_store: St
 
 @pytest.mark.parametrize("order", Shown)
 def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     pair_ids = add_pairs(sqlite_store, 40)
     pair_id = next(each for each in pair_ids if order_for(each, mara.id) is order)
     shown = screen(sqlite_store, pair_id, mara)
@@ -198,7 +197,7 @@ def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> Non
 
 
 def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     pair_ids = add_pairs(sqlite_store, 10)
     version = record(sqlite_store, pair_ids, {"ab": "a" * 10, "ba": "a" * 10})
     for pair_id in pair_ids:
@@ -210,7 +209,7 @@ def test_the_judgment_in_view_is_that_in_the_order_the_person_sees(sqlite_store:
 
 
 def test_who_comes_from_the_list_has_seen_the_verdict_and_speaks_over_it(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     judged, other = add_pairs(sqlite_store, 2)
     version = record(sqlite_store, [judged], {"ab": "a", "ba": "a"})
     with sqlite_store.reading() as connection:
@@ -222,7 +221,7 @@ def test_who_comes_from_the_list_has_seen_the_verdict_and_speaks_over_it(sqlite_
 
 
 def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     pair_ids = add_pairs(sqlite_store, 5, gold=A)
     version = record(sqlite_store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
     say(sqlite_store, pair_ids[0], mara, A, "one")

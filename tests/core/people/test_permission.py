@@ -84,7 +84,7 @@ def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store: Store) -> Non
     assert events(sqlite_store) == []
 
 
-@pytest.mark.parametrize("origin", ["desk", "cli"])
+@pytest.mark.parametrize("origin", ["page", "cli"])
 def test_without_sign_in_everyone_is_admin_of_their_own_desk(sqlite_store: Store, origin: str) -> None:
     mara = ensure_reviewer(sqlite_store, origin, "Mara")
     for action in Action:
@@ -94,7 +94,7 @@ def test_without_sign_in_everyone_is_admin_of_their_own_desk(sqlite_store: Store
 
 def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(sqlite_store: Store) -> None:
     author = ensure_reviewer(sqlite_store, "import", "Mara")
-    nobody = Reviewer(10**6, "desk", "Nobody", Role.ADMIN)
+    nobody = Reviewer(10**6, "page", "Nobody", Role.ADMIN)
     for who in (author, nobody):
         with pytest.raises(NotAllowed, match="nobody has added you"), allowed(sqlite_store, who, Action.REVIEW):
             pass

@@ -115,7 +115,7 @@ def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store: Store, a
 
 
 def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: Store) -> None:
-    ensure_reviewer(sqlite_store, "desk", ANN)
+    ensure_reviewer(sqlite_store, "page", ANN)
     with pytest.raises(NotAllowed):
         admit(sqlite_store, ANN)
     with pytest.raises(NotFound):

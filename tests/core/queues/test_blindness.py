@@ -38,13 +38,12 @@ from judgeboard.store.open_flags import neighbours, open_counts, queue_facets, q
 from judgeboard.store.overview import overview, quadrant
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import load_preferences
-from judgeboard.store.queue_tables import QUEUE_ITEM, QUEUE_ITEM_FLAG
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import FLAG, JUDGMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer

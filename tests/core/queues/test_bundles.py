@@ -15,8 +15,8 @@ from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
 from judgeboard.reviews.leases import take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.method_tables import PREFERENCE_SCORE
 from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs
 from queue_desk import CONFIRM, DISMISS, QueueDesk
 

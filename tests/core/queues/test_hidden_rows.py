@@ -23,12 +23,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.queue_items import item_by_id
-from judgeboard.store.queue_tables import QUEUE_ITEM
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.suites import StoredSuiteRun
-from judgeboard.store.tables import JUDGMENT, RESPONSE
+from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
 from marked_answer import NOW, found_in, mark_answer
 from queue_desk import QueueDesk
 

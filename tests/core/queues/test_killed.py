@@ -7,8 +7,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from judgeboard.store.engine import Store
-from judgeboard.store.queue_tables import LEASE
-from judgeboard.store.tables import REVIEW
+from judgeboard.store.tables import LEASE, REVIEW
 from queue_desk import race_desk
 from queue_race import work
 

@@ -12,10 +12,10 @@ from judgeboard.store.reviewers import store_reviewer
 def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_desk(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
-    mara = ensure_reviewer(sqlite_store, "desk", "Mara")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
     found = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
     assert found[:2] == [ann, mara]
-    assert [(one.origin, one.name) for one in found[2:]] == [("cli", "cli:bob"), ("desk", "New One")]
+    assert [(one.origin, one.name) for one in found[2:]] == [("cli", "cli:bob"), ("page", "New One")]
     assert people_named(sqlite_store, ["New One"]) == [found[3]]
 
 

@@ -15,10 +15,9 @@ from judgeboard.reviews.leases import LeasedItem
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, decide_item, preference_at, reveal
 from judgeboard.reviews.shown import PairText, item_texts
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.method_tables import PREFERENCE_SCORE
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.tables import REVIEW
+from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW
 from pair_log import add_pairs
 from queue_desk import QueueDesk
 

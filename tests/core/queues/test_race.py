@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.store.engine import Store
-from judgeboard.store.queue_tables import LEASE, QUEUE_ITEM
-from judgeboard.store.tables import FLAG, REVIEW
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
 from queue_desk import race_desk
 from queue_race import Worked, race_threads
 

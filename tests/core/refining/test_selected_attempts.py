@@ -26,7 +26,7 @@ def refined(store: Store) -> Store:
 
 
 def say(store: Store, name: str, number: int | None, key: str) -> int:
-    who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "desk", name)}
+    who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
     if number is None:
         return deselect_attempt(store, **who, request_key=key)
     return select_attempt(store, **who, number=number, request_key=key)
@@ -73,7 +73,7 @@ def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
         say(refined, "Mara", 3, "a")
     with pytest.raises(DecisionRefused, match="nothing to undo"):
         say(refined, "Mara", None, "b")
-    reviewer = ensure_reviewer(refined, "desk", "Mara")
+    reviewer = ensure_reviewer(refined, "page", "Mara")
     with pytest.raises(NotFound):
         select_attempt(refined, run_id=1, subject="7", number=1, reviewer=reviewer, request_key="c")
     assert standing(refined) == []

@@ -9,8 +9,8 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.changes import LONGEST_COMMENT, comment, edit_comment, withdraw_comment
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.queue_tables import COMMENT
 from judgeboard.store.reviews import Comment, comments_on
+from judgeboard.store.tables import COMMENT
 from review_desk import NOW, Desk
 
 LATER = NOW + timedelta(minutes=5)

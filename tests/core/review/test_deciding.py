@@ -174,12 +174,12 @@ def test_a_flag_that_is_not_there_is_said(desk: Desk) -> None:
 
 
 def test_a_reviewer_is_one_person_however_the_name_is_spaced(desk: Desk) -> None:
-    assert ensure_reviewer(desk.store, "desk", "  Mara ") == desk.mara
+    assert ensure_reviewer(desk.store, "page", "  Mara ") == desk.mara
     assert ensure_reviewer(desk.store, "import", "Mara").id != desk.mara.id
-    assert desk.mara == Reviewer(desk.mara.id, "desk", "Mara", "reviewer")
+    assert desk.mara == Reviewer(desk.mara.id, "page", "Mara", "reviewer")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])
 def test_a_name_that_cannot_be_shown_is_refused(sqlite_desk: Desk, name: str) -> None:
     with pytest.raises(BadInput, match="reviewer"):
-        ensure_reviewer(sqlite_desk.store, "desk", name)
+        ensure_reviewer(sqlite_desk.store, "page", name)

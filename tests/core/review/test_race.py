@@ -29,7 +29,7 @@ def test_each_flag_is_decided_once(store: Store) -> None:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
     flags = [flag["id"] for flag in rows_of(store, FLAG)]
-    people = [ensure_reviewer(store, "desk", f"reviewer {n}") for n in range(REVIEWERS)]
+    people = [ensure_reviewer(store, "page", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
 
     def work(reviewer: Reviewer) -> tuple[list[int], list[int]]:
@@ -70,7 +70,7 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
         low = Verdict(Status.OK, groundedness=0.1)
         store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
     flags = [flag["id"] for flag in rows_of(store, FLAG)]
-    people = [ensure_reviewer(store, "desk", name) for name in ("Mara", "Jon")]
+    people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
 
     def judge(first_ask: int) -> None:
         for ask in range(first_ask, first_ask + 8):

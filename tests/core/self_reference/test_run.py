@@ -15,8 +15,8 @@ from judgeboard.methods.self_reference_report import SelfReferenceReport, measur
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.method_tables import COMPARISON, SAMPLE
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
+from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import runs
 from solving_log import TORN, Solver, self_reference, store_questions
 

@@ -7,9 +7,9 @@ from sqlalchemy import insert
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.judgments import step_columns
-from judgeboard.store.method_tables import JUDGMENT_REVIEW
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
 from judgeboard.store.runs import start_import_run
+from judgeboard.store.tables import JUDGMENT_REVIEW
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)

@@ -31,7 +31,7 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
             JUDGMENT: (_judgment(number, version.id) for number in range(1, ROWS + 1)),
             CURRENT: (_current(number, version.id) for number in range(1, ROWS + 1)),
             FLAG: (_flag(number) for number in range(1, ROWS // 5)),
-            REVIEWER: [{"id": 1, "origin": "desk", "name": "mara", "role": "reviewer", "created_at": NOW}],
+            REVIEWER: [{"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}],
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
         }
         for table, rows in made.items():

@@ -22,7 +22,7 @@ def judged(sqlite_store: Store) -> tuple[list[int], int]:
 
 
 def test_a_pair_is_read_and_decided_by_its_keys(sqlite_store: Store, judged: tuple[list[int], int]) -> None:
-    (pair_ids, version_id), mara = judged, ensure_reviewer(sqlite_store, "desk", "Mara")
+    (pair_ids, version_id), mara = judged, ensure_reviewer(sqlite_store, "page", "Mara")
     with plans_of(sqlite_store) as plans:
         for press in range(3):
             with sqlite_store.reading() as connection:

@@ -21,11 +21,10 @@ from judgeboard.reports.json_output import to_plain
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.method_tables import GENERATION, SUITE_CASE
 from judgeboard.store.overview import count_responses
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, SUITE_CASE
 from judging_log import judgments, rag
 from suite_runs import asked, playing, scored, suite
 

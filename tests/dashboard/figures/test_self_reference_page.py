@@ -7,11 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import charts, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
-from judgeboard.store.comparisons import NewComparison, store_comparisons
+from judgeboard.store.comparisons import NewComparison, NewSample, store_comparisons, store_samples
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.samples import NewSample, store_samples
+from judgeboard.store.pairs import store_pairs
 from page_rows import HOSTILE
 
 Open = Callable[..., AppTest]

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from judgeboard.domain import Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
 from judgeboard_dashboard import session
 

@@ -19,10 +19,7 @@ def alembic_config(connection: Connection) -> Config:
 
 
 def run_upgrade(connection: Connection) -> None:
-    """Upgrade to the newest revision within the caller's transaction.
-
-    Triggers are not versioned: they are laid anew from their one source after every upgrade.
-    """
+    """Upgrade to the newest revision in the caller's transaction and create all triggers anew."""
     command.upgrade(alembic_config(connection), "head")
     install_guards(connection)
     install_search(connection)  # pg_trgm may have come with a newer server

@@ -46,7 +46,7 @@ def flag(desk, days_ago: int, state: str = "open") -> int:
 
 
 def test_the_days_count_what_was_raised_decided_and_left(desk) -> None:
-    mara, jon = (ensure_reviewer(desk.store, "desk", name) for name in ("Mara", "Jon"))
+    mara, jon = (ensure_reviewer(desk.store, "page", name) for name in ("Mara", "Jon"))
     old, early, late = flag(desk, 30), flag(desk, 5), flag(desk, 1)
     flag(desk, 30)
     flag(desk, 2, "superseded")
@@ -80,7 +80,7 @@ def test_the_days_count_what_was_raised_decided_and_left(desk) -> None:
 
 
 def test_nobody_has_no_decisions_of_their_own(desk) -> None:
-    mara = ensure_reviewer(desk.store, "desk", "Mara")
+    mara = ensure_reviewer(desk.store, "page", "Mara")
     decide(desk.store, flag_id=flag(desk, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
     with desk.store.reading() as connection:
         found = overview(connection, None, TODAY)

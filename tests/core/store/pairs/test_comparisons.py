@@ -14,7 +14,7 @@ from judgeboard.store.comparisons import (
     store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 
 A, B, TIE = Preference
 AB, BA = Shown

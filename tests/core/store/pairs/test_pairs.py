@@ -8,8 +8,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.store.pair_storing import StoredPairs, store_pairs
-from judgeboard.store.pairs import load_pairs, pair_ids, pairs_named
+from judgeboard.store.pairs import StoredPairs, load_pairs, pair_ids, pairs_named, store_pairs
 from judgeboard.store.tables import RESPONSE
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
-from judgeboard.store.pair_storing import store_pairs
+from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.tables import REVIEW
 

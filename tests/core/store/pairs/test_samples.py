@@ -1,8 +1,8 @@
 """The tries of a model at a question: in their order, one without an answer kept as such."""
 
 from judgeboard.domain import Pair, Preference, Status, StepRecord
-from judgeboard.store.pair_storing import store_pairs
-from judgeboard.store.samples import NewSample, load_samples, store_samples, stored_samples, tries_at
+from judgeboard.store.comparisons import NewSample, load_samples, store_samples, stored_samples, tries_at
+from judgeboard.store.pairs import store_pairs
 
 OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 

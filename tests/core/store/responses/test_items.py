@@ -70,7 +70,7 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(desk) -> None:
     }
     assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
-    mara = ensure_reviewer(desk.store, "desk", "Mara")
+    mara = ensure_reviewer(desk.store, "page", "Mara")
     for flag in item.flags:
         decide(desk.store, flag_id=flag.id, reviewer=mara, decision=Decision.CONFIRM, request_key=f"decide {flag.id}")
     decided = loaded(desk, response_id)
@@ -80,7 +80,7 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(desk) -> None:
 
 def test_reviews_name_their_reviewer_and_say_whether_they_stand(desk) -> None:
     response_id = desk.answer()
-    mara, jon = (ensure_reviewer(desk.store, "desk", name) for name in ("Mara", "Jon"))
+    mara, jon = (ensure_reviewer(desk.store, "page", name) for name in ("Mara", "Jon"))
     spans = ({"start": 0, "end": 3},)
     first = grade(desk.store, response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1")
     second = grade(

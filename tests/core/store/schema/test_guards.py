@@ -8,7 +8,7 @@ from sqlalchemy import JSON, Boolean, Column, String, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
-from judgeboard.store.columns import METADATA, Utc
+from judgeboard.store.columns import METADATA, JsonTuple, Utc
 from judgeboard.store.events import record_event
 from judgeboard.store.tables import APPEND_ONLY, CHANGEABLE, FORGETTABLE, REVIEW, REVIEWER
 from judgeboard.store.triggers import install_guards
@@ -178,7 +178,7 @@ def blank(column: str) -> str:
 
 def other_value(column: Column[Any]) -> str:
     """A value of the column's type that is surely another one."""
-    if isinstance(column.type, JSON):
+    if isinstance(column.type, JSON | JsonTuple):
         return "'{\"other\": 1}'"
     if isinstance(column.type, Utc):
         return "'1999-01-01 00:00:00'"
