@@ -357,9 +357,9 @@ def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides
 def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
     desk = marked.desk
     marked.give()
-    with pytest.raises(DecisionRefused, match="without seeing"):
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
         desk.decide(marked.answer.flag_id, desk.mara)
-    with pytest.raises(DecisionRefused, match="without seeing"):
+    with pytest.raises(DecisionRefused, match="before you see other reviews"):
         grade(
             desk.store,
             response_id=marked.answer.response_id,

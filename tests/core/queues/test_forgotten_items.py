@@ -21,7 +21,7 @@ def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(desk: Que
     held = desk.held(desk.mara)
     forget(desk, "a0")
     for said in ({"note": "it said Quokka"}, {"corrected_answer": "Quokka"}):
-        with pytest.raises(DecisionRefused, match="a0 was forgotten"):
+        with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
             desk.say(held, desk.mara, **said)
     with pytest.raises(DecisionRefused, match="left its queue"):
         desk.say(held, desk.mara)
@@ -43,7 +43,7 @@ def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(desk: Qu
 def test_a_grade_of_a_forgotten_answer_takes_no_text(desk: QueueDesk) -> None:
     (response_id,) = desk.add("a0")
     forget(desk, "a0")
-    with pytest.raises(DecisionRefused, match="a0 was forgotten"):
+    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
         grade(
             desk.store,
             response_id=response_id,
@@ -57,7 +57,7 @@ def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(desk: 
     (response_id,) = desk.add("a0")
     said = comment(desk.store, response_id=response_id, reviewer=desk.mara, text="look", request_key="1")
     forget(desk, "a0")
-    with pytest.raises(DecisionRefused, match="a0 was forgotten"):
+    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
         comment(desk.store, response_id=response_id, reviewer=desk.mara, text="Quokka", request_key="2")
     with pytest.raises(DecisionRefused, match="withdrawn already"):
         edit_comment(desk.store, comment_id=said, reviewer=desk.mara, text="Quokka", request_key="3")
