@@ -19,15 +19,11 @@ def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 
 def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant.
-
-    With u and v the mid-distribution functions of both sides, it is the correlation of u and v. Each row moves it by
-    its own u v and by moving every rank above it.
-    """
+    """Return Spearman's rank correlation (average ranks of values rounded to 1e-9); undefined if a side is constant."""
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y = mid_ranks(judge), mid_ranks(people)
-    u, v = x.shares, y.shares
+    u, v = x.shares, y.shares  # a row moves their correlation by its own u v, and by moving every rank above it
     covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
@@ -74,32 +70,18 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
 
 def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
     """Return for each row the number of rows in the same order on both sides, minus those in opposite order."""
-    n = len(x.levels)
-    below_x, below_y = (np.cumsum(each.counts) - each.counts for each in (x, y))
-    below = (below_x[x.levels], below_y[y.levels])
-    same = (x.counts[x.levels], y.counts[y.levels])
+    up, down = (x.levels, y.levels), (x.levels.max() - x.levels, y.levels.max() - y.levels)
+    same = _both_below(up[0], up[1]) + _both_below(down[0], down[1])
+    return (same - _both_below(up[0], down[1]) - _both_below(down[0], up[1])).astype(np.float64)
+
+
+def _both_below(x: IntArray, y: IntArray) -> IntArray:
+    """Return for each row the number of rows that are below it on both sides."""
     # Sorted by x, equals of x from the highest y down: of those before a row none that is its equal in x is below it.
-    order = np.lexsort((-y.levels, x.levels))
-    both_below = np.empty(n, dtype=np.int64)
-    both_below[order] = _before_and_below(y.levels[order])
-    below_on_equal_y, equal_on_both = _within(y.levels, x.levels)
-    below_on_equal_x, _ = _within(x.levels, y.levels)
-    x_below_y_above = below[0] - both_below - below_on_equal_y
-    y_below_x_above = below[1] - both_below - below_on_equal_x
-    above_on_equal_y = same[1] - below_on_equal_y - equal_on_both
-    both_above = (n - below[0] - same[0]) - y_below_x_above - above_on_equal_y
-    order_with_all: FloatArray = (both_below + both_above - x_below_y_above - y_below_x_above).astype(np.float64)
-    return order_with_all
-
-
-def _within(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each row, among those with its ``outer``, how many have a lower ``inner``, and how many the same."""
-    width = int(inner.max()) + 1
-    cells, at, counts = np.unique(outer * width + inner, return_inverse=True, return_counts=True)
-    before = np.cumsum(counts) - counts
-    outer_of_cell = cells // width
-    first = np.searchsorted(outer_of_cell, outer_of_cell)
-    return (before - before[first])[at], counts[at]
+    order = np.lexsort((-y, x))
+    both_below = np.empty(len(x), dtype=np.int64)
+    both_below[order] = _before_and_below(y[order])
+    return both_below
 
 
 def _before_and_below(levels: IntArray) -> IntArray:
@@ -161,16 +143,10 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
 
 
 def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
-    """Return the correlation of score and length within strata, over all strata together.
+    """Return the correlation of score and length within strata (equal human grades), over all strata together.
 
     Both are ranked within their stratum: differences between strata (better answers are longer) and the shape of either
     distribution do not count. Strata of one row are left out.
-
-    Args:
-        score: One per row.
-        length: One per row.
-        strata: What must be equal: the human grade of each row.
-        groups: The evidence group of each row, or None.
     """
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     kept = counts[codes] > 1

@@ -8,17 +8,13 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
 from judgeboard.stats.estimates import Z, measured, unmeasured
-from judgeboard.stats.intervals import influence_estimate, share_estimate
-from judgeboard.stats.proportions import share_intervals
+from judgeboard.stats.intervals import influence_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from the others.
-
-    Undefined if one of both classes is empty; n counts all rows.
-    """
+    """Return the AUROC of ``score`` (lower is worse) for telling ``bad`` rows from others; undefined without both."""
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
@@ -56,25 +52,18 @@ def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
     """Return Obuchowski's variance, None if a class has a single group."""
-    sizes = np.array([int(bad.sum()), int((~bad).sum())])
-    touched = groups.touched(bad), groups.touched(~bad)
-    if min(touched) < 2:
-        return None
-    of_bad = groups.sums(np.where(bad, centred, 0.0)) / sizes[0]
-    of_good = groups.sums(np.where(bad, 0.0, centred)) / sizes[1]
-    within = [
-        count / (count - 1) * float(np.square(side).sum())
-        for count, side in zip(touched, (of_bad, of_good), strict=True)
-    ]
-    between = groups.count / (groups.count - 1) * float((of_bad * of_good).sum())
-    return sum(within) + 2 * between
+    within, by_group = 0.0, []
+    for rows in (bad, ~bad):
+        count = groups.touched(rows)
+        if count < 2:
+            return None
+        by_group.append(groups.sums(np.where(rows, centred, 0.0)) / int(rows.sum()))
+        within += count / (count - 1) * float(np.square(by_group[-1]).sum())
+    return within + 2 * groups.count / (groups.count - 1) * float((by_group[0] * by_group[1]).sum())
 
 
 def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows.
-
-    Undefined if one of both classes is empty; n counts all rows. Equal scores are found together.
-    """
+    """Return the average precision of ``score`` (lower is worse) for finding ``bad`` rows, equal scores together."""
     if (reason := missing_class(bad)) is not None:
         return unmeasured(len(score), reason)
     n = len(score)
@@ -102,10 +91,7 @@ TENTHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Tenth:
-    """The answers with a score from ``low`` up to below ``high`` (the last tenth includes 1).
-
-    ``mean_score`` is None if there are none; ``share_grounded`` carries n and Wilson's interval.
-    """
+    """The answers with a score from ``low`` up to below ``high`` (the last tenth includes 1)."""
 
     low: float
     high: float
@@ -129,9 +115,8 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
 def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
     """Return the mean distance of a tenth's mean ``score`` and the share that people call ``grounded``, over answers.
 
-    A perfectly calibrated judge gets more than 0 too, the more the fewer answers a tenth has. Source: M. P. Naeini,
-    G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (AAAI 2015), with
-    equally wide bins.
+    Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
+    (AAAI 2015), with equally wide bins. A calibrated judge gets more than 0 too, the more the fewer answers.
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")

@@ -57,7 +57,6 @@ class Pairs:
         scores: AnyArray | None = None,
         resamples: int = RESAMPLES,
     ) -> None:
-        """Take the arguments of ``pair_statistics``; raise ValueError as it does."""
         self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
         self.scale = scale
         self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
@@ -95,16 +94,10 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A statistic of agreement.
+    """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
 
-    Attributes:
-        name: Its title on pages and in reports.
-        applies: Whether a scale has it.
-        of_pairs: Computes it from judge and people; None if it does not apply to two sides.
-        of_raters: Computes it from any number of raters; None if it applies to two sides only.
-        symmetric: Whether neither side counts as the truth; it then applies to two people or two judges too.
-        share: Whether it is a share, shown in percent.
-        leads: Whether short tables show it.
+    If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two judges too. A ``share``
+    is shown in percent. Short tables show those that lead.
     """
 
     name: str
@@ -132,10 +125,8 @@ class NamedEstimates:
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
-    ``estimates`` has the statistics that the grade has, undefined with a reason if there are too few pairs.
     ``weighted_kappa`` and ``ac2`` use the weights of the scale. Differences and limits of agreement (Bland and Altman)
-    of ordered categories are in levels. ``confusion`` is None for continuous scores; ``unit`` is what the intervals
-    resample.
+    of ordered categories are in levels. ``unit`` is what the intervals resample.
     """
 
     grade: str
@@ -155,17 +146,16 @@ def pair_statistics(
     resamples: int = RESAMPLES,
     only: Collection[str] | None = None,
 ) -> PairStatistics:
-    """Return the statistics of rating pairs, one pair per response.
+    """Return the statistics of rating pairs, one pair per response, or ``only`` the named ones.
 
     Args:
         judge: The judge's grade of each response, on ``scale``.
         people: The grade of people (``ratings.human_values``).
         scale: The grade with its declared categories.
-        groups: The evidence group of each response (same query and passages); None for independent responses. Required
-            if people are stacked, with several rows of one response.
+        groups: The evidence group of each response; required if people are stacked, with several rows of a response.
         scores: The judge's groundedness of the same responses, NaN if there is none, for the AUROC of labels.
         resamples: Number of bootstrap samples.
-        only: Names of the statistics to compute, None for all.
+        only: Names of statistics.
 
     Raises:
         ValueError: Arrays of unequal length, a value outside the scale, a missing value.
