@@ -12,13 +12,20 @@ from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stag
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
 from judgeboard.people.permissions import Action, allowed
-from judgeboard.reviews.checks import check_not_forgotten, check_own, check_same, checked_key, checked_seconds
-from judgeboard.reviews.decisions import CANNOT_REOPEN, new_review, store_review, undone
+from judgeboard.reviews.checks import (
+    check_not_forgotten,
+    check_own,
+    check_same,
+    checked_key,
+    checked_seconds,
+    checked_text,
+)
+from judgeboard.reviews.decisions import LONGEST_ID, VERBS, new_review, shortened, store_review
 from judgeboard.reviews.outcome import update_states
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import lease_of, reopen_lease, seen_since, use_lease
-from judgeboard.store.own_reviews import WholeReview, whole_review
+from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer
@@ -40,7 +47,6 @@ from judgeboard.store.reviews import (
     reviewed_by_others,
 )
 from judgeboard.store.tables import REVIEW
-from judgeboard.text import unstorable
 
 UNDO_LEASE = timedelta(minutes=10)  # the author of a withdrawn review has the item leased for so long
 LONGEST_COMMENT = 5_000  # characters
@@ -197,8 +203,12 @@ def explain_difference(
         NotAllowed: The reviewer may not review.
         BadInput: The person has graded nothing here, or the judgment is not one of this answer.
     """
+    latest = select(REVIEW.c.id).where(
+        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer.id, is_current(), has_grade()
+    )
     with store.reading() as connection:
-        own = own_graded(connection, response_id, reviewer.id)
+        review_id = connection.execute(latest.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
+        own = None if review_id is None else whole_review(connection, review_id)
     if own is None:
         raise BadInput("grade the answer first: the reason is stored with your grade")
     return edit(
@@ -211,15 +221,6 @@ def explain_difference(
         seconds=own.seconds,
         request_key=request_key,
     )
-
-
-def own_graded(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
-    """Return a person's latest current review that grades an answer, None if there is none."""
-    query = select(REVIEW.c.id).where(
-        REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
-    )
-    review_id = connection.execute(query.order_by(REVIEW.c.id.desc()).limit(1)).scalar_one_or_none()
-    return None if review_id is None else whole_review(connection, review_id)
 
 
 def differs(grade: Grade, judged: Judged, low: float) -> bool:
@@ -284,14 +285,7 @@ def edit_comment(
 def withdraw_comment(
     store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
 ) -> int:
-    """Withdraw one's own comment by a row without a text, and return that row's id.
-
-    Raises:
-        DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such comment.
-        BadInput: The request key cannot be used.
-    """
+    """Withdraw one's own comment by a row without a text, and return that row's id; raises as `edit_comment`."""
     key = checked_key(request_key)
     with _own_comment(store, comment_id, reviewer) as (connection, response_id):
         return _write(connection, "withdraw_comment", response_id, reviewer, None, comment_id, key, now)
@@ -316,12 +310,18 @@ def _undone(
     review: StoredReview, response: LockedResponse | None, state: FlagState | None, item_state: ItemState | None
 ) -> Undone:
     decided = review.decision in STATE_AFTER
+    name = "" if response is None else shortened(response.external_id, LONGEST_ID)
     if response is None:
         message = f"Undone: pair {review.pair_id} is yours again."
     elif decided and state is FlagState.SUPERSEDED:
-        message = CANNOT_REOPEN
+        message = "Cannot reopen: a newer flag is open on this answer."
+    elif review.decision in VERBS:
+        message = f"Undone: {name} is open again."
+    elif review.decision is Decision.UNSURE:
+        message = f"Undone: {name} is in your queue again."
     else:
-        message = undone(review, response.external_id)
+        earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
+        message = f"Undone: your grade of {name} is withdrawn.{earlier}"
     reopened = decided and state is FlagState.OPEN
     return Undone(review.response_id, review.pair_id, review.flag_id, reopened, item_state, message)
 
@@ -348,13 +348,11 @@ def _label_of(groundedness: float, low: float) -> Label:
 
 
 def _checked_text(text: str) -> str:
-    checked = text.strip()
-    if not checked:
+    checked = checked_text("the comment", text)
+    if checked is None:
         raise BadInput("a comment needs a text")
     if len(checked) > LONGEST_COMMENT:
         raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}")
-    if reason := unstorable(checked):
-        raise BadInput(f"the comment cannot be stored: {reason}")
     return checked
 
 

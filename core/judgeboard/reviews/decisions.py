@@ -30,7 +30,6 @@ from judgeboard.store.reviews import (
     LockedFlag,
     LockedResponse,
     NewReview,
-    StoredReview,
     insert_review,
     latest_review,
     lock_flag,
@@ -40,9 +39,8 @@ from judgeboard.store.reviews import (
     review_by_key,
 )
 
-CANNOT_REOPEN = "Cannot reopen: a newer flag is open on this answer."
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters of a name and an id that fit into a sentence of one line
-_VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
+VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +114,7 @@ def decide(
             state, _ = update_states(connection, None, flag, at)
             return Decided(review_id, flag.id, state or flag.state, repeated=False)
         refusal = _why_closed(connection, flag, review)
-        if keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id):
-            refusal += kept(review.grade)
+        refusal += keep_draft(connection, _replacing_own(connection, review, None), reviewer, flag=flag.id)
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
@@ -186,19 +183,9 @@ def prefer(
     is never replaced; another one replaces the one before it on its aspect. Agreement counts a person's blind
     preference on an aspect, or the latest other one (`votes_by_pair`).
 
-    Args:
-        store: The database that holds the pair.
-        pair_id: The pair.
-        reviewer: The person.
-        preference: In terms of the stored answers, whatever the order shown.
-        shown: Which stored answer was on the left.
-        request_key: Unique to this request; the same key again stores nothing.
-        aspect: What the answers are compared in.
-        comparison_seen_id: The judge's comparison that was in view, None if none was.
-        revealed: Whether anything else that is hidden from a blind reviewer was in view.
-        note: The reason.
-        seconds: How long the person looked.
-        now: The time of the review (default: the present).
+    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed`` tells that more than
+    the judge's comparison was in view that is hidden from a blind reviewer. The same ``request_key`` again stores
+    nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
@@ -256,8 +243,6 @@ def new_review(
 
     ``columns`` are further fields of `NewReview`. Without ``seen`` the review is one outside queues (`in_view`).
 
-    Raises:
-        BadInput: There is neither a decision nor a grade, or the grade or the judgment cannot be used.
     """
     judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
     checked = checked_grade(connection, grade, response, judgment)
@@ -282,47 +267,32 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
     return review_id
 
 
-def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> bool:
-    """Store the grade or note of a refused decision as a review without one; False if there is neither."""
+def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
+    """Store the grade or note of a refused decision as a review without one; return the sentence about it, if any."""
     if refused.grade == NOTHING:
-        return False
+        return ""
     key = f"{refused.request_key}:kept"
     if review_by_key(connection, key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, **details)
-    return True
-
-
-def kept(grade: Grade) -> str:
-    """Return the sentence about what of a refused decision was stored."""
-    return f" Your {'grade' if grade.note is None else 'note'} is kept."
-
-
-def undone(review: StoredReview, external_id: str) -> str:
-    """Return the message about a withdrawn review of an answer."""
-    external_id = _short(external_id, LONGEST_ID)
-    if review.decision in _VERBS:
-        return f"Undone: {external_id} is open again."
-    if review.decision is Decision.UNSURE:
-        return f"Undone: {external_id} is in your queue again."
-    earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
-    return f"Undone: your grade of {external_id} is withdrawn.{earlier}"
+    return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."
 
 
 def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
-    """Why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
-    external_id = _short(flag.response.external_id, LONGEST_ID)
+    """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
+    external_id = shortened(flag.response.external_id, LONGEST_ID)
     first = latest_review(connection, flag.response.id, flag_id=flag.id, decisions=tuple(STATE_AFTER))
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."
-    who = "You" if first.reviewer_id == review.reviewer_id else _short(first.by, LONGEST_NAME)
+    who = "You" if first.reviewer_id == review.reviewer_id else shortened(first.by, LONGEST_NAME)
     at, now = first.at.astimezone(UTC), review.at.astimezone(UTC)
     day = "" if at.date() == now.date() else f"on {at.day} {at:%B} "
     year = f"{at.year} " if at.year != now.year else ""
-    return f"{who} {_VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
+    return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
 
 
-def _short(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 

@@ -61,14 +61,8 @@ def next_item(
 ) -> LeasedItem | None:
     """Lease the next item of a queue to a reviewer; None if none is left for them.
 
-    An item that they have leased and that is not in ``holding`` comes first, so that work goes on after a reload.
-
-    Args:
-        store: The open database.
-        queue: The queue or its name.
-        reviewer: Who reviews.
-        holding: The tokens of the leased items that their page shows or preloads.
-        now: The time (default: the present).
+    ``holding`` are the tokens of the leased items that their page shows or preloads. Another item that they have leased
+    comes first, so that work goes on after a reload.
 
     Raises:
         NotAllowed: The reviewer may not review.
@@ -163,11 +157,7 @@ def skip(
 
 
 def split_token(token: str) -> tuple[int, str]:
-    """Return the item and the secret that a token is made of.
-
-    Raises:
-        BadInput: It is no token.
-    """
+    """Return the item and the secret of a token; raise `BadInput` if it is none."""
     item, dot, secret = token.partition(".")
     known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
     if not dot or not known or not secret or unstorable(secret):
@@ -176,11 +166,7 @@ def split_token(token: str) -> tuple[int, str]:
 
 
 def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
-    """Return the result of ``take``, a transaction that leases items; another session of the reviewer may be first.
-
-    Raises:
-        BadInput: Another session was first each time.
-    """
+    """Return the result of ``take``, a transaction that leases items; tried again if another session was first."""
     for _ in range(TRIES):
         try:
             return take()
@@ -190,11 +176,7 @@ def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
 
 
 def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:
-    """Return an open queue from which a reviewer may take items.
-
-    Raises:
-        BadInput: It is closed, or assigned to others.
-    """
+    """Return a queue from which a reviewer may take items; raise `BadInput` if it is closed or assigned to others."""
     check_open(queue)
     if not may_take_from(connection, queue.id, reviewer.id):
         raise BadInput(f"the queue {queue.name!r} is assigned to others: ask its lead")

@@ -10,7 +10,7 @@ from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, Q
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_key, checked_seconds
-from judgeboard.reviews.decisions import keep_draft, kept, new_review, store_review
+from judgeboard.reviews.decisions import keep_draft, new_review, store_review
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
@@ -127,8 +127,8 @@ def decide_item(
         queue = queue_by_id(connection, item.queue_id)
         stored = review_by_key(connection, key)  # behind the locks: the same request may be on its way
         if stored is not None:
-            same = stored.queue_item_id == item_id and _decision_of(connection, stored) == decision
-            check_same(stored, reviewer, same=same)
+            before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
+            check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
             lease_id = 0 if lease is None else lease.id
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, lease_id, item.state, reveals, repeated=True)
@@ -157,8 +157,7 @@ def decide_item(
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, lease.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_id=None)
-        if keep_draft(connection, draft, reviewer, **details | {"decision": None}):
-            refusal = f"{refusal}{kept(review.grade)}"
+        refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
     raise DecisionRefused(refusal)  # after the commit: the draft stays
 
 
@@ -176,10 +175,7 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
 
 
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
-    """Whether the author of a blind review may be shown the judge now.
-
-    Not while they must review the item blind in another queue too.
-    """
+    """Whether the author of a blind review may see the judge now: not while another queue hides it from them too."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
     return queue.reveal and not hidden.judge
 
@@ -224,18 +220,8 @@ def answer_reveal(
 ) -> int:
     """Store a reviewer's grade of an answer after the reveal; return the review's id.
 
-    The blind review stays the one that counts. A second grade after the reveal replaces the first.
-
-    Args:
-        store: The open database.
-        review_id: The blind review.
-        reviewer: Its author.
-        grade: The grade after the reveal, including what did not change.
-        decision: The decision after the reveal.
-        judgment_seen_id: The judgment that was shown.
-        seconds: How long they looked at it.
-        request_key: Unique to this request; the same key again stores nothing.
-        now: The time of the review (default: the present).
+    The blind review (``review_id``) stays the one that counts. A second grade after the reveal replaces the first. The
+    ``grade`` includes what did not change; arguments otherwise as of `decide_item`.
 
     Raises:
         DecisionRefused: The judge was not shown yet, or the review is not their current blind one.
@@ -287,15 +273,8 @@ def adjudicate(
 ) -> Adjudicated:
     """Store a lead's final decision on an item in conflict: its gold label. The item's flags follow.
 
-    Args:
-        store: The open database.
-        item_id: The item.
-        by: The lead.
-        decision: Of an answer confirm or dismiss; of a pair the preference, in terms of the stored answers.
-        grade: The final label and scores (of an answer); its note is the reason and is required.
-        request_key: Unique to this request; the same key again stores nothing.
-        seconds: How long the lead looked.
-        now: The time of the adjudication (default: the present).
+    An answer is confirmed or dismissed; a preference on a pair is in terms of the stored answers. The note of the
+    ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
 
     Raises:
         NotAllowed: Only leads adjudicate.
@@ -367,10 +346,6 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
         raise BadInput(f"item {item.id} is an answer: its decision is confirm, dismiss or unsure")
     if decision is Decision.WITHDRAWN:
         raise BadInput("an item is confirmed, dismissed or unsure; undo withdraws a review")
-
-
-def _decision_of(connection: Connection, review: StoredReview) -> Decision | Preference | None:
-    return review.decision if review.pair_id is None else preferences_of(connection, review.id).get(OVERALL)
 
 
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:

@@ -207,14 +207,7 @@ def create_queue(
     assigned: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> CreatedQueue:
-    """Create a queue and add everything that its rules match.
-
-    Args:
-        store: The open database.
-        rules: Its items, and how they are reviewed.
-        by: A lead.
-        assigned: The people it is assigned to (default: everybody may take items).
-        now: The time (default: the present).
+    """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
     Raises:
         NotAllowed: Only leads create queues.
@@ -231,11 +224,7 @@ def create_queue(
         assign(connection, queue.id, [person.id for person in assigned])
         added = fill_with_pairs(connection, queue, at) if queue.subject == PAIRS else fill_queue(connection, queue, at)
         created = CreatedQueue(queue, added.joined + added.sampled, added.sampled, added.short)
-        details = {
-            "queue": queue.name,
-            "items": created.joined,
-            "assigned_to": [person.id for person in assigned],
-        }
+        details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
 
@@ -300,11 +289,7 @@ def queue_progress(
 ) -> QueueProgress:
     """Return the progress of a queue, in about ten statements whatever its size.
 
-    Args:
-        connection: A transaction.
-        queue: The queue or its name.
-        with_people: Also return the work of each person, which reads all reviews of the queue.
-        now: The time (default: the present); leases depend on it.
+    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``.
 
     Raises:
         NotFound: No such queue.
