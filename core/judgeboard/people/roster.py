@@ -150,14 +150,10 @@ def _checked_role(role: Role) -> Role:
 
 
 def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
-    """Return the stored person of a verified e-mail address.
+    """Return the stored person of a verified e-mail address; raise `NotAllowed` if no admin added them.
 
-    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. ``arrives`` tells that a session begins: a sign-in or
-    a refusal is then stored as an event.
-
-    Raises:
-        NotAllowed: No admin added this person, or one removed them.
-        BadInput: The e-mail address is not valid.
+    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins (``arrives``), the sign-in or
+    the refusal is stored as an event.
     """
     name = checked_address(address)
     with store.reading() as connection:
@@ -184,7 +180,7 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
 
 
 def turn_away(store: Store) -> None:
-    """Store an event for a sign-in without a verified address; the address is not stored, since it can be anybody's."""
+    """Store an event for a sign-in without a verified address, which is not stored: it can be anybody's."""
     with store.writing() as connection:
         details = {"action": "enter", "role": Role.NONE.value}
         record_event(connection, REFUSED, "not verified", details=details)
