@@ -73,7 +73,7 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
 
 
 def leading_versions(rows: Iterable[DaySums], period: Period, kept_from: int) -> list[tuple[int, int]]:
-    """Return (start, version id) of each period in which the version with most verdicts (if equal, the newer) changes."""
+    """Return (start, version id) of each period in which the version with most verdicts (or the newer) changes."""
     counts = defaultdict[int, Counter[int]](Counter)
     for row in rows:
         if row.day is not None and row.version_id is not None and row.n:

@@ -260,10 +260,7 @@ def _judge_figures(
         confusion = counted.confusion
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
         statistics = _with_numbers(statistics, measured(numbers.pairs, choice.unit, choice.human).estimates)
-    rated = source.people() if choice.epsilon is not None else None
-    alt_test = None
-    if rated is not None and choice.epsilon is not None:
-        alt_test = alternative_annotator_test(source.judge_on(version, rated.ids), rated.ratings, choice.epsilon)
+    alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody = choice.reviewer_id is None
     result = AgreementResult(
         of=choice.of,
@@ -282,38 +279,41 @@ def _judge_figures(
         calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
-        slices=tuple(_slices_of_judge(connection, choice, source, version, rated, of_slices)),
+        slices=tuple(
+            AgreementSlice(
+                name, part.n, with_accuracy(measured(part, choice.unit, choice.human, only=of_slices)), tests.get(name)
+            )
+            for name, part in _pairs_by_slice(choice, source, version)
+        ),
     )
     return result, of_pairs
 
 
-def _slices_of_judge(
-    connection: Connection,
-    choice: AgreementChoice,
-    source: Source,
-    version: StoredVersion,
-    rated: ItemRatings | None,
-    only: Collection[str] | None,
-) -> Iterator[AgreementSlice]:
-    if choice.by is None:
-        return
-    tests: Mapping[str, AlternativeAnnotatorTest] = {}
-    if rated is not None and choice.epsilon is not None and choice.by not in {"rule", "judge_version"}:
-        codes, names = np.full(len(rated.ids), -1), []
-        for code, (name, inside) in enumerate(slices_of(connection, choice.unit, choice.by, rated.ids)):
-            codes[inside] = code
-            names.append(name)
-        verdicts = source.judge_on(version, rated.ids)
-        by_code = alternative_annotator_tests_by_slice(verdicts, rated.ratings, codes, choice.epsilon)
-        tests = {name: by_code[str(code)] for code, name in enumerate(names) if str(code) in by_code}
+def _stand_in_tests(
+    connection: Connection, choice: AgreementChoice, source: Source, version: StoredVersion
+) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
+    """Return the alternative annotator test and that of each slice, if epsilon requests them."""
+    if choice.epsilon is None:
+        return None, {}
+    rated = source.people()
+    verdicts = source.judge_on(version, rated.ids)
+    test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon)
+    if choice.by is None or choice.by in {"rule", "judge_version"}:
+        return test, {}
+    slices = np.full(len(rated.ids), "", dtype=object)
+    for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
+        slices[inside] = name
+    return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon)
+
+
+def _pairs_by_slice(
+    choice: AgreementChoice, source: Source, version: StoredVersion
+) -> Iterator[tuple[str, AnswerPairs]]:
     if choice.by == "judge_version":
-        parts = ((each.title, source.compared(each).pairs) for each in source.versions)
-    else:
+        yield from ((each.title, source.compared(each).pairs) for each in source.versions)
+    elif choice.by is not None:
         pairs = source.compared(version).pairs
-        parts = ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
-    for name, part in parts:
-        statistics = with_accuracy(measured(part, choice.unit, choice.human, only=only))
-        yield AgreementSlice(name, part.n, statistics, tests.get(name))
+        yield from ((name, pairs.at(inside)) for name, inside in source.slices(choice.by, pairs))
 
 
 def _judge_version(

@@ -216,9 +216,7 @@ class PairRatings:
         is_gold = np.repeat([False, True], (len(ids), len(known)))
         ids = np.concatenate((ids, known))
         reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
-        return human_values(
-            ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human
-        )
+        return human_values(ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human)
 
     def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]

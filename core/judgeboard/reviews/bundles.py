@@ -89,7 +89,6 @@ def export_bundle(
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
-        NotFound: No such queue.
         BadInput: The queue is closed, assigned to others or has nothing left for the reviewer, another session of
             theirs takes items, or the file cannot be written.
     """

@@ -100,9 +100,6 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
 
     Raises:
         DecisionRefused: It is somebody else's review, or it is not current.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such review.
-        BadInput: The request key cannot be used.
     """
     key, at = checked_key(request_key), now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -146,8 +143,6 @@ def edit(
     Raises:
         DecisionRefused: It is somebody else's review, it is not current, it was given blind (to the judge, or to
             others who have reviewed since), it is an adjudication, or it is of a pair.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such review.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
@@ -200,7 +195,6 @@ def explain_difference(
 
     Raises:
         DecisionRefused: The grade was given blind: the reason is given in its queue.
-        NotAllowed: The reviewer may not review.
         BadInput: The person has graded nothing here, or the judgment is not one of this answer.
     """
     latest = select(REVIEW.c.id).where(
@@ -255,8 +249,6 @@ def comment(
     """Store a comment on an answer and return its id; the same request again returns the same id.
 
     Raises:
-        NotAllowed: The reviewer may not review.
-        NotFound: No such response.
         DecisionRefused: The answer was forgotten.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request key cannot be used.
     """
@@ -273,8 +265,6 @@ def edit_comment(
 
     Raises:
         DecisionRefused: It is somebody else's, or was edited or withdrawn already.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such comment.
         BadInput: As for `comment`.
     """
     checked, key = _checked_text(text), checked_key(request_key)

@@ -71,9 +71,6 @@ def open_conflicts(
     """Return up to 1,000 items that need an adjudication, the oldest first, of a queue or of every open queue.
 
     ``after`` is the ``next`` of the page before.
-
-    Raises:
-        NotFound: No such queue.
     """
     ids = open_queue_ids(connection) if queue is None else [queue_named(connection, queue).id]
     return _page(connection, conflict_rows(connection, ids, after=after or 0, limit=limit + 1), limit)
@@ -96,7 +93,6 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None 
     review it blind. None is a program that has the database.
 
     Raises:
-        NotFound: No such item.
         NotAllowed: The viewer may not see the reviews of others.
     """
     item = item_by_id(connection, item_id)

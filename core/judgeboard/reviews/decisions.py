@@ -82,9 +82,6 @@ def decide(
     Raises:
         DecisionRefused: The flag is not open any more; the message says why, and a grade or a note that came with the
             decision is stored as a review without a decision. Or the reviewer must review the answer blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such flag.
-        BadInput: The grade, the judgment or the request key cannot be used.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a flag is confirmed, dismissed or unsure; undo withdraws a review")
@@ -135,8 +132,6 @@ def grade(
 
     Raises:
         DecisionRefused: The reviewer must review the answer blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such response.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)
@@ -183,14 +178,11 @@ def prefer(
     is never replaced; another one replaces the one before it on its aspect. Agreement counts a person's blind
     preference on an aspect, or the latest other one (`votes_by_pair`).
 
-    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed`` tells that more than
-    the judge's comparison was in view that is hidden from a blind reviewer. The same ``request_key`` again stores
-    nothing.
+    The ``preference`` is in terms of the stored answers, whatever the order ``shown``. ``revealed``: something else that
+    is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such pair.
         BadInput: The comparison is of another pair, the key of another request, or a value cannot be stored.
     """
     key, spent, at = checked_key(request_key), checked_seconds(seconds), now or datetime.now(UTC)

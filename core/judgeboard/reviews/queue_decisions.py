@@ -111,8 +111,6 @@ def decide_item(
     Raises:
         DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
             stored as a review without a decision.
-        NotAllowed: The reviewer may not review.
-        NotFound: No such item.
         BadInput: The grade, the judgment or the request key cannot be used, nothing is given, or the decision does
             not fit the item.
     """
@@ -165,7 +163,6 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
     """Return which stored answer is at a side (left, tie, right) of the pair that a token is for.
 
     Raises:
-        NotFound: No such item.
         BadInput: It is no token, or its item is an answer.
     """
     with store.reading() as connection:
@@ -186,7 +183,6 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
     Raises:
         DecisionRefused: It is not the reviewer's own current blind review, or its queue hides the judge for good
             (`may_reveal`).
-        NotAllowed: The reviewer may not review.
     """
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -277,8 +273,6 @@ def adjudicate(
     ``grade`` is the reason and is required. Arguments otherwise as of `decide_item`.
 
     Raises:
-        NotAllowed: Only leads adjudicate.
-        NotFound: No such item.
         DecisionRefused: The item is not in conflict (any more).
         BadInput: The reason is missing, the decision does not fit the item, or a value cannot be used.
     """

@@ -210,7 +210,6 @@ def create_queue(
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
     Raises:
-        NotAllowed: Only leads create queues.
         BadInput: A queue has this name already, or no flag can ever match.
     """
     at = now or datetime.now(UTC)
@@ -230,12 +229,7 @@ def create_queue(
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
-    """Close a queue for good. Flags that only this queue kept open follow their decisions; its reviews are kept.
-
-    Raises:
-        NotAllowed: Only leads close queues.
-        NotFound: No such queue.
-    """
+    """Close a queue for good. Flags that only this queue kept open follow their decisions; its reviews are kept."""
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         queue = queue_named(connection, name)
@@ -262,8 +256,6 @@ def assign_queue(
     """Assign a queue to people, remove others from it.
 
     Raises:
-        NotAllowed: Only leads assign.
-        NotFound: No such queue.
         BadInput: It is closed.
     """
     at = now or datetime.now(UTC)
@@ -290,9 +282,6 @@ def queue_progress(
     """Return the progress of a queue, in about ten statements whatever its size.
 
     ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``.
-
-    Raises:
-        NotFound: No such queue.
     """
     at = now or datetime.now(UTC)
     if isinstance(queue, str):

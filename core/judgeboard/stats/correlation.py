@@ -87,26 +87,18 @@ def _both_below(x: IntArray, y: IntArray) -> IntArray:
 def _before_and_below(levels: IntArray) -> IntArray:
     """Return for each row how many rows before it have a lower level.
 
-    Rows are divided by the highest bit of their level, then by the next bit within each half, in their order. A row
-    whose bit is set is above the earlier rows of its part whose bit is not.
+    Blocks of 2, 4, 8, … rows: each row of a right half is looked up in the sorted left half, in all blocks at once.
     """
-    n = len(levels)
-    at, part, found = np.arange(n), levels, np.zeros(n, dtype=np.int64)
-    for bit in reversed(range(int(levels.max()).bit_length())):
-        upper = (part >> bit) & 1
-        prefix = part >> (bit + 1)
-        starts = np.flatnonzero(np.append(True, prefix[1:] != prefix[:-1]))
-        sizes = np.diff(np.append(starts, n))
-        lower_so_far = np.cumsum(1 - upper) - (1 - upper)
-        lower_before = lower_so_far - np.repeat(lower_so_far[starts], sizes)
-        found[at] += upper * lower_before
-        start = np.repeat(starts, sizes)
-        lower_in_part = np.repeat(np.add.reduceat(1 - upper, starts), sizes)
-        place = np.where(upper == 1, np.arange(n) - lower_before + lower_in_part, start + lower_before)
-        moved_at, moved_part = np.empty_like(at), np.empty_like(part)
-        moved_at[place], moved_part[place] = at, part
-        at, part = moved_at, moved_part
-    return found
+    n, top = len(levels), int(levels.max()) + 1
+    size = 1 << (n - 1).bit_length()
+    padded, lower = np.append(levels, np.full(size - n, top)), np.zeros(size, dtype=np.int64)
+    width = 1
+    while width < size:
+        block = np.arange(size // (2 * width))[:, None]
+        left, right = np.split(padded.reshape(-1, 2 * width) + block * (top + 1), 2, axis=1)
+        lower.reshape(-1, 2 * width)[:, width:] += np.searchsorted(np.sort(left).ravel(), right) - block * width
+        width *= 2
+    return lower[:n]
 
 
 def limits_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping) -> tuple[Estimate, Estimate]:

@@ -42,12 +42,8 @@ def missing_class(bad: BoolArray) -> str | None:
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
     """Return for each row the share of the other class that it is ranked against correctly; ties count half."""
     ranks = mid_ranks(score)
-    n_bad = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size)
-    n_good = ranks.counts - n_bad
-    good_above = (np.cumsum(n_good[::-1])[::-1] - n_good / 2) / n_good.sum()
-    bad_below = (np.cumsum(n_bad) - n_bad / 2) / n_bad.sum()
-    beaten: FloatArray = np.where(bad, good_above[ranks.levels], bad_below[ranks.levels])
-    return beaten
+    good_above, bad_above = (ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad))
+    return np.where(bad, good_above, 1 - bad_above)
 
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:
@@ -102,7 +98,7 @@ class Tenth:
 def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
     """Return ten tenths of ``score`` (0 to 1) with the share of their answers that people call ``grounded``."""
     same_length(score, grounded)
-    tenth = _tenths(score)
+    tenth = tenths(score)
     n = np.bincount(tenth, minlength=TENTHS)
     hits = np.bincount(tenth, weights=grounded, minlength=TENTHS).astype(np.int64)
     means = (np.bincount(tenth, weights=score, minlength=TENTHS) / np.maximum(n, 1)).tolist()
@@ -120,7 +116,7 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")
-    tenth, above = _tenths(score), grounded - score
+    tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
     found = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
@@ -129,5 +125,6 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
-def _tenths(score: FloatArray) -> IntArray:
+def tenths(score: FloatArray) -> IntArray:
+    """Return the tenth of each score from 0 to 1, as 0 to 9; float noise below a border does not count."""
     return np.clip(np.floor((score + TIE) * TENTHS), 0, TENTHS - 1).astype(np.int64)
